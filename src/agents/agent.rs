@@ -1,9 +1,9 @@
 //! What differs between the agents: a table of values and functions, filled in by each of them.
 
-use crate::agents::prepare::{FileLists, FileOps, FirstKept, Paths, Preparation};
+use crate::agents::ordered::Ordered;
+use crate::agents::prepare::{FileLists, FileOps, Preparation};
 use crate::agents::prompt::Requests;
 use crate::agents::row::RowText;
-use crate::agents::row::search::Query;
 use crate::session::Format;
 use crate::session::column::Parts;
 use crate::session::defect::{FindingKind, Severity};
@@ -93,8 +93,9 @@ pub struct Agent {
     /// Returns the severity of a defect for this agent, and its consequence. `grave` selects the defect's
     /// most harmful case.
     pub weight: fn(kind: FindingKind, format: Format, grave: bool) -> (Severity, &'static str),
-    /// Returns a search for what the user `typed`, if the agent's search is fuzzy.
-    pub fuzzy_search: fn(typed: &str) -> Option<Query>,
+    /// Returns the words of what the user `typed`, to be found by [`matches`](super::row::search::matches), if the agent's
+    /// search is fuzzy.
+    pub fuzzy_search: fn(typed: &str) -> Option<Vec<Vec<u16>>>,
 
     /// Returns the context of its model at the end of `path`.
     pub context: fn(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context>,
@@ -110,12 +111,13 @@ pub struct Agent {
     /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries), in time proportional
     /// to the size of the file, not of the paths; tips that would take longer are omitted.
     pub sizes: fn(tree: &Tree, tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
-    /// Returns what a compaction at the end of `path` would summarize; `None` if there is nothing.
+    /// Returns what a compaction at the end of `path` would summarize; `None` if there is nothing. If `first_kept` is given,
+    /// the compaction keeps what follows from that entry of the path, or nothing.
     pub prepare_compaction: fn(
         path: &[EntryIx],
         reader: &EntryReader,
         keep_recent_tokens: u64,
-        first_kept: Option<FirstKept>,
+        first_kept: Option<Option<EntryIx>>,
     ) -> io::Result<Option<Preparation>>,
     /// Returns the entries above a compaction, the last entry of `path`, that contexts below it and the next compaction
     /// use, other than what extensions have stored.
@@ -133,7 +135,7 @@ pub struct Agent {
     /// Returns the path of the file, given that of a call that read it.
     pub read_path: for<'a> fn(path: Text<'a>) -> Text<'a>,
     /// Returns a summary followed by its files. `read` are all files that were read, whether changed or not.
-    pub with_files: fn(summary: Text<'static>, files: &FileLists, read: &Paths) -> Text<'static>,
+    pub with_files: fn(summary: Text<'static>, files: &FileLists, read: &Ordered<Text>) -> Text<'static>,
     /// Returns the text that navigating to the entry puts into the editor.
     pub draft_text: fn(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>>,
     /// Returns the summary that a new one continues: that of the compaction in effect and, in oh-my-pi, the

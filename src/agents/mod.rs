@@ -6,6 +6,8 @@
 
 pub mod stores;
 
+pub mod ordered;
+
 pub mod prepare;
 pub mod prompt;
 

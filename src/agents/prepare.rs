@@ -4,25 +4,16 @@
 //! The types here are filled in by `pi` and `oh_my_pi`, printed by the commands, and read by the prompts and the
 //! built-in summary.
 
+use super::ordered::Ordered;
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::file_calls::{FileAct, FileTool, file_of};
 use crate::session::read::entry_reader::{EntryReader, Message};
-use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
 use std::io;
-
-/// Where the kept part of a compaction starts, if the caller specifies it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FirstKept {
-    /// At this entry of the path.
-    Entry(EntryIx),
-    /// Nowhere: everything before the compaction is summarized.
-    Nothing,
-}
 
 /// A compaction before its summary is written.
 #[derive(Clone, Debug, Default)]
@@ -72,44 +63,15 @@ impl Preparation {
     }
 }
 
-/// Paths without duplicates, in the order of their first occurrence.
-#[derive(Clone, Debug, Default)]
-pub struct Paths {
-    order: Vec<Text<'static>>,
-    seen: HashSet<Text<'static>>,
-}
-
-impl Paths {
-    /// Adds a path, unless it is present.
-    pub fn insert(&mut self, path: Text) {
-        if self.seen.contains(&path.borrowed()) {
-            return;
-        }
-        let path = path.into_owned();
-        self.order.push(path.clone());
-        self.seen.insert(path);
-    }
-
-    /// Whether it contains the path.
-    pub fn contains(&self, path: &Text) -> bool {
-        self.seen.contains(&path.borrowed())
-    }
-
-    /// Returns the paths in the order they were added.
-    pub fn iter(&self) -> std::slice::Iter<'_, Text<'static>> {
-        self.order.iter()
-    }
-}
-
 /// The files named by tool calls.
 #[derive(Clone, Debug, Default)]
 pub struct FileOps {
     /// Those read by `read`.
-    pub read: Paths,
+    pub read: Ordered<Text<'static>>,
     /// Those written by `write`.
-    pub written: Paths,
+    pub written: Ordered<Text<'static>>,
     /// Those changed by `edit`, and the modified files of an earlier summary.
-    pub edited: Paths,
+    pub edited: Ordered<Text<'static>>,
     /// The files of calls that the agents do not list.
     unlisted: Vec<(FileAct, Text<'static>)>,
 }
@@ -151,11 +113,14 @@ impl FileOps {
     }
 
     fn insert(&mut self, tool: FileTool, path: Text) {
-        match tool.act {
-            act if tool.is_unlisted => self.unlisted.push((act, path.into_owned())),
-            FileAct::Read => self.read.insert(path),
-            FileAct::Write => self.written.insert(path),
-            FileAct::Edit => self.edited.insert(path),
+        let paths = match tool.act {
+            act if tool.is_unlisted => return self.unlisted.push((act, path.into_owned())),
+            FileAct::Read => &mut self.read,
+            FileAct::Write => &mut self.written,
+            FileAct::Edit => &mut self.edited,
+        };
+        if paths.get(&path).is_none() {
+            paths.set(path.into_owned(), ());
         }
     }
 
@@ -165,8 +130,9 @@ impl FileOps {
         let details = line.get("details").filter(|_| !content::truthy(line, agent.hook_key));
         let Some(details) = details else { return };
         let texts = |key| details.get(key).into_iter().flat_map(Raw::items).filter_map(Raw::text);
-        texts("readFiles").for_each(|read| self.read.insert((agent.read_path)(read)));
-        texts("modifiedFiles").for_each(|modified| self.edited.insert(modified));
+        let listed = |act| FileTool { act, is_unlisted: false };
+        texts("readFiles").for_each(|read| self.insert(listed(FileAct::Read), (agent.read_path)(read)));
+        texts("modifiedFiles").for_each(|modified| self.insert(listed(FileAct::Edit), modified));
     }
 
     /// Returns all files, including those that the agents do not list.
@@ -181,9 +147,9 @@ impl FileOps {
     /// Returns them as JSON, as printed for a preparation.
     pub fn json(&self) -> Vec<u8> {
         Object::new()
-            .json("read", &texts(self.read.iter()))
-            .json("written", &texts(self.written.iter()))
-            .json("edited", &texts(self.edited.iter()))
+            .json("read", &texts(self.read.keys()))
+            .json("written", &texts(self.written.keys()))
+            .json("edited", &texts(self.edited.keys()))
             .finish()
     }
 
@@ -191,12 +157,12 @@ impl FileOps {
     /// a file that was also changed is not listed as read.
     pub fn lists(&self, session: &Session) -> FileLists {
         let is_listed = |path: &&Text<'static>| (session.agent().lists_path)(path);
-        let modified = |path: &&Text| self.edited.contains(path) || self.written.contains(path);
-        let read = self.read.iter().filter(|path| !modified(path));
-        let new = self.written.iter().filter(|path| !self.edited.contains(path));
+        let modified = |path: &&Text| self.edited.get(*path).is_some() || self.written.get(*path).is_some();
+        let read = self.read.keys().filter(|path| !modified(path));
+        let new = self.written.keys().filter(|path| self.edited.get(*path).is_none());
         FileLists {
             read_files: sorted(read.filter(is_listed)),
-            modified_files: sorted(self.edited.iter().chain(new).filter(is_listed)),
+            modified_files: sorted(self.edited.keys().chain(new).filter(is_listed)),
         }
     }
 
@@ -274,7 +240,7 @@ mod tests {
             let message = Message { entry, body: Body::Stored };
             ops.add_message(&message, &sample.reader()).unwrap();
         }
-        [ops.read, ops.written, ops.edited].map(|paths| paths.iter().map(Text::to_string).collect())
+        [ops.read, ops.written, ops.edited].map(|paths| paths.keys().map(Text::to_string).collect())
     }
 
     #[test]
@@ -305,13 +271,13 @@ mod tests {
     fn a_changed_file_is_not_listed_as_read() {
         let mut ops = FileOps::default();
         for path in ["b", "a", "c", "a"] {
-            ops.read.insert(path.into());
+            ops.read.set(path.into(), ());
         }
-        ops.written.insert("c".into());
-        ops.edited.insert("c".into());
-        ops.edited.insert("\u{ff5e}".into());
-        ops.written.insert("😀".into());
-        assert_eq!(ops.read.iter().as_slice(), ["b", "a", "c"].map(Text::from));
+        ops.written.set("c".into(), ());
+        ops.edited.set("c".into(), ());
+        ops.edited.set("\u{ff5e}".into(), ());
+        ops.written.set("😀".into(), ());
+        assert!(ops.read.keys().eq(["b", "a", "c"]));
         let lists = ops.lists(&chain(&[]).session);
         assert_eq!(lists.read_files, ["a", "b"].map(Text::from));
         assert_eq!(lists.modified_files, ["c", "😀", "\u{ff5e}"].map(Text::from));

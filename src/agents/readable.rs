@@ -48,9 +48,9 @@ pub fn text<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
         Kind::Compaction => {
             let tokens = entry.get("tokensBefore").and_then(Raw::number).unwrap_or(0.0);
             let mut body = Text::from(format!("{} tokens", format::tokens(tokens)));
-            let summary = summary(entry);
-            body.push_str(if summary.is_empty() { "" } else { " · " });
-            body.push(&summary);
+            let words = summary(entry);
+            body.push_str(if words.is_empty() { "" } else { " · " });
+            body.push(&words);
             Some(RowText::said("compaction", &body))
         }
         Kind::BranchSummary => Some(RowText::said("branch summary", &summary(entry))),
@@ -71,9 +71,9 @@ pub fn text<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
 
 /// Returns the first words of a summary, without the agent's preamble and the first heading.
 fn summary(entry: Raw) -> Text<'static> {
-    let head = entry.get("summary").and_then(|summary| head(summary, SUMMARY_UNITS)).unwrap_or_default();
-    let head = head.to_string_lossy();
-    let mut rest = without_preamble(&head).trim_start();
+    let start = entry.get("summary").and_then(|summary| head(summary, SUMMARY_UNITS)).unwrap_or_default();
+    let text = start.to_string_lossy();
+    let mut rest = without_preamble(&text).trim_start();
     while rest.starts_with('#') {
         rest = rest.split_once('\n').map_or("", |(_, rest)| rest).trim_start();
     }
@@ -123,8 +123,8 @@ pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
     if let Some(command) = given(0..2).and_then(|line| command(line, COMMAND_UNITS)) {
         return whole(normalize(command_in(command, folders)));
     }
-    let path = given(2..8).map(|value| all_paths(value, folders));
-    let path = path.or_else(|| Some(short(&patched(given(13..15)?)?, folders)));
+    let named = given(2..8).map(|value| all_paths(value, folders));
+    let path = named.or_else(|| Some(short(&patched(given(13..15)?)?, folders)));
     if let Some(pattern) = given(8..11).and_then(|pattern| head(pattern, ROW_UNITS)) {
         let slash = if *name == "grep" || *name == "Grep" { "/" } else { "" };
         let mut text = concat(&[&slash, &normalize(pattern), &slash]);
@@ -151,9 +151,9 @@ pub fn command(line: Raw, units: usize) -> Option<Text<'static>> {
 
 /// Returns the first file that a patch names.
 fn patched(patch: Raw) -> Option<Text<'static>> {
-    let patch = head(patch, COMMAND_UNITS)?;
-    let patch = patch.to_string_lossy();
-    let name = patch.lines().find_map(|line| line.strip_prefix("*** ")?.split_once(" File: "))?.1;
+    let start = head(patch, COMMAND_UNITS)?;
+    let text = start.to_string_lossy();
+    let name = text.lines().find_map(|line| line.strip_prefix("*** ")?.split_once(" File: "))?.1;
     Some(Text::from(name.trim()).into_owned())
 }
 
@@ -209,8 +209,8 @@ fn lines(offset: Option<Raw>, limit: Option<Raw>) -> String {
     match (number(offset), number(limit)) {
         (None, None) => String::new(),
         (Some(from), None) => format!(":{}", js::number(from)),
-        (from, Some(count)) => {
-            let from = from.unwrap_or(1.0);
+        (given, Some(count)) => {
+            let from = given.unwrap_or(1.0);
             format!(":{}-{}", js::number(from), js::number(from + count - 1.0))
         }
     }
@@ -244,9 +244,9 @@ fn split_folder(text: &[u8]) -> Option<(&[u8], &[u8])> {
             text.iter().position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'&' | b';'))?,
         ),
     };
-    let rest = rest.trim_ascii_start().strip_prefix(b"&&")?;
+    let command = rest.trim_ascii_start().strip_prefix(b"&&")?.trim_ascii_start();
     let folder = if folder.len() > 1 { folder.strip_suffix(b"/").unwrap_or(folder) } else { folder };
-    Some((folder, rest.trim_ascii_start()))
+    Some((folder, command))
 }
 
 /// Returns arguments of no known shape: the value if there is one argument, else `key=value` for each.
@@ -343,8 +343,8 @@ mod tests {
             let kind = Kind::named(kind.as_bytes());
             text(&Typed { kind, role: Role::Missing, record: &record, blocks: &[] }).unwrap().text.to_string()
         };
-        let preamble = String::from_utf8(pisess_json::string::encoded(&Text::from(BRANCH_SUMMARY_PREAMBLE)));
-        let preamble = preamble.unwrap().trim_matches('"').to_owned();
+        let json = pisess_json::string::encoded(&Text::from(BRANCH_SUMMARY_PREAMBLE));
+        let preamble = std::str::from_utf8(&json).unwrap().trim_matches('"');
         let branch = format!(r#"{{"type":"branch_summary","summary":"{preamble}## Goal\nMake it\nright"}}"#);
         assert_eq!(row(&branch), "branch summary: Make it right");
         let quotation = branch.replace("Make it", "The last request (entry x):\\n> Make it");

@@ -108,12 +108,12 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) 
         // An empty setting of the project overrides that of the user.
         (!set.is_empty()).then(|| absolute(&set, surroundings.here))
     };
-    let flat = flat.or_else(setting);
+    let set = flat.or_else(setting);
     let nested = agent_folder.map(|folder| folder.join("sessions"));
     let project =
         nested.as_ref().map(|root| root.join(encoded("--", &lexical(surroundings.here.folder), "--")));
     let agent = Dialect::Pi;
-    match (flat, nested, project) {
+    match (set, nested, project) {
         // The default directory, set explicitly.
         (Some(flat), Some(root), Some(project)) if flat == project => {
             Some(Store { agent, root, folders: vec![project] })
@@ -127,8 +127,8 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) 
 /// Returns `sessionDir` of a settings file; a file that is not JSON has no settings.
 fn session_setting(path: &Path, disk: &dyn Disk) -> Option<String> {
     let text = disk.text(path)?;
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
-    let folder = Raw::parse(text).ok()?.get_text("sessionDir")?;
+    let folder =
+        Raw::parse(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text)).ok()?.get_text("sessionDir")?;
     Some(folder.to_string_lossy().into_owned())
 }
 
@@ -162,9 +162,10 @@ fn omp_root(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
     let derived = fallback.and_then(|profile| Some(config(Some(&profile))?.join("agent")));
     let agent_folder = own.filter(|own| Some(own) != derived.as_ref()).or_else(|| default.clone())?;
     if Some(&agent_folder) == default.as_ref() && !cfg!(windows) {
-        let data = variable(surroundings, "XDG_DATA_HOME").map(|data| absolute(&data, surroundings.here));
-        let data = data.map(|data| data.join("omp"));
-        let data = data.map(|data| profile.iter().fold(data, |at, name| at.join("profiles").join(name)));
+        let data = variable(surroundings, "XDG_DATA_HOME").map(|data| {
+            let root = absolute(&data, surroundings.here).join("omp");
+            profile.iter().fold(root, |at, name| at.join("profiles").join(name))
+        });
         if let Some(data) = data.filter(|data| disk.exists(data)) {
             return Some(data.join("sessions"));
         }
@@ -214,11 +215,11 @@ fn hashed(scope: &str, real: &Path) -> String {
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let is_kept = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let parts: Vec<_> = name.split(|c| !is_kept(c)).filter(|part| !part.is_empty()).collect();
-    let readable = parts.join("-");
-    let readable = readable.trim_matches('-');
+    let joined = parts.join("-");
+    let whole = joined.trim_matches('-');
     // The text is ASCII.
-    let readable = &readable[readable.len().saturating_sub(80)..];
-    let readable = if readable.is_empty() { "project" } else { readable };
+    let end = &whole[whole.len().saturating_sub(80)..];
+    let readable = if end.is_empty() { "project" } else { end };
     let digest = Sha256::digest(real.to_string_lossy().replace('\\', "/").as_bytes());
     let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{scope}-{readable}-{digest}")
@@ -226,9 +227,9 @@ fn hashed(scope: &str, real: &Path) -> String {
 
 /// Returns a path encoded as a directory name.
 fn encoded(before: &str, path: &Path, behind: &str) -> String {
-    let path = path.to_string_lossy();
-    let path = path.strip_prefix(['/', '\\']).unwrap_or(&path);
-    format!("{before}{}{behind}", without_separators(path))
+    let whole = path.to_string_lossy();
+    let below_root = whole.strip_prefix(['/', '\\']).unwrap_or(&whole);
+    format!("{before}{}{behind}", without_separators(below_root))
 }
 
 fn without_separators(path: &str) -> String {
@@ -312,14 +313,12 @@ mod tests {
             Machine { folder, ..Machine::default() }
         }
 
-        fn env(mut self, name: &'static str, value: &'static str) -> Machine {
+        fn env(&mut self, name: &'static str, value: &'static str) {
             self.env.insert(name, value);
-            self
         }
 
-        fn file(mut self, path: &'static str, text: &'static str) -> Machine {
+        fn file(&mut self, path: &'static str, text: &'static str) {
             self.files.insert(path, text);
-            self
         }
 
         fn surroundings<T>(&self, see: impl FnOnce(Surroundings) -> T) -> T {
@@ -388,47 +387,52 @@ mod tests {
     #[test]
     fn pis_variables_and_settings_have_an_order() {
         let pi = |machine: &Machine| machine.folders()[0].clone();
-        let machine = Machine::at("/p").file("/var/hh/.pi/agent/settings.json", r#"{"sessionDir":"~/all"}"#);
+        let mut machine = Machine::at("/p");
+        machine.file("/var/hh/.pi/agent/settings.json", r#"{"sessionDir":"~/all"}"#);
         assert_eq!(pi(&machine), "/var/hh/all*");
-        let machine = machine.file("/p/.pi/settings.json", "\u{feff}{\"sessionDir\":\"../q/./s/\"}");
+        machine.file("/p/.pi/settings.json", "\u{feff}{\"sessionDir\":\"../q/./s/\"}");
         assert_eq!(pi(&machine), "/q/s*");
-        let machine = machine.env("PI_CODING_AGENT_SESSION_DIR", "~");
+        machine.env("PI_CODING_AGENT_SESSION_DIR", "~");
         assert_eq!(machine.folders(), ["/var/hh*", "/var/hh*"]);
-        let machine = machine.env("PI_CODING_AGENT_SESSION_DIR", "");
+        machine.env("PI_CODING_AGENT_SESSION_DIR", "");
         assert_eq!(pi(&machine), "/q/s*");
-        let machine = machine.file("/p/.pi/settings.json", r#"{"sessionDir":""}"#);
+        machine.file("/p/.pi/settings.json", r#"{"sessionDir":""}"#);
         assert_eq!(pi(&machine), "/var/hh/.pi/agent/sessions/--p--");
-        let machine = machine.file("/p/.pi/settings.json", "no JSON");
+        machine.file("/p/.pi/settings.json", "no JSON");
         assert_eq!(pi(&machine), "/var/hh/all*");
-        let machine = machine.env("PI_CODING_AGENT_DIR", "~/x");
+        machine.env("PI_CODING_AGENT_DIR", "~/x");
         assert_eq!(pi(&machine), "/var/hh/x/sessions/--p--");
     }
 
     #[test]
     fn the_default_by_its_own_name_is_not_flat() {
         let folder = "/var/hh/.pi/agent/sessions/--p--";
-        let machine = Machine::at("/p").env("PI_CODING_AGENT_SESSION_DIR", folder);
+        let mut machine = Machine::at("/p");
+        machine.env("PI_CODING_AGENT_SESSION_DIR", folder);
         assert_eq!(machine.folders()[0], folder);
     }
 
     #[test]
     fn oh_my_pis_variables_have_an_order() {
         let omp = |machine: &Machine| machine.folders()[1].clone();
-        let machine = Machine::at("/p").env("XDG_DATA_HOME", "/data");
+        let mut machine = Machine::at("/p");
+        machine.env("XDG_DATA_HOME", "/data");
         assert_eq!(omp(&machine), "/var/hh/.omp/agent/sessions/--p--");
-        let machine = machine.file("/data/omp", "");
+        machine.file("/data/omp", "");
         assert_eq!(omp(&machine), "/data/omp/sessions/--p--");
-        let machine = machine.env("PI_CODING_AGENT_DIR", "/own");
+        machine.env("PI_CODING_AGENT_DIR", "/own");
         assert_eq!(omp(&machine), "/own/sessions/--p--");
-        let machine = machine.env("PI_PROFILE", "job");
+        machine.env("PI_PROFILE", "job");
         assert_eq!(omp(&machine), "/var/hh/.omp/profiles/job/agent/sessions/--p--");
-        let machine = machine.file("/data/omp/profiles/job", "");
+        machine.file("/data/omp/profiles/job", "");
         assert_eq!(omp(&machine), "/data/omp/profiles/job/sessions/--p--");
-        let machine = machine.env("OMP_PROFILE", "");
+        machine.env("OMP_PROFILE", "");
         assert_eq!(omp(&machine), "/own/sessions/--p--");
-        let machine = machine.env("PI_CODING_AGENT_DIR", "/var/hh/.omp/profiles/job/agent");
+        machine.env("PI_CODING_AGENT_DIR", "/var/hh/.omp/profiles/job/agent");
         assert_eq!(omp(&machine), "/data/omp/sessions/--p--", "handed down by a profile");
-        let machine = Machine::at("/p").env("PI_CONFIG_DIR", ".cfg").env("OMP_PROFILE", "Bad Name");
+        let mut machine = Machine::at("/p");
+        machine.env("PI_CONFIG_DIR", ".cfg");
+        machine.env("OMP_PROFILE", "Bad Name");
         assert_eq!(omp(&machine), "/var/hh/.cfg/agent/sessions/--p--");
     }
 

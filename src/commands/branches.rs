@@ -1,12 +1,12 @@
 //! `pisess branches`: lists the branches of a session.
 
-use crate::agents::row::{Form, ROW_UNITS};
+use crate::agents::row::ROW_UNITS;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Cell, Column, Exit, Failure, Styles, Table, Ui, fitted, visible};
 use crate::cli::prune::pruned_branches;
-use crate::cli::rows::entry::{row_options, tone_style};
+use crate::cli::rows::entry::{row_options_of, tone_style};
 use crate::format::{age, tokens};
 use crate::load::Options;
 use crate::ops::branches::{Branch, branches};
@@ -87,8 +87,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut shown: Vec<_> = branches.iter().map(|branch| branch.request.unwrap_or(branch.tip)).collect();
     shown.sort_unstable();
     shown.dedup();
-    let form = if args.json { Form::Agent } else { Form::Readable };
-    open.add_rows(&shown, Options { timestamps: args.json, ..row_options(ui, form) })?;
+    open.add_rows(&shown, Options { timestamps: args.json, ..row_options_of(args.json, ui) })?;
     let session = &open.session;
     let mut drawing = rows(session, session.leaf);
     drawing.undone = open.input.read(undone(session, &open.reader()))?;

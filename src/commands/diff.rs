@@ -1,6 +1,5 @@
 //! `pisess diff`: compares two paths of a session, or two sessions.
 
-use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Glyphs, Rows, Ui, visible};
@@ -74,7 +73,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = match (args.context, args.stat || args.json) {
         (true, _) => Options { messages: true, ..Options::default() },
         (false, true) => Options::default(),
-        (false, false) => row_options(ui, Form::Readable),
+        (false, false) => row_options(ui),
     };
     if [&args.session, &args.other].iter().all(|path| *path == Path::new("-")) && args.to.is_none() {
         return Err(Failure::usage("both sessions are standard input").hint("give one of them as a path"));

@@ -1,6 +1,5 @@
 //! `pisess export`: writes a session as a page or a document.
 
-use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::named::{FoundSessions, expanded};
 use crate::cli::open::{Input, OpenSession};
@@ -273,7 +272,7 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
 }
 
 fn options(ui: &Ui) -> Options {
-    Options { usage: true, ..row_options(ui, Form::Readable) }
+    Options { usage: true, ..row_options(ui) }
 }
 
 /// Opens the sessions of sub-agents, which are in the directory named like the session. One that cannot be read is left

@@ -1,6 +1,5 @@
 //! `pisess grep`: full-text search over sessions.
 
-use crate::agents::row::Form;
 use crate::cli::grep::Searcher;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::Places;
@@ -240,7 +239,7 @@ fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
         paths: !sessions.is_one && !is_for_people,
         most_above: around(args.before_context),
         most_below: around(args.after_context),
-        options: Options { timestamps: args.json, ..row_options(ui, Form::Readable) },
+        options: Options { timestamps: args.json, ..row_options(ui) },
         width: ui.width().unwrap_or(usize::MAX),
         styles: ui.styles,
     }

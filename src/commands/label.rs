@@ -1,11 +1,10 @@
 //! `pisess label`: sets, clears and lists labels.
 
-use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{OpenSession, label_name};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Clock, Column, Exit, Failure, Table, Ui, visible};
-use crate::cli::rows::entry::{row_options, said};
+use crate::cli::rows::entry::{row_options_of, said};
 use crate::load::Options;
 use crate::ops::label::{label, move_label};
 use crate::ops::tree::{Drawing, rows};
@@ -87,7 +86,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Lists the labels in effect: all of them, or that of one entry.
 fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let form = if args.write.change.json { Form::Agent } else { Form::Readable };
     let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
     let resolve = |reference: &str| {
         open.resolve_entry(reference).map_err(|failure| {
@@ -102,7 +100,7 @@ fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .collect();
     targets.sort_unstable();
     targets.dedup();
-    open.add_rows(&targets, row_options(ui, form))?;
+    open.add_rows(&targets, row_options_of(args.write.change.json, ui))?;
     let session = &open.session;
     let (changes, drawing) = (meant_changes(session, only), rows(session, session.leaf));
     if args.write.change.json {

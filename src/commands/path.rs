@@ -1,6 +1,5 @@
 //! `pisess path`: lists the entries from the root to an entry.
 
-use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, visible};
@@ -38,7 +37,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = if args.json || args.ids { Options::default() } else { row_options(ui, Form::Readable) };
+    let options = if args.json || args.ids { Options::default() } else { row_options(ui) };
     let open = OpenSession::open(&args.session, options, ui)?;
     let end = open.resolve(&args.to)?;
     let path = open.session.path(end);

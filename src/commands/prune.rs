@@ -1,6 +1,5 @@
 //! `pisess prune`: moves parts of a session into a file beside it, and back.
 
-use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::options::{WriteArgs, amount};
@@ -101,7 +100,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     // A plan has the rows of entries.
     let has_rows = args.write.change.dry_run && (args.branch.is_some() || args.compacted);
-    let rows = row_options(ui, Form::Readable).rows.filter(|_| has_rows);
+    let rows = row_options(ui).rows.filter(|_| has_rows);
     let options = Options { messages: true, usage: args.branch.is_some(), rows, ..Options::default() };
     let open = OpenSession::open(&args.session, options, ui)?;
     let place = match (&args.write.output, open.input.file()) {

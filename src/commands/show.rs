@@ -1,6 +1,5 @@
 //! `pisess show`: prints entries in full.
 
-use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Clock, Exit, Failure, Glyphs, Styles, Ui, styled, visible, visible_lines};
@@ -75,11 +74,7 @@ pub enum ShowFormat {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let quotes = args.format == ShowFormat::Markdown;
-    let options = if args.children && !args.json || quotes {
-        row_options(ui, Form::Readable)
-    } else {
-        Options::default()
-    };
+    let options = if args.children && !args.json || quotes { row_options(ui) } else { Options::default() };
     let mut open = OpenSession::open(&args.session, options.clone(), ui)?;
     let entries = match chosen(args, &open) {
         Ok(entries) => entries,

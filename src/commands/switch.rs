@@ -1,6 +1,5 @@
 //! `pisess switch`: moves the leaf to another entry.
 
-use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::{Move, MoveArgs};
 use crate::cli::open::OpenSession;
@@ -86,7 +85,7 @@ const SHOWN: usize = 60;
 /// Returns the id and the text of the entry of the conversation at a position, or the one above it.
 fn described(open: &mut OpenSession, place: Position, ui: &Ui) -> Result<String, Failure> {
     let Some(ix) = last_of_conversation(&open.session, place) else { return Ok("root".to_owned()) };
-    open.add_rows(&[ix], row_options(ui, Form::Readable))?;
+    open.add_rows(&[ix], row_options(ui))?;
     let row = said(&rows(&open.session, place).row(ix), &ui.styles);
     let text: String = row.into_iter().map(|(text, _)| text).collect();
     Ok(format!("{}  {}", visible(&open.session.id(ix).to_string_lossy()), fitted(&text, SHOWN, "…")))

@@ -1,13 +1,12 @@
 //! `pisess tree`: draws the tree.
 
-use crate::agents::row::Form;
 use crate::cli::follow::{FollowedSession, may_have_changed, watch};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Clock, Exit, Failure, Glyphs, Ui};
 use crate::cli::prune::{self, requests};
 use crate::cli::renderer::RendererArgs;
-use crate::cli::rows::entry::{Look, row_options};
+use crate::cli::rows::entry::{Look, row_options_of};
 use crate::cli::rows::tree::Painter;
 use crate::load::Options;
 use crate::ops::tree::{Drawing, Filter, draw, live};
@@ -179,8 +178,7 @@ fn usage(open: &OpenSession) -> UsageSums {
 }
 
 fn options(args: &Args, ui: &Ui) -> Options {
-    let form = if args.json { Form::Agent } else { Form::Readable };
-    let mut options = row_options(ui, form);
+    let mut options = row_options_of(args.json, ui);
     options.search = Words::new(&args.search);
     if let Some(rows) = &mut options.rows {
         rows.searchable = !options.search.is_empty();

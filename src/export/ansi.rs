@@ -42,8 +42,8 @@ fn pieces<'a>(line: &'a str, word: &mut Option<Word>, put: &mut dyn FnMut(Option
 }
 
 /// Applies codes such as `1;31`.
-fn select(codes: &str, word: &mut Option<Word>) {
-    let mut codes = codes.split([';', ':']).map(|code| code.parse::<u16>().unwrap_or(0));
+fn select(selected: &str, word: &mut Option<Word>) {
+    let mut codes = selected.split([';', ':']).map(|code| code.parse::<u16>().unwrap_or(0));
     while let Some(code) = codes.next() {
         match code {
             0 | 39 => *word = None,

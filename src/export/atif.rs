@@ -9,7 +9,7 @@
 mod step;
 
 use crate::agents::oh_my_pi::native;
-use crate::export::source::{Contents, Source};
+use crate::export::source::Contents;
 use crate::session::Session;
 use crate::session::content::members;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
@@ -81,7 +81,8 @@ enum Copied {
 
 /// A trajectory being written.
 struct Trajectory<'a, 'o> {
-    source: Source<'a>,
+    contents: &'a Contents<'a>,
+    reader: EntryReader<'a>,
     /// Reads the results of calls, which are further down than the reply.
     results: EntryReader<'a>,
     agents: &'a [SubAgent<'a>],
@@ -113,7 +114,8 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     ) -> Self {
         let session = contents.session;
         Trajectory {
-            source: Source::new(contents),
+            contents,
+            reader: EntryReader::new(session, contents.file),
             results: EntryReader::new(session, contents.file),
             agents,
             named,
@@ -131,8 +133,8 @@ impl<'a, 'o> Trajectory<'a, 'o> {
 
     /// Writes all but the closing brace. `id` is that of a sub-agent.
     fn write(&mut self, id: Option<&str>) -> io::Result<()> {
-        let session = self.source.session;
-        let path = session.path(self.source.leaf);
+        let session = self.contents.session;
+        let path = session.path(self.contents.leaf);
         let mut places = vec![usize::MAX; session.entries.len()];
         path.iter().enumerate().for_each(|(at, ix)| places[ix.at()] = at);
         self.begin(id, &path)?;
@@ -143,7 +145,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
                 self.write_kept(ix, at, &places, &path)?;
             }
         }
-        let whole = self.source.requests.as_ref();
+        let whole = self.contents.requests.as_ref();
         if let Some(requests) = whole {
             let own = requests.iter().filter(|(time, _)| *time >= self.forked_ms);
             self.sums = own.map(|(_, usage)| usage).collect();
@@ -168,8 +170,8 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         places: &[usize],
         path: &[EntryIx],
     ) -> io::Result<()> {
-        let session = self.source.session;
-        let line = self.source.reader.line(compaction)?;
+        let session = self.contents.session;
+        let line = self.reader.line(compaction)?;
         let line = Raw::checked(line.trim_ascii());
         let named = line.get_text("firstKeptEntryId").and_then(|id| session.find(&id));
         let kept = named.or_else(|| native::first_kept(session, compaction, line));
@@ -189,28 +191,33 @@ impl<'a, 'o> Trajectory<'a, 'o> {
 
     /// Writes the step of an entry, if it has one.
     fn entry(&mut self, ix: EntryIx, copied: Copied) -> io::Result<()> {
-        let line = self.source.reader.line(ix)?;
+        let line = self.reader.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
-        if self.source.session.entry(ix).kind == Kind::ThinkingLevelChange {
+        if self.contents.session.entry(ix).kind == Kind::ThinkingLevelChange {
             self.effort = line.get_text("thinkingLevel").map(|level| level.to_string_lossy().into_owned());
         }
         let Some(step) = self.step(ix, line, copied)? else { return Ok(()) };
         self.out.write_all(if self.steps == 0 { b"" } else { b",\n" })?;
         self.steps += 1;
-        write_valid(self.out, &step, self.source.session.is_utf8())
+        write_valid(self.out, &step, self.contents.session.is_utf8())
     }
 
     /// Writes what is before the steps.
     fn begin(&mut self, id: Option<&str>, path: &[EntryIx]) -> io::Result<()> {
-        let session = self.source.session;
+        let session = self.contents.session;
         let session_id = session.header.id.to_string_lossy();
-        let head = Object::new().str("schema_version", "ATIF-v1.7").str("session_id", &session_id);
-        let head = head.with(id, |head, id| head.str("trajectory_id", id));
-        let agent = Object::new().str("name", session.agent().name).str("version", "unknown");
-        let agent = agent.with(self.last_model(path)?, |agent, model| agent.str("model_name", &model));
-        let tools = step::definitions((session.agent().checkpoint)(path, &self.source.reader)?);
-        let agent = agent.with(tools, |agent, tools| agent.json("tool_definitions", &tools));
-        let mut head = head.json("agent", &agent.finish()).finish();
+        let tools = step::definitions((session.agent().checkpoint)(path, &self.reader)?);
+        let agent = Object::new()
+            .str("name", session.agent().name)
+            .str("version", "unknown")
+            .with(self.last_model(path)?, |agent, model| agent.str("model_name", &model))
+            .with(tools, |agent, tools| agent.json("tool_definitions", &tools));
+        let mut head = Object::new()
+            .str("schema_version", "ATIF-v1.7")
+            .str("session_id", &session_id)
+            .with(id, |head, id| head.str("trajectory_id", id))
+            .json("agent", &agent.finish())
+            .finish();
         head.pop();
         self.out.write_all(&head)?;
         self.out.write_all(b",\n\"steps\":[\n")
@@ -218,7 +225,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
 
     /// Returns the model of the last reply.
     fn last_model(&self, path: &[EntryIx]) -> io::Result<Option<String>> {
-        let session = self.source.session;
+        let session = self.contents.session;
         let is_reply = |ix: &&EntryIx| session.is_message(**ix, Role::Assistant);
         let Some(&last) = path.iter().rfind(is_reply) else { return Ok(None) };
         let line = self.results.line(last)?;

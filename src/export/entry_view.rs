@@ -15,7 +15,7 @@ pub fn article<'s>(source: &'s Source<'s>, ix: EntryIx) -> io::Result<EntryView<
     let mut article = EntryView::new(source, ix);
     let line = source.reader.line(ix)?;
     let line = Raw::checked(line.trim_ascii());
-    match source.rendered.get(&ix) {
+    match source.contents.rendered.get(&ix) {
         Some(rendered) => article.prose(rendered, Breaks::Soft),
         None => article.entry(line)?,
     }
@@ -24,7 +24,7 @@ pub fn article<'s>(source: &'s Source<'s>, ix: EntryIx) -> io::Result<EntryView<
 
 impl EntryView<'_> {
     fn entry(&mut self, line: Raw) -> io::Result<()> {
-        let entry = self.source.session.entry(self.ix);
+        let entry = self.source.contents.session.entry(self.ix);
         match entry.kind {
             Kind::Message => match line.get("message") {
                 Some(message) if message.is_object() => self.message(entry.role, message)?,
@@ -146,7 +146,7 @@ impl EntryView<'_> {
 
     /// Returns the entry whose id is this member.
     fn named(&self, line: Raw, key: &str) -> Option<EntryIx> {
-        line.get_text(key).and_then(|id| self.source.session.find(&id))
+        line.get_text(key).and_then(|id| self.source.contents.session.find(&id))
     }
 
     fn summary(&mut self, title: &str, from: Option<EntryIx>, line: Raw) {
@@ -162,8 +162,8 @@ impl EntryView<'_> {
     }
 
     fn entry_link(&mut self, before: &str, to: EntryIx) {
-        let Some(number) = self.source.number(to) else { return };
-        let id = self.source.id(to);
+        let Some(number) = self.source.contents.number(to) else { return };
+        let id = self.source.contents.id(to);
         self.markup.element(Tag::Note, |m| {
             m.text(before);
             m.element_with(Tag::Entry, &number.to_string(), |m| m.text(&id));
@@ -175,7 +175,7 @@ impl EntryView<'_> {
         let replacement = line.get("replacement");
         let omits = replacement.is_some_and(Raw::is_null);
         self.facts.edits = target
-            .and_then(|target| self.source.number(target))
+            .and_then(|target| self.source.contents.number(target))
             .filter(|_| replacement.is_some())
             .map(|target| (target, omits));
         if let Some(target) = target {

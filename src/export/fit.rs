@@ -1,6 +1,7 @@
 //! Leaves out as much of an export as is necessary for a given size.
 
 use super::cuts::Cuts;
+use super::pieces::Pieces;
 use super::source::Contents;
 use std::io::{self, Write};
 
@@ -14,9 +15,16 @@ pub fn fit(
     most: u64,
     write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
 ) -> io::Result<bool> {
-    let fits = |contents: &Contents| match write(contents, &mut Counter(most)) {
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
-        done => done.map(|()| true),
+    let fits = |contents: &Contents| {
+        let mut left = most;
+        let count = |bytes: &[u8]| {
+            left = left.checked_sub(bytes.len() as u64).ok_or(io::ErrorKind::FileTooLarge)?;
+            Ok(())
+        };
+        match write(contents, &mut Pieces(count)) {
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
+            done => done.map(|()| true),
+        }
     };
     let asked = contents.cuts;
     let fewer = LINES.into_iter().filter(|&lines| asked.lines.is_none_or(|asked| lines < asked));
@@ -39,18 +47,4 @@ pub fn fit(
     }
     contents.cut(Cuts { last: Some(enough.unwrap_or(0)), ..least });
     Ok(enough.is_some())
-}
-
-/// Counts down the bytes that may still be written, and fails if there are more.
-struct Counter(u64);
-
-impl Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 = self.0.checked_sub(bytes.len() as u64).ok_or(io::ErrorKind::FileTooLarge)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

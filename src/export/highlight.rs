@@ -198,8 +198,8 @@ static LANGUAGES: &[Language] = &[
 impl Language {
     /// Returns the language with this name in a fence or as a file extension.
     pub fn named(name: &str) -> Option<&'static Language> {
-        let name = name.trim().to_ascii_lowercase();
-        LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()))
+        let lower = name.trim().to_ascii_lowercase();
+        LANGUAGES.iter().find(|language| language.names.contains(&lower.as_str()))
     }
 
     /// Returns its name in a fence.

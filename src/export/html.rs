@@ -57,6 +57,60 @@ impl Html {
     fn close(&mut self, element: &'static str) {
         self.0.extend(["</", element, ">"]);
     }
+
+    /// Appends the beginning of an element other than links and images. Returns what has to be closed.
+    fn element(&mut self, tag: Tag, value: &str) -> &'static str {
+        let (element, class) = tag.element();
+        match tag {
+            Tag::Break | Tag::Rule => {
+                self.open(element, &[]);
+                ""
+            }
+            Tag::Block | Tag::Output | Tag::Diff => {
+                self.open("pre", &[("class", class)]);
+                "pre"
+            }
+            Tag::Task => {
+                self.0 += if value == "x" { "☑ " } else { "☐ " };
+                ""
+            }
+            _ => {
+                let class = match tag {
+                    Tag::Fold | Tag::Tool => format!("{class} {value}"),
+                    Tag::HeadCell | Tag::Cell => value.to_owned(),
+                    _ => class.to_owned(),
+                };
+                let direction = if tag.has_own_direction() { "auto" } else { "" };
+                let is_number = tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit());
+                let start = if is_number { value } else { "" };
+                self.open(element, &[("class", class.trim()), ("dir", direction), ("start", start)]);
+                element
+            }
+        }
+    }
+
+    /// Appends the beginning of a link to this address, or of its text if it may not be one.
+    fn link(&mut self, tag: Tag, address: &str, is_link: bool) -> &'static str {
+        let class = ("class", tag.element().1);
+        if !is_link {
+            self.open("span", &[class]);
+            return "span";
+        }
+        self.open("a", &[class, ("href", address), ("rel", "noopener noreferrer nofollow")]);
+        "a"
+    }
+
+    /// Appends the beginning of a figure, with its image if it is one of these.
+    fn image(&mut self, value: &str, images: &[(String, String)]) -> &'static str {
+        let (kind, name) = value.split_once(' ').unwrap_or((value, ""));
+        self.open("figure", &[("class", "image")]);
+        let data = images.iter().find(|(other, _)| other == name).map(|(_, data)| data);
+        if let Some(data) = data.filter(|data| IMAGE_TYPES.contains(&kind) && is_base64(data)) {
+            let source = format!("data:{kind};base64,{data}");
+            self.open("img", &[("alt", "image of the session"), ("src", &source)]);
+        }
+        "figure"
+    }
 }
 
 impl fmt::Display for Html {
@@ -70,100 +124,41 @@ impl fmt::Display for Html {
 pub fn html(markup: &Markup, is_here: &dyn Fn(&str) -> bool, images: &[(String, String)]) -> Html {
     // A call whose result is in the document is omitted here: it is shown with the result.
     let is_omitted = |tag, value: &str| tag == Tag::Call && is_here(value);
-    Writer { html: Html::default(), open: Vec::new(), is_here, images }
-        .written(markup.events_without(is_omitted))
+    written(markup.events_without(is_omitted), is_here, images)
 }
 
 /// Returns only the prose of markup as HTML: no folds, tools and images.
 pub fn prose(markup: &Markup) -> Html {
     let is_omitted = |tag, _: &str| matches!(tag, Tag::Fold | Tag::Tool | Tag::Call | Tag::Image);
-    let writer = Writer { html: Html::default(), open: Vec::new(), is_here: &|_| false, images: &[] };
-    writer.written(markup.events_without(is_omitted))
+    written(markup.events_without(is_omitted), &|_| false, &[])
 }
 
-struct Writer<'a> {
-    html: Html,
-    /// The open elements; empty for what has no end.
-    open: Vec<&'static str>,
-    is_here: &'a dyn Fn(&str) -> bool,
-    images: &'a [(String, String)],
-}
-
-impl Writer<'_> {
-    fn written<'m>(mut self, events: impl Iterator<Item = Event<'m>>) -> Html {
-        for event in events {
-            match event {
-                Event::Text(text) => self.html.push_escaped(text),
-                Event::Open(tag, value) => {
-                    let element = self.element(tag, value);
-                    self.open.push(element);
-                }
-                Event::Close => match self.open.pop() {
-                    None | Some("") => {}
-                    Some(element) => self.html.close(element),
-                },
-                Event::Word(code) => self.html.open("span", &[("class", &format!("w-{code}"))]),
-                Event::WordEnd => self.html.close("span"),
-                Event::Section | Event::SectionEnd => {}
-            }
-        }
-        self.html
-    }
-
-    /// Writes the beginning of an element. Returns what has to be closed.
-    fn element(&mut self, tag: Tag, value: &str) -> &'static str {
-        let (element, class) = tag.element();
-        match tag {
-            Tag::Break | Tag::Rule => {
-                self.html.open(element, &[]);
-                ""
-            }
-            Tag::Block | Tag::Output | Tag::Diff => {
-                self.html.open("pre", &[("class", class)]);
-                "pre"
-            }
-            Tag::Link => self.link(class, value, allowed(value)),
-            Tag::Entry | Tag::Call => self.link(class, &format!("#e{value}"), (self.is_here)(value)),
-            Tag::Image => self.image(value),
-            Tag::Task => {
-                self.html.0 += if value == "x" { "☑ " } else { "☐ " };
-                ""
-            }
-            _ => {
-                let class = match tag {
-                    Tag::Fold | Tag::Tool => format!("{class} {value}"),
-                    Tag::HeadCell | Tag::Cell => value.to_owned(),
-                    _ => class.to_owned(),
-                };
-                let direction = if tag.has_own_direction() { "auto" } else { "" };
-                let is_number = tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit());
-                let start = if is_number { value } else { "" };
-                self.html.open(element, &[("class", class.trim()), ("dir", direction), ("start", start)]);
-                element
-            }
+fn written<'m>(
+    events: impl Iterator<Item = Event<'m>>,
+    is_here: &dyn Fn(&str) -> bool,
+    images: &[(String, String)],
+) -> Html {
+    // The open elements; empty for what has no end.
+    let (mut html, mut open) = (Html::default(), Vec::new());
+    for event in events {
+        match event {
+            Event::Text(text) => html.push_escaped(text),
+            Event::Open(tag, value) => open.push(match tag {
+                Tag::Link => html.link(tag, value, allowed(value)),
+                Tag::Entry | Tag::Call => html.link(tag, &format!("#e{value}"), is_here(value)),
+                Tag::Image => html.image(value, images),
+                _ => html.element(tag, value),
+            }),
+            Event::Close => match open.pop() {
+                None | Some("") => {}
+                Some(element) => html.close(element),
+            },
+            Event::Word(code) => html.open("span", &[("class", &format!("w-{code}"))]),
+            Event::WordEnd => html.close("span"),
+            Event::Section | Event::SectionEnd => {}
         }
     }
-
-    fn link(&mut self, class: &str, address: &str, is_link: bool) -> &'static str {
-        if !is_link {
-            self.html.open("span", &[("class", class)]);
-            return "span";
-        }
-        let rel = ("rel", "noopener noreferrer nofollow");
-        self.html.open("a", &[("class", class), ("href", address), rel]);
-        "a"
-    }
-
-    fn image(&mut self, value: &str) -> &'static str {
-        let (kind, name) = value.split_once(' ').unwrap_or((value, ""));
-        self.html.open("figure", &[("class", "image")]);
-        let data = self.images.iter().find(|(other, _)| other == name).map(|(_, data)| data);
-        if let Some(data) = data.filter(|data| IMAGE_TYPES.contains(&kind) && is_base64(data)) {
-            let source = format!("data:{kind};base64,{data}");
-            self.html.open("img", &[("alt", "image of the session"), ("src", &source)]);
-        }
-        "figure"
-    }
+    html
 }
 
 /// The types of images that a page may show.
@@ -193,8 +188,8 @@ mod tests {
     use crate::export::markup::Word;
 
     fn written(make: impl FnOnce(&mut Markup)) -> String {
-        let images = [("good", "AAAA"), ("bad", "AA\" onerror=")];
-        let images = images.map(|(name, data)| (name.to_owned(), data.to_owned()));
+        let images = [("good", "AAAA"), ("bad", "AA\" onerror=")]
+            .map(|(name, data)| (name.to_owned(), data.to_owned()));
         html(&Markup::of(make), &|entry| entry == "1", &images).to_string()
     }
 

@@ -127,13 +127,19 @@ fn kind_names(contents: &Contents) -> (Vec<u8>, Vec<u8>) {
     let mut of = Vec::new();
     for (number, &ix) in contents.entries.iter().enumerate() {
         let Some(name) = name_of(contents.session, ix) else { continue };
-        let at = *known.entry(name.clone()).or_insert(names.len());
-        if at == names.len() {
-            names.push(name);
-        }
+        let at = index_of(name, &mut names, &mut known);
         of.extend([number.to_string(), at.to_string()]);
     }
     (array(names.iter().map(|name| quoted(name))), array(of))
+}
+
+/// Returns the index of a name among `names`, to which it is added if it is not `known`.
+fn index_of(name: String, names: &mut Vec<String>, known: &mut HashMap<String, usize>) -> usize {
+    let at = *known.entry(name.clone()).or_insert(names.len());
+    if at == names.len() {
+        names.push(name);
+    }
+    at
 }
 
 /// Returns the milliseconds since the previous entry; `null` without a time.
@@ -188,14 +194,7 @@ impl Late {
     pub fn push(&mut self, facts: Facts, lines: u32) {
         let number = self.count;
         self.count += 1;
-        let model = facts.model.map_or(0, |model| {
-            let next = self.models.len() + 1;
-            let at = *self.known.entry(model.clone()).or_insert(next);
-            if at == next {
-                self.models.push(model);
-            }
-            at
-        });
+        let model = facts.model.map_or(0, |model| index_of(model, &mut self.models, &mut self.known) + 1);
         add(model.to_string().as_bytes(), &mut self.model);
         if facts.is_hidden {
             self.hidden.push(number.to_string());
@@ -281,14 +280,14 @@ fn readable(body: &str) -> Cow<'_, str> {
 /// Returns a word without the marks of emphasis around it; a pattern such as `src/**/*.rs` keeps its asterisks.
 fn bare(word: &str) -> String {
     let is_text = |c: Option<char>| c.is_some_and(|c| !"/*\\".contains(c));
-    let word = word.strip_prefix("**").filter(|rest| is_text(rest.chars().next())).unwrap_or(word);
-    match word.rsplit_once("**") {
+    let begun = word.strip_prefix("**").filter(|rest| is_text(rest.chars().next())).unwrap_or(word);
+    match begun.rsplit_once("**") {
         Some((inner, end))
             if is_text(inner.chars().next_back()) && end.chars().all(|c| c.is_ascii_punctuation()) =>
         {
             format!("{inner}{end}")
         }
-        _ => word.to_owned(),
+        _ => begun.to_owned(),
     }
 }
 

@@ -50,7 +50,7 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
         if text.is_empty() && notes.is_empty() {
             continue;
         }
-        let time = time_of(&source, ix);
+        let time = time_of(contents, ix);
         match letter {
             'u' => {
                 let whole = as_heading(&text);
@@ -70,7 +70,7 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
                 notes.splice(0..0, new.clone());
                 model = new.or(model);
             }
-            _ => notes.splice(0..0, [name_of(&source, ix)].into_iter().chain(time)).for_each(drop),
+            _ => notes.splice(0..0, [name_of(contents, ix)].into_iter().chain(time)).for_each(drop),
         }
         write_notes(&notes, out)?;
         out.write_all(text.as_bytes())?;
@@ -94,11 +94,11 @@ const LONGEST_HEADING: usize = 120;
 
 /// Returns a request in Markdown as a heading, if it is a short line of text.
 fn as_heading(text: &str) -> Option<&str> {
-    let text = text.trim();
-    let starts_block = ["#", "-", ">", "|", "<"].iter().any(|mark| text.starts_with(mark));
-    let is_item = text.split_once(". ").is_some_and(|(number, _)| number.parse::<u64>().is_ok());
-    let is_short = !text.is_empty() && !text.contains('\n') && text.chars().count() <= LONGEST_HEADING;
-    (is_short && !starts_block && !is_item).then_some(text)
+    let line = text.trim();
+    let starts_block = ["#", "-", ">", "|", "<"].iter().any(|mark| line.starts_with(mark));
+    let is_item = line.split_once(". ").is_some_and(|(number, _)| number.parse::<u64>().is_ok());
+    let is_short = !line.is_empty() && !line.contains('\n') && line.chars().count() <= LONGEST_HEADING;
+    (is_short && !starts_block && !is_item).then_some(line)
 }
 
 /// Returns text of a session as a line of its own.

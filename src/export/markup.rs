@@ -435,12 +435,12 @@ mod tests {
 
     #[test]
     fn what_is_nested_too_deep_keeps_its_text() {
-        let text = Markup::of(|m| {
+        let markup = Markup::of(|m| {
             (0..1000).for_each(|_| m.open(Tag::Quote));
             m.text("deep");
             (0..1000).for_each(|_| m.close());
         });
-        let text = text.finish();
+        let text = markup.finish();
         assert_eq!(text.matches(OPEN).count(), MOST_LEVELS);
         assert_eq!(text.matches(CLOSE).count(), MOST_LEVELS);
         assert!(text.contains("deep"));

@@ -20,6 +20,8 @@ mod highlight;
 pub mod cuts;
 pub mod source;
 
+mod pieces;
+
 pub mod fit;
 
 mod wrapped;

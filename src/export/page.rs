@@ -14,6 +14,7 @@ use super::height::lines;
 use super::html::{Html, prose};
 use super::index::{self, Late};
 use super::markup::visible;
+use super::pieces::Pieces;
 use super::source::{Contents, Source};
 use super::view_parts::Facts;
 use crate::ops::tree::rows;
@@ -76,7 +77,8 @@ pub fn page(contents: &Contents, workers: usize, attach: bool, out: &mut dyn Wri
     let (late, said) = entry_pieces(contents, workers, out)?;
     piece("id=\"late\"", &late.finish(contents), out)?;
     if attach {
-        let mut pieces = BufWriter::with_capacity(PIECE as usize, SessionPieces(out));
+        let attached = Pieces(|bytes: &[u8]| piece("class=\"session\"", bytes, out));
+        let mut pieces = BufWriter::with_capacity(PIECE as usize, attached);
         let written = contents.write_session(&mut pieces).and_then(|()| pieces.flush());
         // Dropped after an error, it would write once more.
         drop(pieces.into_parts());
@@ -116,22 +118,7 @@ pub(super) fn head(
 fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 4 + 64), Compression::new(6));
     packed.write_all(bytes)?;
-    let packed = packed.finish()?;
-    writeln!(out, "<script type=\"text/plain\" {attributes}>{}</script>", STANDARD.encode(packed))
-}
-
-/// Writes bytes as a piece of the attached session.
-struct SessionPieces<'a>(&'a mut dyn Write);
-
-impl Write for SessionPieces<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        piece("class=\"session\"", bytes, self.0)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    writeln!(out, "<script type=\"text/plain\" {attributes}>{}</script>", STANDARD.encode(packed.finish()?))
 }
 
 fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
@@ -207,7 +194,7 @@ fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::
     let (mut text, mut images, mut facts) = (String::new(), Vec::new(), Vec::with_capacity(range.len()));
     let mut said = Vec::new();
     for number in range.clone() {
-        let mut article = article(source, source.entries[number])?;
+        let mut article = article(source, source.contents.entries[number])?;
         facts.push((article.facts, lines(&article.markup)));
         if number > range.start {
             text.push(BETWEEN);

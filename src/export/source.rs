@@ -228,21 +228,14 @@ impl<'a> Contents<'a> {
 
 /// A reader of [`Contents`], for one thread.
 pub struct Source<'a> {
-    contents: &'a Contents<'a>,
+    /// What it reads.
+    pub contents: &'a Contents<'a>,
     /// The lines.
     pub reader: EntryReader<'a>,
     /// Another one for the calls, which may be far before the entry that `reader` reads.
     earlier: EntryReader<'a>,
     /// The call that was read last, with its line.
     last: RefCell<(Option<EntryIx>, Vec<u8>)>,
-}
-
-impl<'a> std::ops::Deref for Source<'a> {
-    type Target = Contents<'a>;
-
-    fn deref(&self) -> &Contents<'a> {
-        self.contents
-    }
 }
 
 impl<'a> Source<'a> {

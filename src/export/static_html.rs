@@ -36,15 +36,15 @@ pub fn static_page(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
         let in_element = |begin: &str, text: Option<&str>, end: &str| {
             text.map(|text| format!("{begin}{}{end}", Html::text(text))).unwrap_or_default()
         };
-        let heading: Vec<_> = [name_of(&source, ix)].into_iter().chain(time_of(&source, ix)).collect();
-        let label = label.map(|label| label.to_string_lossy().into_owned());
+        let heading: Vec<_> = [name_of(contents, ix)].into_iter().chain(time_of(contents, ix)).collect();
+        let label_text = label.map(|label| label.to_string_lossy().into_owned());
         writeln!(
             out,
             "<article class=\"entry {}\" id=\"e{}\"><header><h2>{}</h2>{}{}</header><div class=\"body\">{}{body}</div></article>",
             super::index::letter(contents.session.entry(ix)),
             contents.number(ix).unwrap_or_default(),
             Html::text(&heading.join(" · ")),
-            in_element("<span class=\"label\">", label.as_deref(), "</span>"),
+            in_element("<span class=\"label\">", label_text.as_deref(), "</span>"),
             in_element("<span>", new.as_deref(), "</span>"),
             in_element("<div class=\"note\">", edit, "</div>"),
         )?;
@@ -54,8 +54,8 @@ pub fn static_page(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Returns the name of the speaker.
-pub(super) fn name_of(source: &Source, ix: EntryIx) -> String {
-    let who = match super::index::letter(source.session.entry(ix)) {
+pub(super) fn name_of(contents: &Contents, ix: EntryIx) -> String {
+    let who = match super::index::letter(contents.session.entry(ix)) {
         'u' => "User",
         'a' => "Assistant",
         't' => "Tool",
@@ -64,19 +64,19 @@ pub(super) fn name_of(source: &Source, ix: EntryIx) -> String {
         'c' => "Compaction",
         'r' => "Branch summary",
         'm' | 'x' => {
-            let name = super::index::name_of(source.session, ix).filter(|name| !name.is_empty());
+            let name = super::index::name_of(contents.session, ix).filter(|name| !name.is_empty());
             return name.unwrap_or("Message".to_owned());
         }
         'l' => "Label",
         'e' => "Edit of the context",
-        _ => return in_words(&super::index::name_of(source.session, ix).unwrap_or_default()),
+        _ => return in_words(&super::index::name_of(contents.session, ix).unwrap_or_default()),
     };
     who.to_owned()
 }
 
 /// Returns the day and the time of an entry, in UTC, because a document has no time zone.
-pub(super) fn time_of(source: &Source, ix: EntryIx) -> Option<String> {
-    let time = source.session.entry(ix).time_ms;
+pub(super) fn time_of(contents: &Contents, ix: EntryIx) -> Option<String> {
+    let time = contents.session.entry(ix).time_ms;
     let time = Some(time).filter(|&time| time != Entry::NO_TIME).map(iso_string)?;
     let (day, clock) = time.split_once('T')?;
     Some(format!("{day} {} UTC", clock.get(..5)?))
@@ -91,11 +91,11 @@ fn in_words(name: &str) -> String {
 
 /// Returns the notes for the reader of entries that were edited on a path, by the last edit of each.
 pub(super) fn edit_notes(source: &Source, path: &[EntryIx]) -> io::Result<HashMap<EntryIx, &'static str>> {
-    let mut notes = HashMap::default();
-    for &ix in path.iter().filter(|&&ix| source.session.entry(ix).kind == Kind::ContextEdit) {
+    let (session, mut notes) = (source.contents.session, HashMap::default());
+    for &ix in path.iter().filter(|&&ix| session.entry(ix).kind == Kind::ContextEdit) {
         let line = source.reader.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
-        let Some(target) = line.get_text("targetId").and_then(|id| source.session.find(&id)) else {
+        let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else {
             continue;
         };
         match line.get("replacement") {

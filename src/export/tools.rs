@@ -28,15 +28,16 @@ impl EntryView<'_> {
         let name = block.get("name").and_then(decoded).unwrap_or_default();
         let arguments = block.get("arguments").unwrap_or(Raw::NULL);
         let subject = self.subject(&name, arguments);
-        let result = block.get_text("id").and_then(|id| self.source.result(id.as_bytes(), self.ix));
-        if let Some(result) = result.and_then(|result| self.source.number(result)) {
+        let result = block.get_text("id").and_then(|id| self.source.contents.result(id.as_bytes(), self.ix));
+        if let Some(result) = result.and_then(|result| self.source.contents.number(result)) {
             return self.markup.element_with(Tag::Call, &result.to_string(), |m| {
                 m.words(Tag::Name, &cut(&name, 80));
                 m.words(Tag::Subject, &cut(&subject, SUBJECT));
             });
         }
         // A filter may have left out the result.
-        let marks: &[_] = if self.source.cuts.filter.is_some() { &[] } else { &[(Tag::Mark, "no result")] };
+        let marks: &[_] =
+            if self.source.contents.cuts.filter.is_some() { &[] } else { &[(Tag::Mark, "no result")] };
         self.markup.open_with(Tag::Tool, "open");
         self.head(&name, &subject, marks);
         self.work(&name, arguments, Raw::NULL);
@@ -170,7 +171,7 @@ impl EntryView<'_> {
             .iter()
             .find_map(|key| arguments.get(key));
         let path = path.and_then(decoded)?;
-        let cwd = self.source.session.header.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
+        let cwd = self.source.contents.session.header.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
         match cwd.as_deref().and_then(|cwd| below(path.as_bytes(), cwd.as_bytes())) {
             Some(rest) if !rest.is_empty() => Some(path[path.len() - rest.len()..].to_owned()),
             _ => Some(path),
@@ -260,7 +261,7 @@ impl EntryView<'_> {
 
     /// Returns how many of these lines are shown.
     fn shown(&self, all: usize) -> usize {
-        all.min(self.source.cuts.lines.unwrap_or(all))
+        all.min(self.source.contents.cuts.lines.unwrap_or(all))
     }
 
     /// Appends how many of these lines are left out, if any.

@@ -5,7 +5,7 @@ use super::commonmark::{self, Breaks};
 use super::html::{IMAGE_TYPES, is_base64};
 use super::markup::{Markup, Tag};
 use super::source::{Source, cut, decoded};
-use super::wrapped::{Part, Wrapper, parts};
+use super::wrapped::{Part, parts};
 use crate::session::entry::{EntryIx, Role};
 use pisess_json::Raw;
 use pisess_json::pretty::pretty;
@@ -68,12 +68,12 @@ impl<'s> EntryView<'s> {
     pub fn block(&mut self, block: Raw, breaks: Breaks) {
         let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
         let text = |key| block.get(key).and_then(decoded);
-        let is_reply = self.source.session.is_message(self.ix, Role::Assistant);
+        let is_reply = self.source.contents.session.is_message(self.ix, Role::Assistant);
         match (kind.as_bytes(), text("text"), text("thinking")) {
             (b"text", Some(text), _) => self.prose(&text, breaks),
-            (b"toolCall", ..) if is_reply && self.source.cuts.tools => {}
+            (b"toolCall", ..) if is_reply && self.source.contents.cuts.tools => {}
             (b"toolCall", ..) if is_reply => self.call(block),
-            (b"thinking" | b"redactedThinking", ..) if self.source.cuts.thinking => {}
+            (b"thinking" | b"redactedThinking", ..) if self.source.contents.cuts.thinking => {}
             (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
             (b"thinking", _, Some(thinking)) => {
                 self.markup.element_with(Tag::Fold, "thinking", |m| {
@@ -94,7 +94,7 @@ impl<'s> EntryView<'s> {
         let data = block.get("data").and_then(Raw::text).unwrap_or_default();
         let data = data.to_string_lossy();
         if IMAGE_TYPES.contains(&kind.as_str()) && !data.is_empty() && is_base64(&data) {
-            let number = self.source.number(self.ix).unwrap_or(u32::MAX);
+            let number = self.source.contents.number(self.ix).unwrap_or(u32::MAX);
             let name = format!("i{number}-{}", self.images.len());
             self.markup.element_with(Tag::Image, &format!("{kind} {name}"), |_| ());
             self.images.push((name, data.into_owned()));
@@ -176,20 +176,18 @@ impl<'s> EntryView<'s> {
 /// Appends a text as Markdown; what an agent has enclosed in elements is folded.
 pub fn prose(text: &str, breaks: Breaks, markup: &mut Markup) {
     for part in parts(text) {
-        let (wrapper, name, body) = match part {
-            Part::Text(text) => {
-                commonmark::push(text, breaks, markup);
-                continue;
-            }
-            Part::Wrapped(wrapper, name, body) => (wrapper, name, body),
+        let content = |m: &mut Markup| match part {
+            Part::Text(text) => commonmark::push(text, breaks, m),
+            Part::Skill(_, body) => commonmark::push(body, Breaks::Soft, m),
+            Part::File(path, body) => code::lines(body, 1, Language::of_path(path), m),
+            Part::Read(body) | Part::Modified(body) => code::output(body, m),
         };
-        markup.element(Tag::Fold, |m| {
-            m.words(Tag::Summary, &cut(&wrapper.title(name, body), 200));
-            m.section(|m| match wrapper {
-                Wrapper::Skill => commonmark::push(body, Breaks::Soft, m),
-                Wrapper::File => code::lines(body, 1, Language::of_path(name), m),
-                Wrapper::Read | Wrapper::Modified => code::output(body, m),
-            });
-        });
+        match part.title() {
+            None => content(markup),
+            Some(title) => markup.element(Tag::Fold, |m| {
+                m.words(Tag::Summary, &cut(&title, 200));
+                m.section(content);
+            }),
+        }
     }
 }

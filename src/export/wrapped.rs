@@ -7,39 +7,28 @@ use crate::format::counted;
 pub enum Part<'t> {
     /// Text outside such elements.
     Text(&'t str),
-    /// The content of an element, its kind, and the name it has.
-    Wrapped(Wrapper, &'t str, &'t str),
-}
-
-/// The kind of an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrapper {
-    /// An attached file; its name is the path.
-    File,
-    /// The instructions of a skill.
-    Skill,
+    /// An attached file: its path and its content.
+    File(&'t str, &'t str),
+    /// The instructions of a skill: its name and its content.
+    Skill(&'t str, &'t str),
     /// The files that were read, one per line.
-    Read,
+    Read(&'t str),
     /// The files that were changed, one per line.
-    Modified,
+    Modified(&'t str),
 }
 
-impl Wrapper {
-    const ALL: [(Wrapper, &'static str); 4] = [
-        (Wrapper::File, "file"),
-        (Wrapper::Skill, "skill"),
-        (Wrapper::Read, "read-files"),
-        (Wrapper::Modified, "modified-files"),
-    ];
-
-    /// Returns the line that stands for the element while it is folded.
-    pub fn title(self, name: &str, body: &str) -> String {
-        let files = || counted(body.lines().filter(|line| !line.trim().is_empty()).count(), "file", "files");
+impl Part<'_> {
+    /// Returns the line that stands for an element while it is folded; `None` for text.
+    pub fn title(self) -> Option<String> {
+        let files = |body: &str| {
+            counted(body.lines().filter(|line| !line.trim().is_empty()).count(), "file", "files")
+        };
         match self {
-            Wrapper::File => format!("File {name}"),
-            Wrapper::Skill => format!("Skill {name}"),
-            Wrapper::Read => format!("{} read", files()),
-            Wrapper::Modified => format!("{} changed", files()),
+            Part::Text(_) => None,
+            Part::File(name, _) => Some(format!("File {name}")),
+            Part::Skill(name, _) => Some(format!("Skill {name}")),
+            Part::Read(body) => Some(format!("{} read", files(body))),
+            Part::Modified(body) => Some(format!("{} changed", files(body))),
         }
     }
 }
@@ -52,35 +41,36 @@ pub fn parts(text: &str) -> Vec<Part<'_>> {
         at = found + 1;
         let begins_line =
             text[..found].trim_end_matches([' ', '\t']).bytes().last().is_none_or(|c| c == b'\n');
-        let Some((wrapper, name, body, end)) = begins_line.then(|| element(text, found)).flatten() else {
+        let Some((element, end)) = begins_line.then(|| element(text, found)).flatten() else {
             continue;
         };
-        parts.push(Part::Text(&text[start..found]));
-        parts.push(Part::Wrapped(wrapper, name, body));
+        parts.extend([Part::Text(&text[start..found]), element]);
         (start, at) = (end, end);
     }
     parts.push(Part::Text(&text[start..]));
     parts
 }
 
-/// Returns the element that begins at `start`: its kind, name and content, and where it ends.
-fn element(text: &str, start: usize) -> Option<(Wrapper, &str, &str, usize)> {
+/// Returns the element that begins at `start`, and where it ends.
+fn element(text: &str, start: usize) -> Option<(Part<'_>, usize)> {
     let rest = &text[start + 1..];
-    let (wrapper, tag) = Wrapper::ALL
+    let tag = ["file", "skill", "read-files", "modified-files"]
         .into_iter()
-        .find(|(_, tag)| rest.strip_prefix(tag).is_some_and(|behind| behind.starts_with(['>', ' '])))?;
+        .find(|tag| rest.strip_prefix(tag).is_some_and(|behind| behind.starts_with(['>', ' '])))?;
     let (head, behind) = rest[tag.len()..].split_once('>')?;
-    let name = match wrapper {
-        Wrapper::File | Wrapper::Skill => head.split_once("name=\"")?.1.split_once('"')?.0,
-        Wrapper::Read | Wrapper::Modified if head.is_empty() => "",
-        _ => return None,
-    };
     let closing = format!("</{tag}>");
     let ends = |at: usize| at == 0 || behind.as_bytes()[at - 1] == b'\n' || !behind[..at].contains('\n');
     let end = behind.match_indices(&closing).map(|(at, _)| at).find(|&at| ends(at))?;
     let body = behind[..end].strip_prefix('\n').unwrap_or(&behind[..end]);
-    let at = text.len() - behind.len() + end + closing.len();
-    Some((wrapper, name, body, at))
+    let name = || Some(head.split_once("name=\"")?.1.split_once('"')?.0);
+    let part = match tag {
+        "file" => Part::File(name()?, body),
+        "skill" => Part::Skill(name()?, body),
+        _ if !head.is_empty() => return None,
+        "read-files" => Part::Read(body),
+        _ => Part::Modified(body),
+    };
+    Some((part, text.len() - behind.len() + end + closing.len()))
 }
 
 #[cfg(test)]
@@ -95,15 +85,15 @@ mod tests {
             found,
             [
                 Part::Text("look\n"),
-                Part::Wrapped(Wrapper::File, "a.rs", "fn a() { \"</file>\" }\n"),
+                Part::File("a.rs", "fn a() { \"</file>\" }\n"),
                 Part::Text("\n<plan>\nx\n</plan>\n"),
-                Part::Wrapped(Wrapper::Skill, "s", "Be.\n"),
+                Part::Skill("s", "Be.\n"),
                 Part::Text("\n\ngo"),
             ]
         );
         let lists = parts("<read-files>\na\nb\n</read-files>\n\n<modified-files>\nc\n</modified-files>");
-        assert_eq!(lists[1], Part::Wrapped(Wrapper::Read, "", "a\nb\n"));
-        assert_eq!(Wrapper::Read.title("", "a\nb\n"), "2 files read");
+        assert_eq!(lists[1], Part::Read("a\nb\n"));
+        assert_eq!(lists[1].title().unwrap(), "2 files read");
         for text in [
             "<file name=\"x\">\nno end",
             "a <file name=\"x\"></file>",

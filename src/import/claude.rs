@@ -104,19 +104,16 @@ impl ClaudeLine<'_> {
 
     /// Returns a message entry. `message` is complete except for its time; `unused` is content without a counterpart.
     fn message(&self, message: Object, used: &[&str], unused: &[Raw]) -> Draft {
-        let message = message.number("timestamp", self.time_ms as f64).finish();
+        let timed = message.number("timestamp", self.time_ms as f64).finish();
         let mut rest = rest_of(self.raw, &[&["type", "message"], used].concat());
         if let Some(message) = self.message {
-            let own = rest_of(message, &["type", "role", "content", "model", "id"]);
-            let own = if unused.is_empty() {
-                own
-            } else {
-                own.json("content", &array(unused.iter().map(|block| block.bytes())))
-            };
-            let own = own.finish();
+            let blocks: Vec<_> = unused.iter().map(|block| block.bytes()).collect();
+            let own = rest_of(message, &["type", "role", "content", "model", "id"])
+                .list("content", &blocks)
+                .finish();
             rest = if own == b"{}" { rest } else { rest.json("message", &own) };
         }
-        self.draft("message", Object::new().json("message", &message).json("claude", &rest.finish()))
+        self.draft("message", Object::new().json("message", &timed).json("claude", &rest.finish()))
     }
 
     /// Returns what the user said, or Claude Code in the name of the user. `unused` is content without a counterpart.
@@ -242,8 +239,8 @@ impl<'o> Claude<'o> {
     fn boundary(&mut self, line: &ClaudeLine, draft: Draft) -> io::Result<LinePlaces> {
         let known = |id: &Text| self.lines.get(id.as_bytes());
         let preserved = preserved(line.raw).and_then(|(head, tail)| known(&head).zip(known(&tail)));
-        let before = text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
-        let before = before.and_then(|id| known(&id)).map(|line| line.last).or(self.main);
+        let named = text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
+        let before = named.and_then(|id| known(&id)).map(|line| line.last).or(self.main);
         let place = match preserved {
             Some((_, tail)) => self.writer.chain(Some(tail.last), draft)?,
             None => self.writer.below(before, draft)?,
@@ -318,8 +315,8 @@ impl<'o> Claude<'o> {
             }
             is_answer = true;
         }
-        let response = response.filter(|_| is_answer);
-        Ok(first.zip(at).map(|(first, last)| LinePlaces { first, last, response }))
+        let answered = response.filter(|_| is_answer);
+        Ok(first.zip(at).map(|(first, last)| LinePlaces { first, last, response: answered }))
     }
 
     /// Keeps what Claude Code adds to the conversation: the model sees it, the user does not.
@@ -338,15 +335,15 @@ impl<'o> Claude<'o> {
     /// Reads the summary of a compaction.
     fn compaction(&mut self, line: &ClaudeLine, summary: &Text) -> io::Result<LinePlaces> {
         let known = line.parent.as_ref().and_then(|id| self.lines.get(id.as_bytes()));
-        let parent = known.map(|line| line.last).or(self.main.filter(|_| !line.is_side));
-        let parent = parent.map(|parent| self.writer.end(parent));
+        let above = known.map(|line| line.last).or(self.main.filter(|_| !line.is_side));
+        let parent = above.map(|above| self.writer.end(above));
         let is_kept = |kept: &Place| parent.is_some_and(|parent| self.writer.is_above(*kept, parent));
         let kept = self.kept.take().filter(is_kept);
-        let kept = kept.map_or_else(|| self.writer.next_id(line.offset), |kept| self.writer.id_of(kept));
+        let kept_id = kept.map_or_else(|| self.writer.next_id(line.offset), |kept| self.writer.id_of(kept));
         let rest = rest_of(line.raw, &["type", "message"]);
         let members = Object::new()
             .text("summary", summary)
-            .str("firstKeptEntryId", &kept)
+            .str("firstKeptEntryId", &kept_id)
             .number("tokensBefore", std::mem::take(&mut self.before))
             .json("claude", &rest.finish());
         self.writer.chain(parent, line.draft("compaction", members)).map(LinePlaces::at)
@@ -478,8 +475,8 @@ fn preserved(boundary: Raw) -> Option<(Text, Text)> {
 
 /// Returns the calls whose results the model no longer sees as they were, and what it sees instead.
 fn cleared(line: Raw) -> Vec<(Text, Text)> {
-    let ids = line.get("microcompactMetadata").and_then(|data| data.get("compactedToolIds"));
-    let ids = ids.into_iter().flat_map(Raw::items).filter_map(Raw::text);
+    let listed = line.get("microcompactMetadata").and_then(|data| data.get("compactedToolIds"));
+    let ids = listed.into_iter().flat_map(Raw::items).filter_map(Raw::text);
     let replacements = line.get("replacements").into_iter().flat_map(Raw::items);
     let replaced =
         |of: Raw<'_>| Some((text(of, "toolUseId")?.into_owned(), text(of, "replacement")?.into_owned()));

@@ -45,8 +45,11 @@ pub struct Codex<'o> {
     /// Where each turn on the path begins, and the position in the history of what the user had said before.
     turns: Vec<(Option<Place>, Option<usize>)>,
     history: History,
-    /// The last message of a response, until its tokens are known, and what came after it.
-    held: Vec<Held>,
+    /// The last message of a response, until its tokens are known, and what came after it. The members of the first are
+    /// those of its message.
+    held: Vec<Draft>,
+    /// What of its line the message that is held has no place for.
+    rest: Vec<u8>,
     model: Text<'static>,
     level: Option<Text<'static>>,
     names: HashMap<Box<[u8]>, Text<'static>>,
@@ -59,14 +62,6 @@ pub struct Codex<'o> {
     /// The size of the context, as reported last.
     context: f64,
     time_ms: i64,
-}
-
-/// An entry that is not laid out yet.
-enum Held {
-    Draft(Draft),
-    /// A reply that lacks its usage and what comes after it: the draft without its message, the message, and the rest of
-    /// the line.
-    Reply(Draft, Object, Vec<u8>),
 }
 
 /// A line, and what it says.
@@ -146,24 +141,23 @@ impl Codex<'_> {
         if self.held.is_empty() {
             self.at = Some(self.writer.add(self.at, draft)?);
         } else {
-            self.held.push(Held::Draft(draft));
+            self.held.push(draft);
         }
         Ok(())
     }
 
     /// Adds what is held. The reply gets this `usage`.
     fn flush(&mut self, usage: Option<&[u8]>) -> io::Result<()> {
-        for held in std::mem::take(&mut self.held) {
-            let draft = match held {
-                Held::Draft(draft) => draft,
-                Held::Reply(draft, message, rest) => {
-                    let none = usage_json(&Usage::default(), 0.0, None);
-                    let message = message.json("usage", usage.unwrap_or(&none));
-                    let message = message.number("timestamp", draft.time_ms as f64);
-                    let members = draft.members.json("message", &message.finish()).json("codex", &rest);
-                    Draft { members, ..draft }
-                }
-            };
+        let mut held = std::mem::take(&mut self.held);
+        if let Some(reply) = held.first_mut() {
+            let none = usage_json(&Usage::default(), 0.0, None);
+            let message = std::mem::take(&mut reply.members)
+                .json("usage", usage.unwrap_or(&none))
+                .number("timestamp", reply.time_ms as f64)
+                .finish();
+            reply.members = Object::new().json("message", &message).json("codex", &self.rest);
+        }
+        for draft in held {
             self.at = Some(self.writer.add(self.at, draft)?);
         }
         Ok(())
@@ -173,8 +167,8 @@ impl Codex<'_> {
     fn keep(&mut self, line: &CodexLine) -> io::Result<()> {
         let kind = text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
         let inner = text(line.payload, "type").filter(|inner| *inner != kind);
-        let inner = inner.map(|inner| format!(".{inner}")).unwrap_or_default();
-        let members = kept(Origin::Codex.name(), &format!("{kind}{inner}"), line.raw.bytes());
+        let suffix = inner.map(|inner| format!(".{inner}")).unwrap_or_default();
+        let members = kept(Origin::Codex.name(), &format!("{kind}{suffix}"), line.raw.bytes());
         self.add(line.offset, "custom", members)
     }
 
@@ -189,8 +183,8 @@ impl Codex<'_> {
 
     /// Adds a message other than a reply; the members that it has are `used`.
     fn message(&mut self, line: &CodexLine, message: Object, used: &[&str]) -> io::Result<()> {
-        let message = message.number("timestamp", self.time_ms as f64).finish();
-        let members = Object::new().json("message", &message).json("codex", &Codex::rest(line, used));
+        let timed = message.number("timestamp", self.time_ms as f64).finish();
+        let members = Object::new().json("message", &timed).json("codex", &Codex::rest(line, used));
         self.add(line.offset, "message", members)
     }
 
@@ -201,7 +195,7 @@ impl Codex<'_> {
         if !is_turn(said) {
             return self.context(line, "context", content, used);
         }
-        self.turns.push((self.at, self.history.last()));
+        self.turns.push((self.at, self.history.last));
         self.history.say(said);
         self.message(line, Object::new().str("role", "user").json("content", content), used)
     }
@@ -216,13 +210,12 @@ impl Codex<'_> {
 
     /// Adds a part of a reply, which may be the last of its response: it is held.
     fn reply(&mut self, line: &CodexLine, content: &[u8], used: &[&str]) -> io::Result<()> {
-        self.flush(None)?;
-        self.answer(line, content, Codex::rest(line, used));
-        Ok(())
+        self.answer(line, content, Codex::rest(line, used))
     }
 
     /// Holds a message of the model, which lacks its usage.
-    fn answer(&mut self, line: &CodexLine, content: &[u8], rest: Vec<u8>) {
+    fn answer(&mut self, line: &CodexLine, content: &[u8], rest: Vec<u8>) -> io::Result<()> {
+        self.flush(None)?;
         let calls = Raw::checked(content).items().any(|block| block.get("id").is_some());
         let message = Object::new()
             .str("role", "assistant")
@@ -231,9 +224,14 @@ impl Codex<'_> {
             .str("provider", PROVIDER)
             .text("model", &self.model)
             .str("stopReason", if calls { "toolUse" } else { "stop" });
-        let (time_ms, members) = (self.time_ms, Object::new());
-        let draft = Draft { offset: line.offset, time_ms, kind: "message", members };
-        self.held.push(Held::Reply(draft, message, rest));
+        self.held.push(Draft {
+            offset: line.offset,
+            time_ms: self.time_ms,
+            kind: "message",
+            members: message,
+        });
+        self.rest = rest;
+        Ok(())
     }
 
     /// Reads an item that was sent to the model, or came from it. Returns whether it has a counterpart.
@@ -348,7 +346,7 @@ impl Codex<'_> {
                 for _ in 0..event.get("num_turns").and_then(Raw::index).unwrap_or(0).min(self.turns.len()) {
                     let Some((at, said)) = self.turns.pop() else { break };
                     self.at = at;
-                    self.history.go_to(said);
+                    self.history.last = said;
                 }
                 return Ok(false);
             }
@@ -362,11 +360,11 @@ impl Codex<'_> {
         let info = line.payload.get("info").unwrap_or(Raw::NULL);
         let [last, total] = members(info, ["last_token_usage", "total_token_usage"]);
         let Some(last) = last.filter(|last| last.is_object()) else { return Ok(false) };
-        let total = total.unwrap_or(last).bytes().to_vec();
-        if self.total.as_ref() == Some(&total) {
+        let reported = total.unwrap_or(last).bytes().to_vec();
+        if self.total.as_ref() == Some(&reported) {
             return Ok(false);
         }
-        self.total = Some(total);
+        self.total = Some(reported);
         let of = |key: &str| number(last.get(key));
         let cached = of("cached_input_tokens");
         let usage = Usage {
@@ -432,7 +430,7 @@ impl Codex<'_> {
             kept.iter().try_for_each(|content| self.again(line, content))?;
             return Ok(true);
         };
-        self.history.go_to(None);
+        self.history.last = None;
         for item in history.items() {
             let said = item.get("content").unwrap_or(Raw::NULL);
             let is_summary =
@@ -446,7 +444,7 @@ impl Codex<'_> {
                 self.history.say(said);
             }
             if is("assistant") {
-                self.answer(line, &array(content), b"{}".to_vec());
+                self.answer(line, &array(content), b"{}".to_vec())?;
                 self.flush(None)?;
             } else {
                 self.again(line, &array(content))?;

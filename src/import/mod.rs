@@ -164,22 +164,34 @@ fn origin_of(line: Raw) -> Option<Option<Origin>> {
 
 /// Reads the source at `path`, and returns what it contains.
 pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Survey> {
-    let mut facts = Facts::default();
+    // What the first line shows that shows it.
+    let (mut session, mut sub_agent, mut cwd, mut created_ms) = (None, None, None, None);
     let mut reader = origin.reader(source, &[], Writer::default())?;
     let (read, is_torn) = each_value(source, source.len(), |line, raw| {
         if let Some(raw) = raw {
-            facts.note(raw, origin);
+            session = session.take().or_else(|| session_of(raw, origin));
+            sub_agent = sub_agent.take().or_else(|| sub_agent_of(raw, origin));
+            cwd = cwd.take().or_else(|| cwd_of(raw, origin));
+            created_ms = created_ms.or_else(|| time(raw.get("timestamp")));
         }
         read_line(reader.as_mut(), origin, &line, raw)
     })?;
     let Writer { name, messages, .. } = reader.end()?;
+    let (stem, sub_agent) = (path.file_stem().unwrap_or_default().to_string_lossy(), sub_agent.flatten());
+    // Claude Code names files after the session, and a file that continues another session may begin with the lines of
+    // that one.
+    let id = match (&sub_agent, &session) {
+        (Some(agent), session) => format!("{}/{agent}", session.as_deref().unwrap_or(&stem)),
+        (None, Some(session)) if Uuid::try_parse(&stem).is_err() => session.clone(),
+        (None, _) => stem.into_owned(),
+    };
     Ok(Survey {
         path: path.to_owned(),
         origin,
-        id: facts.id(&path.file_stem().unwrap_or_default().to_string_lossy()),
-        sub_agent: facts.session.zip(facts.sub_agent),
-        cwd: facts.cwd,
-        created_ms: facts.created_ms.unwrap_or_default(),
+        id,
+        sub_agent: session.zip(sub_agent),
+        cwd,
+        created_ms: created_ms.unwrap_or_default(),
         name,
         messages,
         read,
@@ -307,63 +319,43 @@ fn each_value(
     Ok((read, is_torn))
 }
 
-/// What the first lines show.
-#[derive(Default)]
-struct Facts {
-    session: Option<String>,
-    /// The sub-agent whose lines these are.
-    sub_agent: Option<String>,
-    cwd: Option<Text<'static>>,
-    created_ms: Option<i64>,
-    has_begun: bool,
+/// Returns the id of the session that a line names.
+fn session_of(line: Raw, origin: Origin) -> Option<String> {
+    let id = match origin {
+        Origin::Claude => text(line, "sessionId"),
+        Origin::Codex if line.get("type").is_none_or(|kind| kind.is("session_meta")) => {
+            text(line.get("payload").unwrap_or(line), "id")
+        }
+        Origin::Codex => None,
+    };
+    id.map(Text::into_string_lossy)
 }
 
-impl Facts {
-    fn note(&mut self, line: Raw, origin: Origin) {
-        if self.session.is_some() && self.cwd.is_some() && self.created_ms.is_some() && self.has_begun {
-            return;
-        }
-        self.created_ms = self.created_ms.or_else(|| time(line.get("timestamp")));
-        let of = |object: Raw, key: &str| text(object, key).map(Text::into_owned);
-        let (id, cwd) = match origin {
-            Origin::Claude => {
-                if !self.has_begun && line.get("uuid").is_some() {
-                    self.has_begun = true;
-                    let is_side = line.get("isSidechain").and_then(Raw::bool) == Some(true);
-                    let agent = of(line, "agentId").filter(|_| is_side);
-                    self.sub_agent = agent.map(Text::into_string_lossy);
-                }
-                (of(line, "sessionId"), of(line, "cwd"))
-            }
-            Origin::Codex => {
-                self.has_begun = true;
-                let payload = line.get("payload").unwrap_or(line);
-                let is_meta = line.get("type").is_none_or(|kind| kind.is("session_meta"));
-                let said = || payload.get("content")?.items().next()?.get_text("text").and_then(cwd_in);
-                (of(payload, "id").filter(|_| is_meta), of(payload, "cwd").or_else(said))
-            }
-        };
-        self.session = self.session.take().or(id.map(Text::into_string_lossy));
-        self.cwd = self.cwd.take().or(cwd);
-    }
+/// Returns the sub-agent whose line it is. `None` if the line does not show whether one wrote the file: the first one of the
+/// tree of Claude Code does.
+fn sub_agent_of(line: Raw, origin: Origin) -> Option<Option<String>> {
+    let is_side = || line.get("isSidechain").and_then(Raw::bool) == Some(true);
+    let agent = || text(line, "agentId").filter(|_| is_side()).map(Text::into_string_lossy);
+    (origin == Origin::Claude && line.get("uuid").is_some()).then(agent)
+}
 
-    /// Returns the id of the session. Claude Code names files after it, and a file that continues another session may begin
-    /// with the lines of that one.
-    fn id(&self, stem: &str) -> String {
-        let session = self.session.clone().unwrap_or_else(|| stem.to_owned());
-        match &self.sub_agent {
-            Some(agent) => format!("{session}/{agent}"),
-            None if Uuid::try_parse(stem).is_ok() => stem.to_owned(),
-            None => session,
+/// Returns the working directory that a line names.
+fn cwd_of(line: Raw, origin: Origin) -> Option<Text<'static>> {
+    match origin {
+        Origin::Claude => text(line, "cwd").map(Text::into_owned),
+        Origin::Codex => {
+            let payload = line.get("payload").unwrap_or(line);
+            let said = || payload.get("content")?.items().next()?.get_text("text").and_then(cwd_in);
+            text(payload, "cwd").map(Text::into_owned).or_else(said)
         }
     }
 }
 
 /// Returns the working directory in what Codex tells the model about its environment: old files have it only there.
 fn cwd_in(text: Text) -> Option<Text<'static>> {
-    let text = text.to_string_lossy();
-    let text = text.trim_start().strip_prefix("<environment_context>")?;
-    let after = |start: &str| text.split_once(start).map(|(_, rest)| rest);
+    let whole = text.to_string_lossy();
+    let context = whole.trim_start().strip_prefix("<environment_context>")?;
+    let after = |start: &str| context.split_once(start).map(|(_, rest)| rest);
     let rest = after("Current working directory: ").or_else(|| after("<cwd>"))?;
     let cwd = rest.split(['\n', '<']).next()?.trim();
     (!cwd.is_empty()).then(|| Text::from(cwd.to_owned()))

@@ -2,7 +2,7 @@
 
 use crate::agents::Agent;
 use crate::agents::readable::{self, Folders};
-use crate::agents::row::{CUT, Form, ROW_UNITS, RowOptions, is_longer};
+use crate::agents::row::{CUT, ROW_UNITS, RowOptions, is_longer};
 use crate::load::Options;
 use crate::load::classify::{evidence, flags, role_of};
 use crate::load::list_stats::key_of;
@@ -203,10 +203,7 @@ impl Fragment {
     /// Stores the row of an entry, and its tool calls.
     pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) {
         let agent = reading.agent;
-        let readable = match rows.form {
-            Form::Readable => readable::text(typed),
-            Form::Agent => None,
-        };
+        let readable = if rows.readable { readable::text(typed) } else { None };
         let is_agents = readable.is_none();
         self.collected.rows.push(entry.at(), |row| {
             let start = row.len();
@@ -214,7 +211,7 @@ impl Fragment {
                 Some(text) => text.append_to(row),
                 None => agent.push_row(typed, row),
             };
-            if rows.form == Form::Readable && row.len() - start >= SHORTEST_CUT {
+            if rows.readable && row.len() - start >= SHORTEST_CUT {
                 drop_cut_half(row);
                 let message = typed.record.message.as_ref().filter(|_| {
                     is_agents
@@ -263,7 +260,7 @@ impl Fragment {
         let Some(rows) = rows else {
             return ToolCall { entry, id, name: Slice::default(), row: Slice::default(), path: (0, 0) };
         };
-        if rows.form == Form::Readable {
+        if rows.readable {
             let folders = Folders { cwd: reading.cwd, home: rows.home.as_ref() };
             let call = readable::call(&name, arguments, folders);
             // The offsets fit: rows are short.

@@ -7,7 +7,7 @@
 use super::chain::Chain;
 use super::{IdSource, Refusal, ids};
 use crate::agents::pi::context::in_force;
-use crate::agents::pi::edits::{Edit, Edits};
+use crate::agents::pi::edits::{Edit, edits_among};
 use crate::ops::plan::Change;
 use crate::session::Session;
 use crate::session::content::text_content;
@@ -63,7 +63,7 @@ pub fn edit(
             "`pisess context` prints what the model sees",
         ));
     }
-    let edits = Edits::among(context.iter().copied(), reader)?;
+    let edits = edits_among(context.iter().copied(), reader)?;
     let mut changes = HashMap::default();
     for &target in targets {
         changes.insert(target, becomes(reader, target, wanted)?);
@@ -102,11 +102,11 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the content that the model currently sees, as JSON; `None` if it sees nothing.
-fn seen(reader: &EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Option<Vec<u8>>> {
-    match edits.of(reader.session(), ix) {
+fn seen(reader: &EntryReader, ix: EntryIx, edits: &HashMap<Vec<u8>, Edit>) -> io::Result<Option<Vec<u8>>> {
+    match edits.get(reader.session().id(ix).as_bytes()) {
         None => stored(reader, ix),
         Some(Edit::Omit) => Ok(None),
-        Some(Edit::Replace(by)) => replaced(reader, by),
+        Some(Edit::Replace(by)) => replaced(reader, *by),
     }
 }
 
@@ -144,7 +144,7 @@ fn becomes(reader: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Opti
 fn halves(
     reader: &EntryReader,
     context: &[EntryIx],
-    edits: &Edits,
+    edits: &HashMap<Vec<u8>, Edit>,
     changes: &HashMap<EntryIx, Option<Vec<u8>>>,
 ) -> io::Result<Option<[Vec<EntryIx>; 2]>> {
     let is_changed = |ix: &EntryIx| changes.contains_key(ix);

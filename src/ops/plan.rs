@@ -1,6 +1,6 @@
 //! The result of an operation, as a value that can be printed, compared and committed.
 
-use crate::agents::convert::{self, Seen};
+use crate::agents::convert;
 use crate::agents::pi::edits::Edit;
 use crate::ops::patched::Pieces;
 use crate::session::dialect::Dialect;
@@ -260,7 +260,7 @@ impl Piece {
             Piece::New(entry) => return out.write_all(&entry.line),
             Piece::Copied { entry, parent, first_kept, to, edit } => (*entry, parent, first_kept, to, edit),
         };
-        let seen = edit.map(|edit| seen(edit, reader)).transpose()?;
+        let edit = edit.map(|edit| edit.with_content(reader)).transpose()?;
         reader.with_line(entry, |line| {
             let line = match (parent, first_kept) {
                 (None, None) => Cow::Borrowed(line.strip_suffix(b"\r").unwrap_or(line)),
@@ -268,19 +268,10 @@ impl Piece {
             };
             match to {
                 None => out.write_all(&line),
-                Some(to) => out.write_all(&convert::entry(&line, *to, seen.as_ref())),
+                Some(to) => out.write_all(&convert::entry(&line, *to, edit.as_ref())),
             }
         })?
     }
-}
-
-/// Returns what the model sees of an edit's target.
-fn seen(edit: Edit, reader: &EntryReader) -> io::Result<Seen> {
-    let Edit::Replace(by) = edit else { return Ok(Seen::Omitted) };
-    reader.with_entry(by, |edit| {
-        let content = edit.get("replacement").and_then(|new| new.get("content"));
-        Seen::Replaced(content.map(|content| content.bytes().to_vec()))
-    })
 }
 
 /// Returns a line with another parent or another first kept entry.

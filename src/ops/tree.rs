@@ -1,6 +1,6 @@
 //! The rows of the tree: the filters and search of the file's own agent, and the text of each row.
 
-use crate::agents::row::search::Query;
+use crate::agents::row::search::matches;
 use crate::session::Session;
 use crate::session::collected::{Collected, NamedId, ToolCall};
 use crate::session::entry::{EntryIx, Flags, Kind, Role, View};
@@ -62,7 +62,7 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
     let words = Words::new(typed);
     let fuzzy = (session.agent().fuzzy_search)(typed);
     let is_visible = |ix| {
-        passes(session, &labels, leaf, filter, ix) && finds(session, &labels, &words, fuzzy.as_ref(), ix)
+        passes(session, &labels, leaf, filter, ix) && finds(session, &labels, &words, fuzzy.as_deref(), ix)
     };
     let is_active = active(session, leaf);
     let is_visible: Vec<_> = session.all().map(is_visible).collect();
@@ -83,7 +83,7 @@ pub fn live<'a>(session: &'a Session, entries: &[EntryIx], filter: Filter, typed
     };
     let is_shown = |&ix: &EntryIx| {
         (passes(session, &labels, Some(ix), filter, ix) || is_news(ix))
-            && finds(session, &labels, &words, fuzzy.as_ref(), ix)
+            && finds(session, &labels, &words, fuzzy.as_deref(), ix)
     };
     let place = |entry| TreeRow { entry, depth: 0, branch_points: 0, connector: false, last: false };
     let places: Vec<_> = entries.iter().copied().filter(is_shown).map(place).collect();
@@ -272,7 +272,7 @@ pub(crate) fn passes(
 
 /// Whether an entry or its label matches: the words in all its text, or the agent's own search in its row. In that of
 /// oh-my-pi, every word must resemble one of the row.
-fn finds(session: &Session, labels: &Labels, words: &Words, fuzzy: Option<&Query>, ix: EntryIx) -> bool {
+fn finds(session: &Session, labels: &Labels, words: &Words, fuzzy: Option<&[Vec<u16>]>, ix: EntryIx) -> bool {
     if words.is_empty() {
         return true;
     }
@@ -285,7 +285,7 @@ fn finds(session: &Session, labels: &Labels, words: &Words, fuzzy: Option<&Query
         None => vec![false; words.len()],
     };
     words.mark(&text, &mut found);
-    found.iter().all(|&found| found) || fuzzy.is_some_and(|query| query.matches(&text))
+    found.iter().all(|&found| found) || fuzzy.is_some_and(|query| matches(query, &text))
 }
 
 /// Returns the numbers of calls by entry: see [`Drawing::calls`].

@@ -1,7 +1,7 @@
 //! Entries of pi, in the terms of oh-my-pi.
 
-use super::{Converted, Seen, blocks, renamed, typed};
-use crate::agents::pi::edits::replaced;
+use super::{blocks, typed};
+use crate::agents::pi::edits::{Edit, replaced};
 use crate::session::content::is_block;
 use crate::session::entry::Role;
 use pisess_json::Raw;
@@ -9,21 +9,24 @@ use pisess_json::edit::with;
 use pisess_json::text::{Text, concat};
 use pisess_json::write::Object;
 
-pub(super) fn message(entry: Raw, seen: Option<&Seen>) -> Option<Converted> {
+pub(super) fn message(
+    entry: Raw,
+    edit: Option<&Edit<Option<Vec<u8>>>>,
+) -> Option<Result<Vec<u8>, &'static str>> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
     if role == Role::System {
-        return Some(Converted::Kept("a system prompt: oh-my-pi builds its own"));
+        return Some(Err("a system prompt: oh-my-pi builds its own"));
     }
-    let edited = match seen {
-        Some(Seen::Omitted) => return Some(Converted::Kept("an edit omits it from the context")),
-        Some(Seen::Replaced(content)) => replaced(message, content.as_deref()),
+    let edited = match edit {
+        Some(Edit::Omit) => return Some(Err("an edit omits it from the context")),
+        Some(Edit::Replace(content)) => replaced(message, content.as_deref()),
         None => None,
     };
     let message = edited.as_deref().map_or(message, Raw::checked);
     let turned = if role == Role::Assistant { assistant(message) } else { None };
     let message = turned.or(edited)?;
-    Some(Converted::Entry(with(entry, "message", &message)))
+    Some(Ok(with(entry, "message", &message)))
 }
 
 /// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs no change.
@@ -37,33 +40,34 @@ fn assistant(message: Raw) -> Option<Vec<u8>> {
         })
     });
     // oh-my-pi fails to open a session in which an assistant message has no content.
-    let known = if content.is_null() { Some(b"[]".to_vec()) } else { known };
-    let known = known.map(|content| with(message, "content", &content));
+    let accepted = if content.is_null() { Some(b"[]".to_vec()) } else { known };
+    let changed = accepted.map(|content| with(message, "content", &content));
     let is_deferred = message.get("stopReason").is_some_and(|reason| reason.is("deferred"));
     if !is_deferred {
-        return known;
+        return changed;
     }
     let calls = content.items().any(|block| is_block(block, "toolCall"));
     let reason: &[u8] = if calls { b"\"toolUse\"" } else { b"\"stop\"" };
-    Some(with(known.as_deref().map_or(message, Raw::checked), "stopReason", reason))
+    Some(with(changed.as_deref().map_or(message, Raw::checked), "stopReason", reason))
 }
 
-pub(super) fn custom_message(entry: Raw, seen: Option<&Seen>) -> Option<Converted> {
-    match seen? {
-        Seen::Omitted => Some(Converted::Kept("an edit omits it from the context")),
-        Seen::Replaced(content) => {
-            Some(Converted::Entry(with(entry, "content", content.as_deref().unwrap_or(b"[]"))))
-        }
+pub(super) fn custom_message(
+    entry: Raw,
+    edit: Option<&Edit<Option<Vec<u8>>>>,
+) -> Option<Result<Vec<u8>, &'static str>> {
+    match edit? {
+        Edit::Omit => Some(Err("an edit omits it from the context")),
+        Edit::Replace(content) => Some(Ok(with(entry, "content", content.as_deref().unwrap_or(b"[]")))),
     }
 }
 
-pub(super) fn model_change(entry: Raw) -> Option<Converted> {
+pub(super) fn model_change(entry: Raw) -> Option<Vec<u8>> {
     let (provider, model) = (entry.get_text("provider")?, entry.get_text("modelId")?);
     let line = typed("model_change", entry)
         .text("model", &concat(&[&provider, &"/", &model]))
         .str("role", "default")
         .bool("resolvedModelIsFallback", false);
-    Some(Converted::Entry(line.finish()))
+    Some(line.finish())
 }
 
 pub(super) fn title_change(entry: Raw) -> Vec<u8> {
@@ -77,13 +81,9 @@ pub(super) fn usage(entry: Raw) -> Vec<u8> {
 }
 
 /// In oh-my-pi, `fromId` is where the branch begins.
-pub(super) fn branch_summary(entry: Raw) -> Option<Converted> {
+pub(super) fn branch_summary(entry: Raw) -> Option<Vec<u8>> {
     let parent = entry.get("parentId").filter(|parent| parent.is_string());
     let begins = parent.map_or(&b"\"root\""[..], Raw::bytes);
-    let spelled = renamed(entry, "fromHook", "fromExtension");
-    if entry.get("fromId").is_some_and(|from| from.bytes() == begins) {
-        return spelled.map(Converted::Respelled);
-    }
-    let entry = spelled.as_deref().map_or(entry, Raw::checked);
-    Some(Converted::Entry(with(entry, "fromId", begins)))
+    let is_there = entry.get("fromId").is_some_and(|from| from.bytes() == begins);
+    (!is_there).then(|| with(entry, "fromId", begins))
 }

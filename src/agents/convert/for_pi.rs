@@ -1,6 +1,6 @@
 //! Entries of oh-my-pi, in the terms of pi.
 
-use super::{Converted, PLACE, blocks, typed};
+use super::{PLACE, blocks, typed};
 use crate::agents::oh_my_pi::llm::alone;
 use crate::agents::oh_my_pi::message::TRANSIENT;
 use crate::session::content::{is_block, text_block, truthy};
@@ -11,23 +11,23 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
-pub(super) fn message(entry: Raw) -> Option<Converted> {
+pub(super) fn message(entry: Raw) -> Option<Result<Vec<u8>, &'static str>> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
     match role {
         Role::HookMessage => {
             let message = with(message, "role", b"\"custom\"");
-            Some(Converted::Entry(with(entry, "message", &message)))
+            Some(Ok(with(entry, "message", &message)))
         }
         Role::PythonExecution if truthy(message, "excludeFromContext") => {
-            Some(Converted::Kept("Python that the user ran outside of the context; pi has no such message"))
+            Some(Err("Python that the user ran outside of the context; pi has no such message"))
         }
-        Role::Developer => Some(Converted::Entry(as_custom_message(entry, message, "developer"))),
-        Role::FileMention => Some(Converted::Entry(as_custom_message(entry, message, "fileMention"))),
-        Role::PythonExecution => Some(Converted::Entry(as_custom_message(entry, message, "pythonExecution"))),
+        Role::Developer => Some(Ok(as_custom_message(entry, message, "developer"))),
+        Role::FileMention => Some(Ok(as_custom_message(entry, message, "fileMention"))),
+        Role::PythonExecution => Some(Ok(as_custom_message(entry, message, "pythonExecution"))),
         _ => {
             let content = blocks(message.get("content")?, block)?;
-            Some(Converted::Entry(with(entry, "message", &with(message, "content", &content))))
+            Some(Ok(with(entry, "message", &with(message, "content", &content))))
         }
     }
 }
@@ -73,36 +73,36 @@ fn block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     (!is_dropped).then(|| Cow::Borrowed(block.bytes()))
 }
 
-pub(super) fn custom_message(entry: Raw) -> Option<Converted> {
+pub(super) fn custom_message(entry: Raw) -> Option<Result<Vec<u8>, &'static str>> {
     let is_transient = |kind: Raw| TRANSIENT.iter().any(|transient| kind.is(transient));
     if entry.get("customType").is_some_and(is_transient) {
-        return Some(Converted::Kept("a note that oh-my-pi leaves out when it opens the session again"));
+        return Some(Err("a note that oh-my-pi leaves out when it opens the session again"));
     }
     let content = entry.get("content").filter(|content| content.is_string() || content.is_array());
     let Some(content) = content else {
-        return Some(Converted::Kept("a custom message without content"));
+        return Some(Err("a custom message without content"));
     };
-    Some(Converted::Entry(with(entry, "content", &blocks(content, block)?)))
+    Some(Ok(with(entry, "content", &blocks(content, block)?)))
 }
 
 /// Converts a change of the default model. oh-my-pi also has models for other roles; a change of those is
 /// kept as a custom entry.
-pub(super) fn model_change(entry: Raw) -> Option<Converted> {
+pub(super) fn model_change(entry: Raw) -> Option<Result<Vec<u8>, &'static str>> {
     let model = entry.get_text("model")?.to_string();
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
     let Some((provider, id)) = model.split_once('/').filter(|_| is_default) else {
-        return Some(Converted::Kept("a model for a role that pi does not have"));
+        return Some(Err("a model for a role that pi does not have"));
     };
     let line = typed("model_change", entry).str("provider", provider).str("modelId", id);
-    Some(Converted::Entry(line.finish()))
+    Some(Ok(line.finish()))
 }
 
-pub(super) fn thinking_level(entry: Raw) -> Option<Converted> {
+pub(super) fn thinking_level(entry: Raw) -> Option<Vec<u8>> {
     let has_level = entry.get("thinkingLevel").is_some_and(Raw::is_string);
     if has_level {
         return None;
     }
-    Some(Converted::Entry(typed("thinking_level_change", entry).str("thinkingLevel", "off").finish()))
+    Some(typed("thinking_level_change", entry).str("thinkingLevel", "off").finish())
 }
 
 pub(super) fn session_info(entry: Raw) -> Vec<u8> {

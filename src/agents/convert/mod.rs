@@ -15,10 +15,11 @@
 mod for_oh_my_pi;
 mod for_pi;
 
+use crate::agents::pi::edits::Edit;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use pisess_json::Raw;
-use pisess_json::edit::{Edit, with};
+use pisess_json::edit::{Edit as LineEdit, with};
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
@@ -32,67 +33,67 @@ const ORIGIN: &str = "pisess";
 /// The members that place an entry.
 const PLACE: [&str; 3] = ["id", "parentId", "timestamp"];
 
-/// What the model sees of an entry instead of its own content (pi's `context_edit`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// Nothing.
-    Omitted,
-    /// This JSON; `None` if the edit has no content.
-    Replaced(Option<Vec<u8>>),
-}
-
-/// What an entry becomes.
-enum Converted {
-    /// An entry in the other agent's terms.
-    Entry(Vec<u8>),
-    /// The same entry with a key renamed, which can be undone without the original.
-    Respelled(Vec<u8>),
-    /// A custom entry that holds it; the note explains why.
-    Kept(&'static str),
-}
-
-/// Converts a line for an agent; if it was converted from that agent before, returns the original.
-pub fn entry<'a>(line: &'a [u8], to: Dialect, seen: Option<&Seen>) -> Cow<'a, [u8]> {
+/// Converts a line for an agent; if it was converted from that agent before, returns the original. `edit` is pi's edit of
+/// the entry, with the content as JSON, if it has any.
+pub fn entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&Edit<Option<Vec<u8>>>>) -> Cow<'a, [u8]> {
     let bytes = line.trim_ascii();
     let entry = Raw::checked(bytes);
     if let Some(original) = restored(entry, to) {
         return Cow::Owned(original);
     }
-    match counterpart(entry, to, seen) {
-        None => Cow::Borrowed(bytes),
-        Some(Converted::Respelled(line)) => Cow::Owned(line),
-        Some(Converted::Entry(line)) => Cow::Owned(with_origin(&line, entry, other(to))),
-        Some(Converted::Kept(note)) => Cow::Owned(kept(entry, other(to), note)),
+    let kind = Kind::of(entry.get("type"));
+    let spelled = respelled(kind, entry, to);
+    match counterpart(kind, spelled.as_deref().map_or(entry, Raw::checked), to, edit) {
+        None => spelled.map_or(Cow::Borrowed(bytes), Cow::Owned),
+        Some(Ok(line)) => Cow::Owned(with_origin(&line, entry, other(to))),
+        Some(Err(note)) => Cow::Owned(kept(entry, other(to), note)),
     }
 }
 
-/// Returns what an entry becomes; `None` if it is the same for both agents.
-fn counterpart(entry: Raw, to: Dialect, seen: Option<&Seen>) -> Option<Converted> {
-    use Converted::{Entry, Kept, Respelled};
+/// Returns an entry with the key that marks a summary as a hook's in the agent's spelling, if it has the other one. This is
+/// undone without the original.
+fn respelled(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
+    if !matches!(kind, Kind::Compaction | Kind::BranchSummary) {
+        return None;
+    }
+    let (from, key) = (other(to).agent().hook_key, to.agent().hook_key);
+    let value = entry.get(from)?;
+    if entry.get(key).is_some() {
+        return None;
+    }
+    let mut edit = LineEdit::new(entry.bytes()).ok()?;
+    let member = Object::new().raw(key, value).finish();
+    edit.put_in_place_of(from, &member[1..member.len() - 1]);
+    Some(edit.finish())
+}
+
+/// Returns what an entry becomes, `None` if it is the same for both agents. It is an error if the other agent has nothing
+/// like it: the note explains why.
+fn counterpart(
+    kind: Kind,
+    entry: Raw,
+    to: Dialect,
+    edit: Option<&Edit<Option<Vec<u8>>>>,
+) -> Option<Result<Vec<u8>, &'static str>> {
     use Dialect::{OhMyPi, Pi};
-    let kind = Kind::of(entry.get("type"));
     match (kind, to) {
         (Kind::Message, Pi) => for_pi::message(entry),
-        (Kind::Message, OhMyPi) => for_oh_my_pi::message(entry, seen),
+        (Kind::Message, OhMyPi) => for_oh_my_pi::message(entry, edit),
         (Kind::CustomMessage, Pi) => for_pi::custom_message(entry),
-        (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::custom_message(entry, seen),
+        (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::custom_message(entry, edit),
         (Kind::ModelChange, Pi) => for_pi::model_change(entry),
-        (Kind::ModelChange, OhMyPi) => for_oh_my_pi::model_change(entry),
-        (Kind::Compaction | Kind::BranchSummary, Pi) => {
-            renamed(entry, "fromExtension", "fromHook").map(Respelled)
-        }
-        (Kind::Compaction, OhMyPi) => renamed(entry, "fromHook", "fromExtension").map(Respelled),
-        (Kind::BranchSummary, OhMyPi) => for_oh_my_pi::branch_summary(entry),
-        (Kind::ThinkingLevelChange, Pi) => for_pi::thinking_level(entry),
-        (Kind::TitleChange, Pi) => Some(Entry(for_pi::session_info(entry))),
-        (Kind::SessionInfo, OhMyPi) => Some(Entry(for_oh_my_pi::title_change(entry))),
-        (Kind::ModelUsage, Pi) => Some(Entry(for_pi::usage(entry))),
-        (Kind::Usage, OhMyPi) => Some(Entry(for_oh_my_pi::usage(entry))),
-        (Kind::ResetBoundary, Pi) => Some(Entry(for_pi::cleared(entry))),
+        (Kind::ModelChange, OhMyPi) => for_oh_my_pi::model_change(entry).map(Ok),
+        (Kind::BranchSummary, OhMyPi) => for_oh_my_pi::branch_summary(entry).map(Ok),
+        (Kind::ThinkingLevelChange, Pi) => for_pi::thinking_level(entry).map(Ok),
+        (Kind::TitleChange, Pi) => Some(Ok(for_pi::session_info(entry))),
+        (Kind::SessionInfo, OhMyPi) => Some(Ok(for_oh_my_pi::title_change(entry))),
+        (Kind::ModelUsage, Pi) => Some(Ok(for_pi::usage(entry))),
+        (Kind::Usage, OhMyPi) => Some(Ok(for_oh_my_pi::usage(entry))),
+        (Kind::ResetBoundary, Pi) => Some(Ok(for_pi::cleared(entry))),
         // What only the other agent writes; all else is the same in both, or not an entry of the other agent.
         _ => {
             let schema = kind.schema();
-            schema.fields.writer().filter(|&writer| writer != to).map(|_| Kept(schema.kept_as))
+            schema.fields.writer().filter(|&writer| writer != to).map(|_| Err(schema.kept_as))
         }
     }
 }
@@ -100,18 +101,6 @@ fn counterpart(entry: Raw, to: Dialect, seen: Option<&Seen>) -> Option<Converted
 /// Returns the start of an entry of this type, with the id, the parent and the time of another.
 fn typed(kind: &str, entry: Raw) -> Object {
     Object::new().str("type", kind).copy(entry, &PLACE)
-}
-
-/// Returns an entry with a key renamed; `None` if it lacks the key, or has one with the new name.
-fn renamed(entry: Raw, from: &str, to: &str) -> Option<Vec<u8>> {
-    let value = entry.get(from)?;
-    if entry.get(to).is_some() {
-        return None;
-    }
-    let mut edit = Edit::new(entry.bytes()).ok()?;
-    let member = Object::new().raw(to, value).finish();
-    edit.put_in_place_of(from, &member[1..member.len() - 1]);
-    Some(edit.finish())
 }
 
 /// Returns content with its blocks converted or dropped; `None` if all stay the same, borrowed.
@@ -154,7 +143,7 @@ fn restored(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     if matches!(kind.as_bytes(), b"session" | b"title") {
         return None;
     }
-    let mut edit = Edit::new(original.bytes()).ok()?;
+    let mut edit = LineEdit::new(original.bytes()).ok()?;
     for key in ["id", "parentId", "firstKeptEntryId"] {
         let (now, then) = (entry.get(key), original.get(key));
         let is_reference = key != "firstKeptEntryId" || Kind::named(kind.as_bytes()) == Kind::Compaction;

@@ -119,13 +119,13 @@ fn each_entry_of_oh_my_pi_comes_back_as_it_was() {
 
 #[test]
 fn an_edit_is_applied_to_the_entry_that_it_edits() {
-    let entry_of = |line: &str, seen| {
-        String::from_utf8(entry(line.as_bytes(), Dialect::OhMyPi, Some(&seen)).into_owned()).unwrap()
+    let entry_of = |line: &str, edit| {
+        String::from_utf8(entry(line.as_bytes(), Dialect::OhMyPi, Some(&edit)).into_owned()).unwrap()
     };
     let answer = message(r#""role":"assistant","content":[],"stopReason":"stop""#);
-    let omitted = entry_of(&answer, Seen::Omitted);
+    let omitted = entry_of(&answer, Edit::Omit);
     assert_eq!(kind(&omitted), KEPT);
-    let replaced = entry_of(&answer, Seen::Replaced(Some(b"\"new\"".to_vec())));
+    let replaced = entry_of(&answer, Edit::Replace(Some(b"\"new\"".to_vec())));
     assert!(replaced.contains(r#""content":[{"type":"text","text":"new"}]"#), "{replaced}");
     for converted in [omitted, replaced] {
         assert_eq!(to(&converted, Dialect::Pi), answer);

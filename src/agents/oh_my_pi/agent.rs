@@ -7,7 +7,7 @@ use super::{
 use crate::agents::agent::Agent;
 use crate::agents::oh_my_pi::title::title_line;
 use crate::agents::pi;
-use crate::agents::row::search::Query;
+use crate::agents::row::search::query;
 use crate::session::Format;
 use crate::session::entry::{Flags, Kind};
 use pisess_json::Raw;
@@ -81,7 +81,7 @@ pub static OH_MY_PI: Agent = Agent {
     weight: |kind, _, grave| {
         defects::weight(kind, grave).unwrap_or_else(|| pi::defects::weight(kind, Format::V3, grave))
     },
-    fuzzy_search: |typed| Some(Query::new(typed)),
+    fuzzy_search: |typed| Some(query(typed)),
     context: context::build,
     for_model: llm::convert,
     transcript: transcript::write,

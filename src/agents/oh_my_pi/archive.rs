@@ -108,33 +108,41 @@ impl<'a> Archive<'a> {
     }
 
     fn blocks(&self, budget: usize) -> Vec<Vec<u8>> {
-        let middle = self.middle(budget);
-        let has_images = middle.iter().any(|piece| matches!(piece, ArchiveBlock::Image(_)));
-        let has_gaps = middle.iter().any(|piece| matches!(piece, ArchiveBlock::Text(_)));
-        let mut pieces = Vec::new();
-        if let Some(head) = &self.head {
-            let mut text = readable(head);
-            text.push_str(if has_images { "\n-------------- imaged middle below\n" } else { "" });
-            pieces.push(ArchiveBlock::Text(text));
+        let frames = self.frames_within(budget);
+        let has_images = frames.iter().any(|(_, is_shown)| *is_shown);
+        let has_gaps = frames.iter().any(|(_, is_shown)| !is_shown);
+        let mut blocks = Vec::new();
+        // The last text, which may continue.
+        let mut text = self.head.as_ref().map(|head| {
+            let mut head = readable(head);
+            head.push_str(if has_images { "\n-------------- imaged middle below\n" } else { "" });
+            head
+        });
+        // Consecutive frames that are omitted for the same reason are one gap.
+        let is_one_gap = |(one, is_shown): &(Frame, bool), (next, is_next_shown): &(Frame, bool)| {
+            !is_shown && !is_next_shown && one.is_blob == next.is_blob
+        };
+        for run in frames.chunk_by(is_one_gap) {
+            blocks.extend(text.take().map(|text| content::text_block(&text)));
+            match run {
+                [(frame, true), ..] => blocks.push(image(frame.raw)),
+                gap => text = Some(Text::from(note_on(gap))),
+            }
         }
-        pieces.extend(middle);
         if let Some(tail) = &self.tail {
-            let mut text = Text::from(match (has_images, self.truncated_chars > 0.0 || has_gaps) {
+            let lead = match (has_images, self.truncated_chars > 0.0 || has_gaps) {
                 (true, _) => "-------------- imaged middle above\n",
                 (false, true) => "\n-------------- middle history omitted above\n",
                 (false, false) => "",
-            });
-            text.push(&readable(tail));
-            match pieces.last_mut() {
-                Some(ArchiveBlock::Text(last)) => last.push(&text),
-                _ => pieces.push(ArchiveBlock::Text(text)),
-            }
+            };
+            text.get_or_insert_default().push_all(&[&lead, &readable(tail)]);
         }
-        pieces.iter().map(ArchiveBlock::json).collect()
+        blocks.extend(text.map(|text| content::text_block(&text)));
+        blocks
     }
 
-    /// Returns the pictures, newest first within the budget, and a note for each gap.
-    fn middle(&self, budget: usize) -> Vec<ArchiveBlock<'a>> {
+    /// Returns the pictures, and whether each is shown: the newest within the budget.
+    fn frames_within(&self, budget: usize) -> Vec<(Frame<'a>, bool)> {
         let mut used = 0;
         let mut fits = |frame: &Frame| {
             let fits = !frame.is_blob && used + frame.bytes <= budget;
@@ -143,15 +151,7 @@ impl<'a> Archive<'a> {
         };
         let mut frames: Vec<_> = self.frames.iter().rev().map(|frame| (*frame, fits(frame))).collect();
         frames.reverse();
-        // Consecutive frames that are omitted for the same reason are one gap.
-        let is_one_gap = |(one, is_shown): &(Frame, bool), (next, is_next_shown): &(Frame, bool)| {
-            !is_shown && !is_next_shown && one.is_blob == next.is_blob
-        };
-        let runs = frames.chunk_by(is_one_gap).map(|run| match run {
-            [(frame, true), ..] => ArchiveBlock::Image(frame.raw),
-            gap => ArchiveBlock::Text(Text::from(note_on(gap))),
-        });
-        runs.collect()
+        frames
     }
 }
 
@@ -159,8 +159,8 @@ impl<'a> Frame<'a> {
     fn of(raw: Raw<'a>) -> Option<Self> {
         let is_number = |key| raw.get(key).is_some_and(Raw::is_number);
         raw.get("mimeType").filter(|mime| mime.is_string())?;
-        let data = raw.get_text("data").filter(|data| !data.is_empty())?;
-        let data = data.as_bytes();
+        let text = raw.get_text("data").filter(|data| !data.is_empty())?;
+        let data = text.as_bytes();
         ["cols", "rows", "chars"].into_iter().all(is_number).then(|| Frame {
             raw,
             bytes: utf16_len(data),
@@ -170,28 +170,15 @@ impl<'a> Frame<'a> {
     }
 }
 
-enum ArchiveBlock<'a> {
-    Text(Text<'a>),
-    Image(Raw<'a>),
-}
-
-impl ArchiveBlock<'_> {
-    fn json(&self) -> Vec<u8> {
-        match self {
-            ArchiveBlock::Text(text) => content::text_block(text),
-            ArchiveBlock::Image(frame) => {
-                let member = |key| frame.get(key).unwrap_or(Raw::NULL);
-                Object::new()
-                    .str("type", "image")
-                    .raw("data", member("data"))
-                    .raw("mimeType", member("mimeType"))
-                    .with(frame.get("detail").filter(|d| d.is_truthy()), |object, detail| {
-                        object.raw("detail", detail)
-                    })
-                    .finish()
-            }
-        }
-    }
+/// Returns a picture as a block.
+fn image(frame: Raw) -> Vec<u8> {
+    let member = |key| frame.get(key).unwrap_or(Raw::NULL);
+    Object::new()
+        .str("type", "image")
+        .raw("data", member("data"))
+        .raw("mimeType", member("mimeType"))
+        .with(frame.get("detail").filter(|d| d.is_truthy()), |object, detail| object.raw("detail", detail))
+        .finish()
 }
 
 /// Returns the note on frames that are omitted.

@@ -7,7 +7,7 @@
 //! A reset after the last compaction leaves only what follows it. Then calls without results and failed turns
 //! are removed (`repair`).
 
-use super::repair::{Item, MessageKind, repaired};
+use super::repair::{MessageKind, repaired};
 use super::{archive, message, native, notes, settings, tokens};
 use crate::session::Session;
 use crate::session::content;
@@ -49,7 +49,7 @@ pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<Entr
 struct Emitter<'a> {
     path: &'a [EntryIx],
     reader: &'a EntryReader<'a>,
-    items: Vec<Item>,
+    items: Vec<(Message, MessageKind)>,
 }
 
 impl Emitter<'_> {
@@ -109,8 +109,8 @@ impl Emitter<'_> {
     /// Returns a time one millisecond before the first entry that the compaction at `at` keeps or, if it keeps
     /// none, before the next entry.
     fn before_retained(&self, retained: Option<usize>, at: usize) -> Option<f64> {
-        let retained = retained.filter(|&kept| kept < at).unwrap_or(at + 1);
-        let time = self.session().entry(*self.path.get(retained)?).js_time();
+        let next = retained.filter(|&kept| kept < at).unwrap_or(at + 1);
+        let time = self.session().entry(*self.path.get(next)?).js_time();
         time.is_finite().then_some(time - 1.0)
     }
 
@@ -162,7 +162,7 @@ impl Emitter<'_> {
     }
 
     /// Returns the message of a `message` entry, unless its turn was retried or failed before any output.
-    fn stored(&self, ix: EntryIx) -> io::Result<Option<Item>> {
+    fn stored(&self, ix: EntryIx) -> io::Result<Option<(Message, MessageKind)>> {
         let role = self.session().entry(ix).role;
         if !matches!(role, Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing) {
             return Ok(Some((Message { entry: ix, body: Body::Stored }, MessageKind::Other)));

@@ -2,7 +2,8 @@
 
 use super::path_tree::{URL, outline};
 use super::template;
-use crate::agents::prepare::{FileLists, Paths};
+use crate::agents::ordered::Ordered;
+use crate::agents::prepare::FileLists;
 use pisess_json::text::{JS_SPACE, Text, concat, joined, trim_end};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
@@ -26,7 +27,7 @@ static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns the summary followed by its list of files, which replaces any list it had
 /// (`upsertFileOperations`). `read` are all files that were read, whether changed or not.
-pub fn append(summary: Text<'static>, files: &FileLists, read: &Paths) -> Text<'static> {
+pub fn append(summary: Text<'static>, files: &FileLists, read: &Ordered<Text>) -> Text<'static> {
     let bare = without_lists(&summary);
     let list = listed(files, read);
     match (bare.is_empty(), list.is_empty()) {
@@ -37,22 +38,27 @@ pub fn append(summary: Text<'static>, files: &FileLists, read: &Paths) -> Text<'
 }
 
 /// Returns the files as an outline in its tag; empty if there are none.
-fn listed(files: &FileLists, read: &Paths) -> Text<'static> {
+fn listed(files: &FileLists, read: &Ordered<Text>) -> Text<'static> {
     let mut all: Vec<&Text> = files.read_files.iter().chain(&files.modified_files).collect();
     all.sort_by(|a, b| a.cmp_utf16(b));
     all.dedup();
     if all.is_empty() {
         return Text::default();
     }
-    let mode = |file: &Text| match (files.modified_files.iter().any(|path| path == file), read.contains(file))
-    {
+    let mode = |file: &Text| match (
+        files.modified_files.iter().any(|path| path == file),
+        read.get(file).is_some(),
+    ) {
         (false, _) => " (Read)",
         (true, true) => " (RW)",
         (true, false) => " (Write)",
     };
-    let lines = outline(all.iter().copied().take(LISTED)).into_iter().map(|line| match line.file {
-        None => concat(&[&"#".repeat(line.depth + 1), &" ", &line.name, &"/"]),
-        Some(file) => concat(&[&line.name, &mode(file)]),
+    let mut lines = Vec::new();
+    outline(all.iter().copied().take(LISTED), |depth, name, file| {
+        lines.push(match file {
+            None => concat(&[&"#".repeat(depth + 1), &" ", &name, &"/"]),
+            Some(file) => concat(&[&name, &mode(file)]),
+        });
     });
     let mut tree = joined(lines, "\n");
     if let more @ 1.. = all.len().saturating_sub(LISTED) {
@@ -133,11 +139,11 @@ mod tests {
     #[test]
     fn the_list_takes_the_place_of_older_ones() {
         let mut ops = FileOps::default();
-        ops.read.insert("src/a.ts".into());
-        ops.read.insert("src/b.ts".into());
-        ops.edited.insert("src/b.ts".into());
-        ops.written.insert("c.ts".into());
-        ops.edited.insert("a://b".into());
+        ops.read.set("src/a.ts".into(), ());
+        ops.read.set("src/b.ts".into(), ());
+        ops.edited.set("src/b.ts".into(), ());
+        ops.written.set("c.ts".into(), ());
+        ops.edited.set("a://b".into(), ());
         let session = chain(&[]).of_oh_my_pi().session;
         let summary = Text::from("S\n<files>\nold\n</files>\n\n<read-files>\nx\n</read-files> end \n");
         assert_eq!(

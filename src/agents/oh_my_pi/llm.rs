@@ -111,9 +111,9 @@ fn attributed(message: Raw, default: &str) -> Vec<u8> {
 
 fn tool_result(message: Raw) -> Vec<u8> {
     let [pruned_at, content] = content::members(message, ["prunedAt", "content"]);
-    let pruned = content.filter(|content| pruned_at.is_some() && content.is_array()).map(pruned);
-    let pruned = pruned.map(|content| edit::with(message, "content", &content));
-    attributed(pruned.as_deref().map_or(message, Raw::checked), "agent")
+    let shortened = content.filter(|content| pruned_at.is_some() && content.is_array()).map(pruned);
+    let changed = shortened.map(|content| edit::with(message, "content", &content));
+    attributed(changed.as_deref().map_or(message, Raw::checked), "agent")
 }
 
 /// Returns the content of a pruned result: all its text in the first text block.
@@ -139,8 +139,8 @@ fn pruned(content: Raw) -> Vec<u8> {
 
 /// Returns the message for a command run by the user.
 fn execution(message: Raw, text: &Text, images: Option<Raw>) -> Vec<u8> {
-    let images = images.into_iter().flat_map(Raw::items).map(|image| image.bytes().to_vec());
-    let content = array(std::iter::once(content::text_block(text)).chain(images));
+    let blocks = images.into_iter().flat_map(Raw::items).map(|image| image.bytes().to_vec());
+    let content = array(std::iter::once(content::text_block(text)).chain(blocks));
     plain_message("user", &content, "user", message)
 }
 

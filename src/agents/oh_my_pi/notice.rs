@@ -1,7 +1,7 @@
 //! The notice after the output of a command: how much of it is shown, which limit was reached, what a
 //! language server reported (`formatOutputNotice`).
 
-use super::path_tree::{Line, outline};
+use super::path_tree::outline;
 use crate::session::content;
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -10,9 +10,9 @@ use pisess_json::text::{self, Text, concat, joined};
 
 /// Returns the notice for the `meta` of an execution; empty if there is none.
 pub fn notice(meta: Option<Raw>) -> Text<'static> {
-    let meta = meta.unwrap_or(Raw::NULL);
     let names = ["truncation", "source", "artifactError", "limits", "diagnostics"];
-    let [truncation, source, artifact_error, limits, diagnostics] = content::members(meta, names);
+    let [truncation, source, artifact_error, limits, diagnostics] =
+        content::members(meta.unwrap_or(Raw::NULL), names);
     let mut parts: Vec<Text> = Vec::new();
     parts.extend(truncation.filter(|given| given.is_truthy()).map(|given| shown(given, source)));
     if let Some(error) = artifact_error.filter(|error| error.is_truthy()) {
@@ -108,10 +108,10 @@ fn partial_line(truncation: Raw) -> Text<'static> {
 fn range(truncation: Raw) -> Text<'static> {
     let names = ["shownRange", "totalLines", "outputLines", "truncatedBy", "maxBytes", "outputBytes"];
     let [range, total, output, by, max_bytes, output_bytes] = content::members(truncation, names);
-    let range = range.filter(|range| range.is_truthy());
-    let range = range.filter(|range| js::operand(range.get("end")) >= js::operand(range.get("start")));
     let total = js::template(total);
-    let mut text = match range {
+    let is_range =
+        |range: &Raw| range.is_truthy() && js::operand(range.get("end")) >= js::operand(range.get("start"));
+    let mut text = match range.filter(is_range) {
         Some(range) => concat(&[&"Showing lines ", &span(range), &" of ", &total]),
         None => concat(&[&"Showing ", &js::template(output), &" of ", &total, &" lines"]),
     };
@@ -131,8 +131,8 @@ fn full_output(artifact: Raw) -> Text<'static> {
 }
 
 fn full_report(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
-    let source = source.filter(|source| source.get("type").is_some_and(|kind| kind.is("report")))?;
-    let value = js::template(source.get("value"));
+    let report = source.filter(|source| source.get("type").is_some_and(|kind| kind.is("report")))?;
+    let value = js::template(report.get("value"));
     Some(concat(&[&"Read artifact://", &js::string(artifact), &" for full report (", &value, &")"]))
 }
 
@@ -158,25 +158,21 @@ fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
         files[at].1.push(rest);
     }
     let mut lines: Vec<Text> = Vec::new();
-    for line in outline(files.iter().map(|(file, _)| file)) {
-        if !lines.is_empty() && (line.depth == 0 || line.file.is_none()) {
+    outline(files.iter().map(|(file, _)| file), |depth, name, file| {
+        if !lines.is_empty() && (depth == 0 || file.is_none()) {
             lines.push(Text::default());
         }
-        lines.push(heading(&line));
-        let rests = line.file.and_then(|file| places.get(file)).map(|&at| &files[at].1);
+        let slash = if file.is_none() { "/" } else { "" };
+        lines.push(concat(&[&"#".repeat(depth + 1), &" ", &name, &slash]));
+        let rests = file.and_then(|file| places.get(file)).map(|&at| &files[at].1);
         lines.extend(rests.into_iter().flatten().map(|rest| concat(&[&"  ", rest])));
-    }
+    });
     if !files.is_empty() && !others.is_empty() {
         lines.push(Text::default());
     }
     lines.extend(others);
     let summary = js::template(summary);
     Some(concat(&[&"\n\nLSP Diagnostics (", &summary, &"):\n", &joined(lines, "\n")]))
-}
-
-fn heading(line: &Line) -> Text<'static> {
-    let slash = if line.file.is_none() { "/" } else { "" };
-    concat(&[&"#".repeat(line.depth + 1), &" ", &line.name, &slash])
 }
 
 /// Splits `path:line:column rest` into two parts, the path with forward slashes.

@@ -1,6 +1,6 @@
 //! Paths as an outline: directories as `# headings/`, a chain of directories with one child as one heading.
 
-use foldhash::{HashMap, HashSet};
+use crate::agents::ordered::Ordered;
 use pisess_json::text::Text;
 use regex::bytes::Regex;
 use std::sync::LazyLock;
@@ -9,53 +9,45 @@ use std::sync::LazyLock;
 pub static URL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?i-u)[a-z][a-z0-9+.-]*://").expect("a constant"));
 
-/// A line of the outline.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Line<'a> {
-    /// Its depth, from 0.
-    pub depth: usize,
-    /// The directories of a heading joined with `/`, or a file's name.
-    pub name: Vec<u8>,
-    /// The path as given; `None` for a directory.
-    pub file: Option<&'a Text<'a>>,
-}
-
+/// A directory: its files and, by their numbers, its subdirectories.
 #[derive(Default)]
 struct Node<'a> {
-    files: Vec<(Vec<u8>, &'a Text<'a>)>,
-    seen: HashSet<Vec<u8>>,
-    folders: Vec<(Vec<u8>, usize)>,
-    by_name: HashMap<Vec<u8>, usize>,
+    files: Ordered<Vec<u8>, &'a Text<'a>>,
+    folders: Ordered<Vec<u8>, usize>,
 }
 
-/// Returns the outline of paths: in each directory its files, then its subdirectories, in order of first
-/// occurrence. A path that ends in a slash is a directory; URLs are files at the top.
-pub fn outline<'a>(paths: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<Line<'a>> {
+/// Calls `put` with each line of the outline of paths: in each directory its files, then its subdirectories, in order of
+/// first occurrence. A path that ends in a slash is a directory; URLs are files at the top.
+///
+/// A line has its depth, from 0; the directories of a heading joined with `/`, or a file's name; and the path as given,
+/// unless it is a heading.
+pub fn outline<'a>(
+    paths: impl IntoIterator<Item = &'a Text<'a>>,
+    mut put: impl FnMut(usize, &[u8], Option<&'a Text<'a>>),
+) {
     let mut nodes = vec![Node::default()];
     for path in paths {
         add(&mut nodes, path);
     }
-    let mut lines = Vec::new();
     // Nodes still to be written, the next one last, each with its heading.
     let mut open: Vec<(usize, usize, Option<Vec<u8>>)> = vec![(0, 0, None)];
     while let Some((node, depth, heading)) = open.pop() {
         if let Some(name) = heading {
-            lines.push(Line { depth: depth - 1, name, file: None });
+            put(depth - 1, &name, None);
         }
-        for (name, path) in &nodes[node].files {
-            lines.push(Line { depth, name: name.clone(), file: Some(path) });
+        for (name, path) in nodes[node].files.iter() {
+            put(depth, name, Some(path));
         }
-        for &(ref name, folder) in nodes[node].folders.iter().rev() {
+        for (name, &folder) in nodes[node].folders.iter().rev() {
             let (mut name, mut folder) = (name.clone(), folder);
-            while let (true, [(only, inner)]) = (nodes[folder].files.is_empty(), &*nodes[folder].folders) {
+            while let Some((only, &inner)) = nodes[folder].only_folder() {
                 name.push(b'/');
                 name.extend_from_slice(only);
-                folder = *inner;
+                folder = inner;
             }
             open.push((folder, depth + 1, Some(name)));
         }
     }
-    lines
 }
 
 fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
@@ -73,13 +65,12 @@ fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
     let file = if folder_only { None } else { segments.pop() };
     let mut node = 0;
     for segment in segments {
-        node = match nodes[node].by_name.get(segment) {
+        node = match nodes[node].folders.get(segment) {
             Some(&folder) => folder,
             None => {
                 let folder = nodes.len();
                 nodes.push(Node::default());
-                nodes[node].by_name.insert(segment.to_vec(), folder);
-                nodes[node].folders.push((segment.to_vec(), folder));
+                nodes[node].folders.set(segment.to_vec(), folder);
                 folder
             }
         };
@@ -91,9 +82,16 @@ fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
 
 impl<'a> Node<'a> {
     fn add_file(&mut self, name: Vec<u8>, path: &'a Text<'a>) {
-        if self.seen.insert(name.clone()) {
-            self.files.push((name, path));
+        if self.files.get(&name).is_none() {
+            self.files.set(name, path);
         }
+    }
+
+    /// Returns the subdirectory with its name, if there is nothing else in it.
+    fn only_folder(&self) -> Option<(&Vec<u8>, &usize)> {
+        let mut folders = self.folders.iter();
+        let only = folders.next()?;
+        (self.files.is_empty() && folders.next().is_none()).then_some(only)
     }
 }
 
@@ -103,11 +101,13 @@ mod tests {
 
     fn drawn(paths: &[&'static str]) -> Vec<String> {
         let paths: Vec<_> = paths.iter().map(|&path| Text::from(path)).collect();
-        let line = |line: Line| {
-            let name = String::from_utf8(line.name).unwrap();
-            if line.file.is_some() { name } else { format!("{} {name}/", "#".repeat(line.depth + 1)) }
-        };
-        outline(&paths).into_iter().map(line).collect()
+        let mut lines = Vec::new();
+        outline(&paths, |depth, name, file| {
+            let name = std::str::from_utf8(name).unwrap();
+            let heading = || format!("{} {name}/", "#".repeat(depth + 1));
+            lines.push(if file.is_some() { name.to_owned() } else { heading() });
+        });
+        lines
     }
 
     #[test]
@@ -121,6 +121,8 @@ mod tests {
     fn depth_costs_no_stack() {
         let deep = Text::from(format!("{}x", "a/".repeat(100_000)));
         let wide = Text::from(format!("{}y/z", "a/".repeat(50_000)));
-        assert_eq!(outline([&deep, &wide]).len(), 5);
+        let mut lines = 0;
+        outline([&deep, &wide], |_, _, _| lines += 1);
+        assert_eq!(lines, 5);
     }
 }

@@ -32,11 +32,11 @@ impl MessageKind {
         let [role, content, stop_reason, retried, call, custom_type] = content::members(message, names);
         let is = |value: Option<Raw>, text: &str| value.is_some_and(|value| value.is(text));
         if is(role, "assistant") {
-            let content = content.unwrap_or(Raw::NULL);
+            let blocks = content.unwrap_or(Raw::NULL);
             let error = is(stop_reason, "error");
-            let skipped = retried.is_some_and(Raw::is_truthy) || (error && is_empty_turn(content));
+            let skipped = retried.is_some_and(Raw::is_truthy) || (error && is_empty_turn(blocks));
             let failed = error || is(stop_reason, "aborted");
-            return (!skipped).then(|| MessageKind::Turn { calls: call_ids(content), failed });
+            return (!skipped).then(|| MessageKind::Turn { calls: call_ids(blocks), failed });
         }
         if is(role, "toolResult") {
             return Some(MessageKind::Result(call.and_then(Raw::text).map(Text::into_owned)));
@@ -46,17 +46,18 @@ impl MessageKind {
     }
 }
 
-pub type Item = (Message, MessageKind);
-
 /// Removes the messages that cannot be sent, and returns the others, in order.
-pub fn repaired(items: Vec<Item>, reader: &EntryReader) -> io::Result<Vec<Message>> {
+pub fn repaired(items: Vec<(Message, MessageKind)>, reader: &EntryReader) -> io::Result<Vec<Message>> {
     let items = without_dangling_calls(items, reader)?;
     Ok(without_failed_turns(items))
 }
 
 /// Each call needs its result in the list. A turn that loses a call also loses the provider's signatures,
 /// since they would no longer match.
-fn without_dangling_calls(items: Vec<Item>, reader: &EntryReader) -> io::Result<Vec<Item>> {
+fn without_dangling_calls(
+    items: Vec<(Message, MessageKind)>,
+    reader: &EntryReader,
+) -> io::Result<Vec<(Message, MessageKind)>> {
     let results = items.iter().filter_map(|(_, kind)| match kind {
         MessageKind::Result(id) => Some(id.clone()),
         _ => None,
@@ -93,7 +94,7 @@ fn stripped(message: Raw, answered: &HashSet<Option<Text<'static>>>) -> Option<V
 }
 
 /// A failed turn is removed with its results, unless the note on its thinking follows.
-fn without_failed_turns(items: Vec<Item>) -> Vec<Message> {
+fn without_failed_turns(items: Vec<(Message, MessageKind)>) -> Vec<Message> {
     let mut results: HashMap<&Option<Text<'static>>, Vec<usize>> = HashMap::default();
     for (at, (_, kind)) in items.iter().enumerate() {
         if let MessageKind::Result(id) = kind {

@@ -1,5 +1,6 @@
 //! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`, `#applyFilter`).
 
+use super::message::is_user_interrupt;
 use super::row_note;
 use crate::agents::row::{
     CUT, NamedValue, ROW_UNITS, RowText, message_head, named_value, normalize, push_text_or, role_name,
@@ -14,7 +15,6 @@ use pisess_json::text::{Text, joined};
 use pisess_json::{Raw, js};
 
 const SILENT_ABORT: u32 = 0x0200_0000;
-const USER_INTERRUPT: u32 = 0x0400_0000;
 const ABORT: u32 = 0x0800_0000;
 /// The width of the note on a turn that was retried, in terminal columns.
 const NOTE_COLUMNS: usize = 80;
@@ -64,8 +64,8 @@ pub fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &
         }
         Role::BashExecution => {
             let command = message.command.filter(|command| command.is_string());
-            let command = command.map(|command| display(Some(command))).unwrap_or_default();
-            RowText::named("bash", &normalize(command).head(ROW_UNITS))
+            let text = command.map(|command| display(Some(command))).unwrap_or_default();
+            RowText::named("bash", &normalize(text).head(ROW_UNITS))
         }
         _ => bracketed("", &role_name(role, message)),
     };
@@ -95,7 +95,7 @@ fn ending(message: &MessageFacts) -> Option<Text<'static>> {
     let says = |text: &str| error.is_some_and(|error| error.is(text));
     let bit = |bit| js::has_bit(message.error_id, bit);
     let silent = bit(SILENT_ABORT) || says("__omp.silent_abort__");
-    let is_reported = !silent && !bit(USER_INTERRUPT) && !says("Interrupted by user");
+    let is_reported = !silent && !is_user_interrupt(message.error_id, error);
     let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
     if stopped("aborted") {
         let reason = error.filter(|_| !bit(ABORT) && !says("Request was aborted"));
@@ -110,13 +110,10 @@ fn ending(message: &MessageFacts) -> Option<Text<'static>> {
 
 fn custom_message(entry: Raw) -> RowText<'static> {
     if entry.get("customType").is_some_and(|kind| kind.is("advisor")) {
-        let advice = row_note::Advice::of(entry);
-        let role = if advice.qualifier.is_empty() {
-            "advisor".to_owned()
-        } else {
-            format!("advisor ({})", advice.qualifier)
-        };
-        return RowText::said(&role, &normalize(advice.text).head(ROW_UNITS));
+        let notes = row_note::advice(entry);
+        let advisors = row_note::advisors(&notes);
+        let role = if advisors.is_empty() { "advisor".to_owned() } else { format!("advisor ({advisors})") };
+        return RowText::said(&role, &normalize(row_note::advice_text(&notes)).head(ROW_UNITS));
     }
     let content = whole_text(entry.get("content"));
     let mut row = bracketed("", &display(entry.get("customType")));
@@ -155,8 +152,8 @@ fn service_tier(entry: Raw) -> Text<'static> {
 /// with its index.
 fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     if let Some(word) = tier.text() {
-        let letters = word.to_string_lossy().into_owned();
-        let letters = letters.chars().enumerate();
+        let word = word.to_string_lossy().into_owned();
+        let letters = word.chars().enumerate();
         return letters.map(|(at, c)| (Text::from(at.to_string()), Text::from(c.to_string()))).collect();
     }
     js::entries(tier)
@@ -176,8 +173,8 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             vec![role_name(role, &message), message_head(&message, blocks), command.unwrap_or_default()]
         }
         Kind::CustomMessage if entry.get("customType").is_some_and(|kind| kind.is("advisor")) => {
-            let advice = row_note::Advice::of(entry);
-            vec![Text::from("advisor"), advice.qualifier, advice.text]
+            let notes = row_note::advice(entry);
+            vec![Text::from("advisor"), row_note::advisors(&notes), row_note::advice_text(&notes)]
         }
         Kind::CustomMessage => {
             let content = row_note::unwrapped(&whole_text(entry.get("content"))).head(ROW_UNITS);
@@ -189,8 +186,8 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             vec![Text::from("branch summary"), entry.get_text("summary").unwrap_or_default()]
         }
         Kind::ModelUsage => {
-            let fields = ["purpose", "role", "provider", "model"];
-            let fields = fields.map(|key| row_note::field(&entry.get_text(key).unwrap_or_default()));
+            let fields = ["purpose", "role", "provider", "model"]
+                .map(|key| row_note::field(&entry.get_text(key).unwrap_or_default()));
             std::iter::once(Text::from("model usage")).chain(fields).collect()
         }
         Kind::ThinkingLevelChange => {
@@ -199,9 +196,9 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         }
         Kind::ServiceTierChange => {
             let tiers = entry.get("serviceTier").map(tiers).unwrap_or_default();
-            let tiers = tiers.into_iter().filter(|(_, tier)| !tier.is_empty());
-            let tiers = tiers.flat_map(|(family, tier)| [family, tier]);
-            std::iter::once(Text::from("service tier")).chain(tiers).collect()
+            let given = tiers.into_iter().filter(|(_, tier)| !tier.is_empty());
+            let words = given.flat_map(|(family, tier)| [family, tier]);
+            std::iter::once(Text::from("service tier")).chain(words).collect()
         }
         Kind::TtsrInjection => {
             let rules =
@@ -213,8 +210,8 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         _ => named_value(Dialect::OhMyPi, kind, entry).map_or(
             Vec::new(),
             |NamedValue { name, value, .. }| {
-                let value = value.filter(|value| !value.is_null());
-                vec![Text::from(name), value.map(|value| js::string(value)).unwrap_or_default()]
+                let given = value.filter(|value| !value.is_null());
+                vec![Text::from(name), given.map(|value| js::string(value)).unwrap_or_default()]
             },
         ),
     };

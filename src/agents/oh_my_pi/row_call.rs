@@ -44,7 +44,7 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     }
     let given = offset.filter(|offset| !offset.is_null());
     let start = given.map_or(Text::from("1"), |offset| js::string(offset));
-    let end = limit.map(|limit| {
+    let end = |limit: Raw| {
         let both_numbers = given.is_none_or(|offset| !offset.is_string()) && !limit.is_string();
         if both_numbers {
             return given.map_or(1.0, |offset| js::operand(Some(offset))) + js::operand(Some(limit)) - 1.0;
@@ -53,9 +53,11 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
         let mut text = start.clone();
         text.push(&js::string(limit));
         text.trim().to_string_lossy().parse::<f64>().unwrap_or(f64::NAN) - 1.0
-    });
-    let end = end.filter(|end| *end != 0.0 && !end.is_nan()).map(js::number);
-    end.map_or(format!(":{start}"), |end| format!(":{start}-{end}"))
+    };
+    match limit.map(end).filter(|end| *end != 0.0 && !end.is_nan()) {
+        Some(end) => format!(":{start}-{}", js::number(end)),
+        None => format!(":{start}"),
+    }
 }
 
 /// Returns the directories of a search: a string, a string that contains a JSON array, or an array.
@@ -84,9 +86,8 @@ fn encoded_list(text: &Text) -> Option<Text<'static>> {
 
 /// Returns the path with the home directory written `~`.
 fn short_path(path: &Text, home: Option<&Text>) -> Text<'static> {
-    let home = home.filter(|home| !home.is_empty());
-    let rest = home.and_then(|home| path.as_bytes().strip_prefix(home.as_bytes()));
-    match rest {
+    let below = |home: &Text| path.as_bytes().strip_prefix(home.as_bytes());
+    match home.filter(|home| !home.is_empty()).and_then(below) {
         Some(rest) if matches!(rest.first(), None | Some(b'/' | b'\\')) => {
             let rest: Vec<u8> = rest.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
             prefixed(&["~"], &Text::from_wtf8(rest))

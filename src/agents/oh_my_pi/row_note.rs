@@ -26,13 +26,12 @@ pub fn says_something(raw: &[u8]) -> bool {
 
 /// Returns the note on a turn that was retried, in at most `columns` terminal columns.
 pub fn retried(note: &Text, columns: usize) -> Text<'static> {
-    let note = note.to_string_lossy();
-    let words = note.split(|c| is_js_space(u32::from(c))).filter(|word| !word.is_empty());
-    let words = words.collect::<Vec<_>>().join(" ");
-    let note = if words.is_empty() { "retried" } else { words.as_str() };
+    let given = note.to_string_lossy();
+    let words: Vec<_> = given.split(|c| is_js_space(u32::from(c))).filter(|word| !word.is_empty()).collect();
+    let note = if words.is_empty() { "retried".to_owned() } else { words.join(" ") };
     let width = |c: char| c.width().unwrap_or(0);
     if note.chars().map(width).sum::<usize>() <= columns {
-        return Text::from(note.to_owned());
+        return Text::from(note);
     }
     let mut left = columns - 1;
     let fits = |c: &char| {
@@ -43,33 +42,30 @@ pub fn retried(note: &Text, columns: usize) -> Text<'static> {
     Text::from(note.chars().take_while(fits).chain(['…']).collect::<String>())
 }
 
-/// The readable content of an advisor's message.
-#[derive(Debug, Default)]
-pub struct Advice<'a> {
-    /// The names of advisors other than the default one, then severities.
-    pub qualifier: Text<'a>,
-    pub text: Text<'a>,
+/// Returns the notes in an advisor's message, a `custom_message` entry.
+pub fn advice(entry: Raw<'_>) -> Vec<Raw<'_>> {
+    let notes = entry.get("details").and_then(|details| details.get("notes"));
+    notes.into_iter().flat_map(Raw::items).filter(|note| note.is_object()).collect()
 }
 
-impl Advice<'static> {
-    /// Reads a `custom_message` entry.
-    pub fn of(entry: Raw) -> Self {
-        let notes = entry.get("details").and_then(|details| details.get("notes"));
-        let notes: Vec<_> = notes.into_iter().flat_map(Raw::items).filter(|note| note.is_object()).collect();
-        let texts = notes.iter().filter_map(|note| note.get_text("note"));
-        let text = joined(texts, " ");
-        let mut names: Vec<Text> = Vec::new();
-        for key in ["advisor", "severity"] {
-            let from = names.len();
-            for name in notes.iter().filter_map(|note| note.get_text(key)).map(|name| field(&name)) {
-                let default = key == "advisor" && name == "default";
-                if !name.is_empty() && !default && !names[from..].contains(&name) {
-                    names.push(name);
-                }
+/// Returns the texts of an advisor's notes.
+pub fn advice_text(notes: &[Raw]) -> Text<'static> {
+    joined(notes.iter().filter_map(|note| note.get_text("note")), " ")
+}
+
+/// Returns the names of the advisors other than the default one, then the severities of their notes.
+pub fn advisors(notes: &[Raw]) -> Text<'static> {
+    let mut names: Vec<Text> = Vec::new();
+    for key in ["advisor", "severity"] {
+        let from = names.len();
+        for name in notes.iter().filter_map(|note| note.get_text(key)).map(|name| field(&name)) {
+            let default = key == "advisor" && name == "default";
+            if !name.is_empty() && !default && !names[from..].contains(&name) {
+                names.push(name);
             }
         }
-        Advice { qualifier: joined(names, ", "), text }
     }
+    joined(names, ", ")
 }
 
 /// Returns a field of a row on one line, without terminal sequences and control characters

@@ -1,9 +1,9 @@
 //! The settings in effect at the end of a path.
 
+use crate::agents::ordered::Ordered;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
-use foldhash::HashSet;
 use pisess_json::text::{Text, concat};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
@@ -36,9 +36,9 @@ pub fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static 
 /// first for a role determines its place among the models.
 pub fn used(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
-    let last =
+    let kinds =
         [Kind::ThinkingLevelChange, Kind::ServiceTierChange, Kind::ModeChange, Kind::ActiveToolsChange];
-    let last = last.into_iter().filter_map(|kind| session.last_on(path, kind));
+    let last = kinds.into_iter().filter_map(|kind| session.last_on(path, kind));
     let mut used: Vec<_> = last.map(|at| path[at]).collect();
     let (mut settings, mut first) = (Settings::new(), None);
     for &ix in path {
@@ -68,8 +68,7 @@ struct Settings {
     /// The last assistant message before a default model was chosen, and the index of its model in `models`.
     inferred: Option<(EntryIx, usize)>,
     default_chosen: bool,
-    rules: Vec<Vec<u8>>,
-    seen_rules: HashSet<Vec<u8>>,
+    rules: Ordered<Vec<u8>>,
     mode: Option<Vec<u8>>,
     mode_data: Option<Vec<u8>>,
 }
@@ -111,10 +110,7 @@ impl Settings {
             }
             Kind::TtsrInjection => {
                 for rule in line.get("injectedRules").unwrap_or(Raw::NULL).items() {
-                    let rule = js::stringify(rule).into_bytes();
-                    if self.seen_rules.insert(rule.clone()) {
-                        self.rules.push(rule);
-                    }
+                    self.rules.set(js::stringify(rule).into_bytes(), ());
                 }
             }
             Kind::ModeChange => {
@@ -137,9 +133,9 @@ impl Settings {
 
     /// Returns the settings that JavaScript would not omit.
     fn members(self) -> Vec<(&'static str, Vec<u8>)> {
-        let models = self.models.iter();
-        let models = models.fold(Object::new(), |object, (role, model)| object.member(role, model)).finish();
-        let models = js::stringify(Raw::checked(&models)).into_bytes();
+        let assigned = self.models.iter();
+        let last = assigned.fold(Object::new(), |object, (role, model)| object.member(role, model)).finish();
+        let models = js::stringify(Raw::checked(&last)).into_bytes();
         let model = Raw::checked(&models).get("default").unwrap_or(Raw::NULL).bytes().to_vec();
         let members = [
             ("thinkingLevel", Some(self.thinking)),
@@ -149,7 +145,7 @@ impl Settings {
             ("modeData", self.mode_data),
             ("serviceTier", self.service_tier),
             ("configuredThinkingLevel", self.configured_thinking),
-            ("injectedTtsrRules", Some(array(self.rules))),
+            ("injectedTtsrRules", Some(array(self.rules.keys()))),
         ];
         members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
     }

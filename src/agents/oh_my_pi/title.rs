@@ -11,7 +11,7 @@ pub const TITLE_LINE: usize = 256;
 
 /// Returns a title line without its newline, padded to its width; a title that does not fit is truncated.
 pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) -> Vec<u8> {
-    let title = title.and_then(Raw::text).unwrap_or_default();
+    let whole = title.and_then(Raw::text).unwrap_or_default();
     let line = |title: &Text, pad: usize| {
         Object::new()
             .str("type", "title")
@@ -23,11 +23,11 @@ pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) ->
             .finish()
     };
     let fits = |title: &Text| line(title, 0).len() < TITLE_LINE;
-    let mut units = title.utf16_len();
-    while units > 0 && !fits(&title.head_whole(units)) {
+    let mut units = whole.utf16_len();
+    while units > 0 && !fits(&whole.head_whole(units)) {
         units -= 1;
     }
-    let title = title.head_whole(units);
+    let title = whole.head_whole(units);
     line(&title, (TITLE_LINE - 1).saturating_sub(line(&title, 0).len()))
 }
 

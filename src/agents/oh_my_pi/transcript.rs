@@ -88,8 +88,8 @@ fn push_turn(out: &mut TranscriptWriter, content: Raw, useless: &HashSet<Text<'s
             out.part(label, &defused(&joined(texts, "\n")))?;
         }
     }
-    let calls = content::blocks_of(content, "toolCall");
-    let calls = calls.filter(|call| !call.get_text("id").is_some_and(|id| useless.contains(&id)));
+    let calls = content::blocks_of(content, "toolCall")
+        .filter(|call| !call.get_text("id").is_some_and(|id| useless.contains(&id)));
     out.part_unless_empty("[Tool Call]: ", &defused(&joined(calls.map(call_text), "; ")))
 }
 

@@ -7,7 +7,7 @@
 
 use super::context::{Projection, role};
 use super::tokens;
-use crate::agents::prepare::{FirstKept, Preparation};
+use crate::agents::prepare::Preparation;
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -18,7 +18,7 @@ use std::io;
 use std::ops::Range;
 
 /// Prepares a compaction at the end of `path`. The cut keeps about `keep_recent_tokens` tokens, or is at
-/// `first_kept`, an entry of the path.
+/// `first_kept`, an entry of the path; with `Some(None)`, nothing is kept.
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
 /// the entry at the cut has no id.
@@ -26,7 +26,7 @@ pub fn prepare(
     path: &[EntryIx],
     reader: &EntryReader,
     keep_recent_tokens: u64,
-    first_kept: Option<FirstKept>,
+    first_kept: Option<Option<EntryIx>>,
 ) -> io::Result<Option<Preparation>> {
     let session = reader.session();
     if path.last().is_some_and(|&ix| session.entry(ix).kind == Kind::Compaction) {
@@ -36,8 +36,8 @@ pub fn prepare(
     let previous = projection.previous_compaction();
     let start = previous.map_or(0, |at| at + 1);
     let (cut, kept) = match first_kept {
-        Some(FirstKept::Nothing) => (projection.end(), None),
-        Some(FirstKept::Entry(entry)) => {
+        Some(None) => (projection.end(), None),
+        Some(Some(entry)) => {
             let Some(at) = projection.place_of(entry, start) else { return Ok(None) };
             (at, Some(entry))
         }
@@ -47,8 +47,8 @@ pub fn prepare(
         }
     };
     // The start of the turn that the cut splits.
-    let turn_start = kept.and_then(|_| (start..=cut).rev().find(|&at| projection.speaks_as(at, starts_turn)));
-    let turn_start = turn_start.filter(|&turn_start| turn_start < cut);
+    let last_start = kept.and_then(|_| (start..=cut).rev().find(|&at| projection.speaks_as(at, starts_turn)));
+    let turn_start = last_start.filter(|&last_start| last_start < cut);
     let history = projection.messages(start..turn_start.unwrap_or(cut));
     let prefix = projection.messages(turn_start.unwrap_or(cut)..cut);
     let mut preparation = Preparation {
@@ -121,8 +121,8 @@ impl Projection<'_> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
         let follows = |at: usize| self.entries[at].place as usize >= wanted;
         // A compaction at the start of the projection precedes what it keeps of the path.
-        let start = start.max(usize::from(self.end() > 0 && self.kind(0) == Kind::Compaction));
-        (start..self.end()).find(|&at| follows(at))
+        let least = usize::from(self.end() > 0 && self.kind(0) == Kind::Compaction);
+        (start.max(least)..self.end()).find(|&at| follows(at))
     }
 
     /// Returns pi's choice: back from the end until `keep` tokens are reached, then forward to the next entry at
@@ -248,13 +248,13 @@ mod tests {
         let prepared = made.prepared(1, None).unwrap();
         assert_eq!(prepared.previous_summary, Some("S".into()));
         assert_eq!(prepared.previous_compactions, [EntryIx::new(2)]);
-        assert_eq!(prepared.file_ops.edited.iter().as_slice(), ["new"]);
+        assert!(prepared.file_ops.edited.keys().eq(["new"]));
         // Before an entry that an earlier compaction summarized, there is nothing left to summarize.
         assert_eq!(made.cut(0, Some("e0")), "nothing");
         // If the compaction itself is given, the cut is after the entries that it keeps.
         assert_eq!(made.cut(0, Some("e2")), " | e1 | e2");
         let hooked = [user("a"), compacted("e0", &format!("{details},\"fromHook\":true")), user("b")];
-        assert!(chain(&hooked).prepared(1, None).unwrap().file_ops.edited.iter().as_slice().is_empty());
+        assert!(chain(&hooked).prepared(1, None).unwrap().file_ops.edited.is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! projection:  C2 c  d  e  f  g                   C2 comes first, then what is kept, then the rest
 //! ```
 
-use super::edits::{Edit, Edits, edited, with_content};
+use super::edits::{Edit, edited, edits_among, with_content};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
@@ -17,8 +17,7 @@ use std::io;
 
 /// Returns the messages and settings at the end of `path`, which runs from a root to the leaf.
 pub fn build(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
-    let settings = settings(path, reader)?;
-    Ok(Context { messages: project(path, reader, |_| {})?, settings })
+    Ok(Context { messages: project(path, reader, |_| {})?, settings: settings(path, reader)? })
 }
 
 /// The entries of a context, each with its messages.
@@ -67,13 +66,13 @@ fn project(
 ) -> io::Result<Vec<Message>> {
     let session = reader.session();
     let places = in_force(path, reader)?;
-    let edits = Edits::among(places.clone().map(|place| path[place as usize]), reader)?;
+    let edits = edits_among(places.clone().map(|place| path[place as usize]), reader)?;
     let mut messages = Vec::with_capacity(places.size_hint().1.unwrap_or(path.len()));
     for (index, place) in places.enumerate() {
         let entry = path[place as usize];
         let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
-        let visible =
-            if superseded { true } else { speak(entry, edits.of(session, entry), reader, &mut messages)? };
+        let edit = edits.get(session.id(entry).as_bytes()).copied();
+        let visible = superseded || speak(entry, edit, reader, &mut messages)?;
         each(Projected { place, visible, end: messages.len() as u32 });
     }
     Ok(messages)
@@ -98,11 +97,11 @@ pub(crate) fn in_force<'a>(
 ) -> io::Result<impl Iterator<Item = u32> + Clone + use<'a>> {
     let session = reader.session();
     let compaction = session.last_on(path, Kind::Compaction);
-    let kept = match compaction {
+    let above = match compaction {
         None => 0..0,
         Some(at) => first_kept(&path[..=at], reader)? as u32..at as u32,
     };
-    let kept = kept.filter(|&place| !session.is_message(path[place as usize], Role::System));
+    let kept = above.filter(|&place| !session.is_message(path[place as usize], Role::System));
     let after = compaction.map_or(0, |at| at + 1) as u32..path.len() as u32;
     Ok(compaction.map(|at| at as u32).into_iter().chain(kept).chain(after))
 }
@@ -193,11 +192,11 @@ pub(super) fn message(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Bo
 /// Returns the message of a `custom_message` entry; `content` replaces one that is missing or `null`.
 pub(super) fn custom(line: Raw, content: Option<&[u8]>) -> Vec<u8> {
     let [own, timestamp] = content::members(line, ["content", "timestamp"]);
-    let content = content.filter(|_| own.is_none_or(Raw::is_null)).or(own.map(Raw::bytes));
+    let in_effect = content.filter(|_| own.is_none_or(Raw::is_null)).or(own.map(Raw::bytes));
     write::Object::new()
         .str("role", "custom")
         .copy(line, &["customType"])
-        .with(content, |object, value| object.json("content", value))
+        .with(in_effect, |object, value| object.json("content", value))
         .copy(line, &["display", "details"])
         .json("timestamp", &milliseconds(timestamp))
         .finish()

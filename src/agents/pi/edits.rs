@@ -1,6 +1,5 @@
 //! Edits of what the model sees of an entry: pi's `context_edit` entries.
 
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
@@ -12,51 +11,50 @@ use std::io;
 
 /// An edit of what the model sees of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edit {
+pub enum Edit<By = EntryIx> {
     /// It is omitted.
     Omit,
-    /// It has the content of this `context_edit` entry.
-    Replace(EntryIx),
+    /// It has the content of this `context_edit` entry, or this content.
+    Replace(By),
 }
 
-/// The last edit of each entry, by the entry's id.
-pub struct Edits(HashMap<Vec<u8>, Edit>);
-
-impl Edits {
-    /// Returns the edits in `entries`. An edit without a `replacement` undoes an earlier edit; pi throws on it.
-    pub fn among(entries: impl Iterator<Item = EntryIx>, reader: &EntryReader) -> io::Result<Self> {
-        let session = reader.session();
-        let mut edits = HashMap::default();
-        for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
-            let (target, replacement) = reader.with_entry(ix, |line| {
-                let [target, replacement] = content::members(line, ["targetId", "replacement"]);
-                (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
-            })?;
-            match (target, replacement) {
-                (Some(target), Some(true)) => drop(edits.insert(target, Edit::Omit)),
-                (Some(target), Some(false)) => drop(edits.insert(target, Edit::Replace(ix))),
-                (Some(target), None) => drop(edits.remove(&target)),
-                (None, _) => {}
-            }
-        }
-        Ok(Edits(edits))
+impl Edit {
+    /// Returns the edit with the content as JSON, if it has any, in place of its entry.
+    pub fn with_content(self, reader: &EntryReader) -> io::Result<Edit<Option<Vec<u8>>>> {
+        let Edit::Replace(by) = self else { return Ok(Edit::Omit) };
+        reader.with_entry(by, |line| {
+            let content = line.get("replacement").and_then(|new| new.get("content"));
+            Edit::Replace(content.map(|content| content.bytes().to_vec()))
+        })
     }
+}
 
-    /// Returns the edit of an entry.
-    pub fn of(&self, session: &Session, ix: EntryIx) -> Option<Edit> {
-        if self.0.is_empty() {
-            return None;
+/// Returns the last edit in `entries` of each entry, by that entry's id. An edit without a `replacement` undoes an earlier
+/// edit; pi throws on it.
+pub fn edits_among(
+    entries: impl Iterator<Item = EntryIx>,
+    reader: &EntryReader,
+) -> io::Result<HashMap<Vec<u8>, Edit>> {
+    let session = reader.session();
+    let mut edits = HashMap::default();
+    for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
+        let (target, replacement) = reader.with_entry(ix, |line| {
+            let [target, replacement] = content::members(line, ["targetId", "replacement"]);
+            (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
+        })?;
+        match (target, replacement) {
+            (Some(target), Some(true)) => drop(edits.insert(target, Edit::Omit)),
+            (Some(target), Some(false)) => drop(edits.insert(target, Edit::Replace(ix))),
+            (Some(target), None) => drop(edits.remove(&target)),
+            (None, _) => {}
         }
-        self.0.get(session.id(ix).as_bytes()).copied()
     }
+    Ok(edits)
 }
 
 /// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
 pub fn edited(message: Message, edit: Edit, reader: &EntryReader) -> io::Result<Option<Message>> {
-    let Edit::Replace(by) = edit else { return Ok(None) };
-    let content = reader.with_entry(by, |line| {
-        line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
-    })?;
+    let Edit::Replace(content) = edit.with_content(reader)? else { return Ok(None) };
     let changed = message.with(reader, |json| replaced(json, content.as_deref()))?;
     Ok(Some(match changed {
         Some(json) => Message { body: Body::built(json), ..message },

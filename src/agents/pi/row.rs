@@ -104,8 +104,8 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         }
         _ => {
             named_value(Dialect::Pi, kind, entry).map_or(Vec::new(), |NamedValue { name, value, .. }| {
-                let value = value.filter(|value| !value.is_null());
-                vec![Text::from(name), value.map(display).unwrap_or_default()]
+                let given = value.filter(|value| !value.is_null());
+                vec![Text::from(name), given.map(display).unwrap_or_default()]
             })
         }
     };
@@ -159,9 +159,9 @@ fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> RowTex
 fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     let given = |value: Option<Raw<'_>>| value.is_some_and(|value| !value.is_null());
     let number = |value: Option<Raw>| {
-        let value = value?;
-        let text = value.text().map(|text| text.trim().to_string_lossy().into_owned());
-        let number = text.map_or_else(|| value.number(), |text| text.parse().ok());
+        let given = value?;
+        let text = given.text().map(|text| text.trim().to_string_lossy().into_owned());
+        let number = text.map_or_else(|| given.number(), |text| text.parse().ok());
         number.filter(|number: &f64| number.is_finite())
     };
     if !given(offset) && !given(limit) {
@@ -181,8 +181,8 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
 /// Returns the path with the home directory written `~`.
 pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else { return path };
-    let home = home.as_bytes().strip_suffix(b"/").unwrap_or(home.as_bytes());
-    match path.as_bytes().strip_prefix(home) {
+    let above = home.as_bytes().strip_suffix(b"/").unwrap_or(home.as_bytes());
+    match path.as_bytes().strip_prefix(above) {
         Some(b"" | b"/") => Text::from("~"),
         Some(rest) if rest.starts_with(b"/") => {
             let mut short = Text::from("~");

@@ -2,10 +2,10 @@
 //! into one, which a compaction carries as its checkpoint.
 
 use super::context::{Projection, role};
+use crate::agents::ordered::Ordered;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
-use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js, write};
 use std::io;
@@ -36,8 +36,8 @@ pub fn current(projection: &Projection) -> io::Result<Option<System>> {
 #[derive(Debug, Default)]
 pub struct System {
     content: Text<'static>,
-    sections: Ordered,
-    tools: Ordered,
+    sections: Ordered<Vec<u8>, Vec<u8>>,
+    tools: Ordered<Vec<u8>, Vec<u8>>,
     /// The first timestamp other than `null`; while there is none, that of the last message.
     timestamp: Option<Vec<u8>>,
 }
@@ -68,14 +68,14 @@ impl System {
             if value.is_null() {
                 self.sections.remove(name.as_bytes())
             } else {
-                self.sections.set(name.into_bytes(), value.bytes())
+                self.sections.set(name.into_bytes(), value.bytes().to_vec())
             }
         }
         for tool in removed.into_iter().flat_map(Raw::items) {
             self.tools.remove(js::template(tool.get("name")).as_bytes());
         }
         for tool in added.into_iter().flat_map(Raw::items) {
-            self.tools.set(js::template(tool.get("name")).into_bytes(), tool.bytes());
+            self.tools.set(js::template(tool.get("name")).into_bytes(), tool.bytes().to_vec());
         }
     }
 
@@ -90,14 +90,15 @@ impl System {
 
     /// Iterates over the definitions of the tools in effect, as JSON.
     pub fn tools(&self) -> impl Iterator<Item = &[u8]> {
-        self.tools.iter().map(|(_, tool)| tool)
+        self.tools.iter().map(|(_, tool)| &tool[..])
     }
 
     /// Returns the sections in the order in which JavaScript writes an object's members.
     fn sections_object(&self) -> Vec<u8> {
         let sections = self.sections.iter();
-        let json = sections
-            .fold(write::Object::new(), |object, (name, value)| object.member(&Text::from_wtf8(name), value));
+        let json = sections.fold(write::Object::new(), |object, (name, value)| {
+            object.member(&Text::from_wtf8(&name[..]), value)
+        });
         let json = json.finish();
         js::stringify(Raw::checked(&json)).into_bytes()
     }
@@ -108,35 +109,6 @@ fn append(prompt: &mut Text, text: &Text) {
     if !text.is_empty() {
         let gap = if prompt.is_empty() { "" } else { "\n\n" };
         prompt.push_all(&[&gap, text]);
-    }
-}
-
-/// A map like JavaScript's `Map`: a key keeps its position until it is removed.
-#[derive(Debug, Default)]
-struct Ordered {
-    by_key: HashMap<Vec<u8>, (usize, Vec<u8>)>,
-    next: usize,
-}
-
-impl Ordered {
-    fn set(&mut self, key: Vec<u8>, value: &[u8]) {
-        let slot = self.by_key.entry(key).or_insert((self.next, Vec::new()));
-        slot.1 = value.to_vec();
-        self.next += 1;
-    }
-
-    fn remove(&mut self, key: &[u8]) {
-        self.by_key.remove(key);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.by_key.is_empty()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let mut all: Vec<_> = self.by_key.iter().collect();
-        all.sort_unstable_by_key(|(_, (place, _))| *place);
-        all.into_iter().map(|(key, (_, value))| (&key[..], &value[..]))
     }
 }
 

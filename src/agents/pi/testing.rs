@@ -1,6 +1,6 @@
 //! Small sessions for tests.
 
-use crate::agents::prepare::{FirstKept, Preparation};
+use crate::agents::prepare::Preparation;
 use crate::load::{self, Options};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
@@ -17,15 +17,15 @@ pub struct Sample {
 /// Returns a chain of entries with the ids `e0`, `e1`, …; each is given as its members without `id`,
 /// `parentId` and `timestamp`.
 pub fn chain(entries: &[String]) -> Sample {
-    let mut file = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned();
+    let mut text = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned();
     for (at, members) in entries.iter().enumerate() {
         let parent = at.checked_sub(1).map_or("null".to_owned(), |before| format!("\"e{before}\""));
-        file += &format!(
+        text += &format!(
             "\n{{{members},\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.00{}Z\"}}",
             at % 10
         );
     }
-    let file = file.into_bytes();
+    let file = text.into_bytes();
     Sample { session: load::load(&file, &Options::default()).unwrap(), file }
 }
 
@@ -58,11 +58,8 @@ impl Sample {
 
     /// Prepares a compaction that keeps about so many tokens, or what follows `first_kept`, an id or `none`.
     pub fn prepared(&self, keep: u64, first_kept: Option<&str>) -> Option<Preparation> {
-        let first_kept = first_kept.map(|id| match id {
-            "none" => FirstKept::Nothing,
-            id => FirstKept::Entry(self.ix(id)),
-        });
-        (self.session.agent().prepare_compaction)(&self.path(), &self.reader(), keep, first_kept).unwrap()
+        let kept = first_kept.map(|id| (id != "none").then(|| self.ix(id)));
+        (self.session.agent().prepare_compaction)(&self.path(), &self.reader(), keep, kept).unwrap()
     }
 
     /// Returns the ids of what such a compaction summarizes, of the beginning of the turn that it splits, if it does, and of

@@ -21,9 +21,9 @@ pub fn estimate(message: Raw) -> u64 {
     let role = Role::of(role);
     let units = match role {
         Role::System => {
-            let sections = sections.map(js::entries).unwrap_or_default();
-            let sections: u64 = sections.into_iter().map(|(_, text)| content::length(Some(text))).sum();
-            content_units(content) + sections + tools.filter(|tools| tools.is_truthy()).map_or(0, json_units)
+            let texts = sections.map(js::entries).unwrap_or_default();
+            let units: u64 = texts.into_iter().map(|(_, text)| content::length(Some(text))).sum();
+            content_units(content) + units + tools.filter(|tools| tools.is_truthy()).map_or(0, json_units)
         }
         Role::User | Role::Custom | Role::ToolResult => content_units(content),
         Role::Assistant => content.into_iter().flat_map(Raw::items).map(block_units).sum(),
@@ -41,8 +41,8 @@ pub fn context(projection: &Projection) -> io::Result<f64> {
         return Ok(counted);
     }
     let reader = projection.reader;
-    let system = system::current(projection)?;
-    let mut tokens = system.map_or(0, |system| estimate(Raw::checked(&system.message(b"0"))));
+    let mut tokens =
+        system::current(projection)?.map_or(0, |system| estimate(Raw::checked(&system.message(b"0"))));
     for message in &projection.messages {
         if context::role(reader.session(), message) != Role::System {
             tokens += message.with(reader, estimate)?;

@@ -9,7 +9,7 @@ use crate::session::content;
 use crate::session::entry::Role;
 use pisess_json::text::{Text, concat, trim_end};
 use pisess_json::write::{Object, array};
-use pisess_json::{Raw, js, string};
+use pisess_json::{Raw, string};
 use std::io;
 use std::mem::take;
 
@@ -68,13 +68,11 @@ impl<'a> Body<'a> {
 
     fn call(&mut self, call: Call) -> Vec<u8> {
         self.called.push(call.name.clone());
-        let input = call.arguments.filter(|arguments| arguments.is_object());
-        let input = input.map_or(b"{}".to_vec(), |input| js::stringify(input).into_bytes());
         Object::new()
             .str("type", "tool_use")
             .text("id", &call.id)
             .text("name", &call.name)
-            .json("input", &input)
+            .json("input", &call.input())
             .finish()
     }
 

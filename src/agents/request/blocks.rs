@@ -2,8 +2,8 @@
 
 use super::sink::whole_text;
 use crate::session::content;
-use pisess_json::Raw;
 use pisess_json::text::{self, Text, concat};
+use pisess_json::{Raw, js};
 
 /// A part of a user message or a tool result.
 #[derive(Clone, Debug)]
@@ -144,6 +144,14 @@ pub struct Call<'a> {
     pub signature: Option<Text<'a>>,
     /// The namespace of the tool, in the Responses API.
     pub namespace: Option<Raw<'a>>,
+}
+
+impl Call<'_> {
+    /// Returns the arguments as JavaScript writes them: an object, empty if they are none.
+    pub fn input(&self) -> Vec<u8> {
+        let object = self.arguments.filter(|arguments| arguments.is_object());
+        object.map_or(b"{}".to_vec(), |object| js::stringify(object).into_bytes())
+    }
 }
 
 /// How the author of an assistant message compares with the target.

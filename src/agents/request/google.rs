@@ -7,7 +7,6 @@ use super::sink::{NO_REQUEST, Sink};
 use super::tools::Tool;
 use super::{Target, schema};
 use crate::session::entry::Role;
-use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::io;
@@ -65,16 +64,13 @@ impl<'a> Body<'a> {
     }
 
     fn call(&self, call: &Call, signature: Option<&Text>) -> Vec<u8> {
-        let arguments = call.arguments.filter(|arguments| arguments.is_object());
-        let arguments = arguments.map_or(b"{}".to_vec(), |arguments| js::stringify(arguments).into_bytes());
-        let call = Object::new()
+        let json = Object::new()
             .text("name", &call.name)
-            .json("args", &arguments)
+            .json("args", &call.input())
             .with(self.takes_ids.then_some(&call.id), |object, id| object.text("id", id));
         let is_needed = self.version.is_some_and(|version| version >= 3);
         let none = Text::from(NO_SIGNATURE);
-        let signature = signature.or(is_needed.then_some(&none));
-        signed(Object::new().json("functionCall", &call.finish()), signature)
+        signed(Object::new().json("functionCall", &json.finish()), signature.or(is_needed.then_some(&none)))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::blocks::Source;
 use super::sink::whole_text;
 use super::{Api, Target};
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
 use pisess_json::text::{Text, concat};
 
 /// An id in a body.
@@ -15,41 +15,36 @@ pub struct WireId {
     pub item: Option<Text<'static>>,
 }
 
-/// Assigns each id only once.
-#[derive(Debug, Default)]
-pub struct Ids {
-    used: HashSet<Text<'static>>,
-    /// The number to try next for an id that is taken.
-    next: HashMap<Text<'static>, usize>,
-}
-
-impl Ids {
-    /// Returns the id in the body for a call with the id `own` in the session.
-    pub fn assign(&mut self, own: &Text, source: Source, target: &Target) -> WireId {
-        let mut wire = wire_id(own, source, target);
-        if wire.call.is_empty() {
-            wire.call = Text::from("call");
-        }
-        if !self.used.insert(wire.call.clone()) {
-            wire = WireId { call: self.unused(&wire.call, target), item: None };
-            self.used.insert(wire.call.clone());
-        }
-        wire
+/// Returns the id in the body for a call with the id `own` in the session. `used` are the ids assigned so far, each only
+/// once, with the number to try next if the same is wanted again.
+pub fn assign(
+    used: &mut HashMap<Text<'static>, usize>,
+    own: &Text,
+    source: Source,
+    target: &Target,
+) -> WireId {
+    let mut wire = wire_id(own, source, target);
+    if wire.call.is_empty() {
+        wire.call = Text::from("call");
     }
-
-    fn unused(&mut self, taken: &Text<'static>, target: &Target) -> Text<'static> {
-        let next = self.next.entry(taken.clone()).or_insert(2);
-        loop {
-            let suffix = format!("_{next}");
-            *next += 1;
+    if let Some(mut number) = used.get(&wire.call).copied() {
+        let taken = wire.call;
+        let numbered = |number: usize| {
+            let suffix = format!("_{number}");
             let room = max_len(target).map_or(usize::MAX, |max| max - suffix.len());
             let mut id = taken.head_whole(room).into_owned();
             id.push_str(&suffix);
-            if !self.used.contains(&id) {
-                return id;
-            }
+            id
+        };
+        wire = WireId { call: numbered(number), item: None };
+        while used.contains_key(&wire.call) {
+            number += 1;
+            wire.call = numbered(number);
         }
+        used.insert(taken, number + 1);
     }
+    used.insert(wire.call.clone(), 2);
+    wire
 }
 
 /// Returns the maximum length of an id, in UTF-16 units.
@@ -79,8 +74,7 @@ fn completions_id(own: &Text, source: Source, target: &Target) -> Text<'static> 
         Some(max) => id.head_whole(max).into_owned(),
         None => id,
     };
-    let halves = halves(&own).filter(|_| !source.is_same_model());
-    let Some((call, item)) = halves else { return cut(own) };
+    let Some((call, item)) = halves(&own).filter(|_| !source.is_same_model()) else { return cut(own) };
     let (call, item) = (mapped(&call), mapped(&item));
     let gap = if item.is_empty() { "" } else { "_" };
     let id = concat(&[&call, &gap, &item]);
@@ -102,9 +96,10 @@ fn responses_id(own: &Text, source: Source, target: &Target) -> WireId {
         _ => (part(own), None),
     };
     let is_other_model = source.provider && source.api && !source.id;
-    let item = item.filter(|item| item.as_bytes().starts_with(b"fc_") && !is_other_model);
-    let item = item.filter(|item| is_plain(item) && item.utf16_len() <= 64);
-    WireId { call, item }
+    let is_accepted = |item: &Text| {
+        item.as_bytes().starts_with(b"fc_") && !is_other_model && is_plain(item) && item.utf16_len() <= 64
+    };
+    WireId { call, item: item.filter(|item| is_accepted(item)) }
 }
 
 fn foreign_item(item: &Text, source: Source) -> Text<'static> {
@@ -164,11 +159,11 @@ pub fn tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
 
 /// Returns the major version in the id of a Gemini model.
 pub fn gemini_version(id: &Text) -> Option<u32> {
-    let id = id.to_string_lossy().to_ascii_lowercase();
-    let rest = id.strip_prefix("gemini-")?;
-    let rest = rest.strip_prefix("live-").unwrap_or(rest);
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    rest[..digits].parse().ok()
+    let name = id.to_string_lossy().to_ascii_lowercase();
+    let rest = name.strip_prefix("gemini-")?;
+    let version = rest.strip_prefix("live-").unwrap_or(rest);
+    let digits = version.bytes().take_while(u8::is_ascii_digit).count();
+    version[..digits].parse().ok()
 }
 
 /// Whether calls and results for the model with this id are sent with ids.

@@ -131,8 +131,8 @@ impl Writer for Body<'_> {
         if text.is_empty() && calls.is_empty() {
             return Ok(());
         }
-        let details = signatures.iter().flatten().find_map(reasoning_details);
-        let details = details.or((!older_details.is_empty()).then(|| array(older_details)));
+        let signed = signatures.iter().flatten().find_map(reasoning_details);
+        let details = signed.or((!older_details.is_empty()).then(|| array(older_details)));
         let field = thinking.first().and_then(|(_, signature)| reasoning_field(signature.as_ref()?));
         let mut message = Object::new()
             .str("role", "assistant")
@@ -143,11 +143,11 @@ impl Writer for Body<'_> {
         }
         // DeepSeek requires reasoning in each assistant message.
         let needs = self.target.model.provider == "deepseek" && field != Some("reasoning_content");
-        let message = message
+        let whole = message
             .list("tool_calls", &calls)
             .with(details, |object, details| object.json("reasoning_details", &details))
             .with(needs.then_some(""), |object, none| object.str("reasoning_content", none));
-        self.sink.answer(&message.finish())
+        self.sink.answer(&whole.finish())
     }
 
     fn result(&mut self, result: ToolResult) -> io::Result<()> {

@@ -8,12 +8,13 @@
 //! ```
 
 use super::blocks::{Block, Call, Content, Part, Source, ToolResult, joined};
-use super::ids::{Ids, WireId, tool_name};
+use super::ids::{WireId, assign, tool_name};
 use super::late::Late;
 use super::sink::whole_text;
 use super::{Api, Target};
 use crate::session::content;
 use crate::session::entry::Role;
+use foldhash::HashMap;
 use pisess_json::text::{Text, concat};
 use pisess_json::{Raw, js};
 use std::io;
@@ -37,7 +38,8 @@ const NO_RESULT: &str = "No result provided";
 pub struct Replay<'t> {
     target: &'t Target,
     writer: Box<dyn Writer + 't>,
-    ids: Ids,
+    /// The ids in the body, each with the number to try next if it is wanted again.
+    ids: HashMap<Text<'static>, usize>,
     late: Late,
     /// The calls of the last turn.
     open: Vec<Open>,
@@ -57,7 +59,7 @@ struct Open {
 
 impl<'t> Replay<'t> {
     pub fn new(target: &'t Target, late: Late, writer: Box<dyn Writer + 't>) -> Self {
-        Replay { target, writer, ids: Ids::default(), late, open: Vec::new(), number: 0, turn: 0 }
+        Replay { target, writer, ids: HashMap::default(), late, open: Vec::new(), number: 0, turn: 0 }
     }
 
     /// Handles the next message, as converted for the model.
@@ -135,12 +137,12 @@ impl<'t> Replay<'t> {
         let [id, name, arguments, namespace] =
             content::members(block, ["id", "name", "arguments", "namespace"]);
         let own = id.and_then(Raw::text).map(Text::into_owned);
-        let name = name.and_then(Raw::text).and_then(|name| tool_name(&name, self.target.api));
-        let Some(name) = name else {
+        let Some(name) = name.and_then(Raw::text).and_then(|name| tool_name(&name, self.target.api)) else {
             self.open.push(Open { own, wire: None, is_answered: true });
             return None;
         };
-        let WireId { call, item } = self.ids.assign(&own.clone().unwrap_or_default(), source, self.target);
+        let WireId { call, item } =
+            assign(&mut self.ids, &own.clone().unwrap_or_default(), source, self.target);
         self.open.push(Open { own, wire: Some((call.clone(), name.clone())), is_answered: false });
         let is_same = source.is_same_model();
         Some(Call {
@@ -225,8 +227,9 @@ fn answered<'o>(open: &'o mut [Open], id: Option<&Text>) -> Option<&'o mut Open>
         (Some(own), Some(id)) => half(own) == half(id) && half(id).is_some_and(|half| !half.is_empty()),
         _ => false,
     };
-    let at = open.iter().position(|open| same(open) && !open.is_answered);
-    let at = at.or_else(|| open.iter().position(|open| same_half(open) && !open.is_answered))?;
+    let mut unanswered = open.iter().enumerate().filter(|(_, open)| !open.is_answered);
+    let exact = unanswered.clone().find(|(_, open)| same(open));
+    let (at, _) = exact.or_else(|| unanswered.find(|(_, open)| same_half(open)))?;
     open.get_mut(at)
 }
 

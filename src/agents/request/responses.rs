@@ -77,8 +77,8 @@ impl<'a> Body<'a> {
     fn text(&mut self, text: &Text, signature: Option<&Text>, number: usize) -> Vec<u8> {
         let (id, phase) = signature.map_or((None, None), text_signature);
         let own = id
-            .map(|id| if id.utf16_len() > 64 { format!("msg_{}", short_hash(&id)) } else { id.to_string() });
-        let own = own.filter(|id| !id.is_empty() && self.items.insert(id.as_bytes().to_vec()));
+            .map(|id| if id.utf16_len() > 64 { format!("msg_{}", short_hash(&id)) } else { id.to_string() })
+            .filter(|id| !id.is_empty() && self.items.insert(id.as_bytes().to_vec()));
         let id = own.unwrap_or_else(|| self.message_id(number));
         let part = Object::new().str("type", "output_text").text("text", text).json("annotations", b"[]");
         Object::new()
@@ -104,8 +104,8 @@ impl<'a> Body<'a> {
 
     fn call(&mut self, call: &Call) -> Vec<u8> {
         let grammar = self.target.grammars.get(&call.name);
-        let item = call.item.as_ref().filter(|_| grammar.is_none());
-        let item = item.filter(|item| self.items.insert(item.as_bytes().to_vec()));
+        let own = call.item.as_ref().filter(|_| grammar.is_none());
+        let item = own.filter(|item| self.items.insert(item.as_bytes().to_vec()));
         let kind = if grammar.is_some() { "custom_tool_call" } else { "function_call" };
         let object = Object::new()
             .str("type", kind)
@@ -197,8 +197,10 @@ fn text_signature(signature: &Text) -> (Option<Text<'static>>, Option<&'static s
     let parsed = Raw::parse(signature.as_bytes()).ok().filter(|parsed| parsed.is_object());
     let Some(parsed) = parsed else { return (Some(signature.clone().into_owned()), None) };
     let [version, id, phase] = content::members(parsed, ["v", "id", "phase"]);
-    let id = id.and_then(Raw::text).filter(|_| version.and_then(Raw::number) == Some(1.0));
-    let Some(id) = id else { return (Some(signature.clone().into_owned()), None) };
+    let is_known = version.and_then(Raw::number) == Some(1.0);
+    let Some(id) = id.and_then(Raw::text).filter(|_| is_known) else {
+        return (Some(signature.clone().into_owned()), None);
+    };
     let phases = ["commentary", "final_answer"];
     let phase = phases.into_iter().find(|known| phase.is_some_and(|phase| phase.is(known)));
     (Some(id.into_owned()), phase)

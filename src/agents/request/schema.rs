@@ -104,8 +104,7 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     {
         return None;
     }
-    let required: Option<Vec<Text>> = required.unwrap_or(Raw::NULL).items().map(Raw::text).collect();
-    let required = required?;
+    let required = required.unwrap_or(Raw::NULL).items().map(Raw::text).collect::<Option<Vec<Text>>>()?;
     let properties: Vec<_> = properties
         .unwrap_or(Raw::NULL)
         .members()
@@ -246,8 +245,8 @@ pub fn without_constants(schema: &[u8]) -> Vec<u8> {
 /// Replaces the constant of a schema, if it is a string or a number, by an enumeration at its end.
 fn replace_constant<'a>(node: Raw<'a>, edit: &mut Edit<'a>) {
     let [constant, values] = content::members(node, ["const", "enum"]);
-    let constant = constant.filter(|value| value.is_string() || value.is_number());
-    if let (Some(constant), None) = (constant, values) {
+    let is_listed = |value: &Raw| value.is_string() || value.is_number();
+    if let (Some(constant), None) = (constant.filter(is_listed), values) {
         edit.remove("const");
         edit.set("enum", &array([constant.bytes()]));
     }

@@ -69,9 +69,9 @@ impl<'a> Sink<'a> {
         if self.items == 0 {
             return Ok(None);
         }
-        let members = members.finish();
-        self.write(if members == b"{}" { b"]" } else { b"]," })?;
-        self.write(&members[1..])?;
+        let json = members.finish();
+        self.write(if json == b"{}" { b"]" } else { b"]," })?;
+        self.write(&json[1..])?;
         Ok(Some(self.ends_with_answer))
     }
 }

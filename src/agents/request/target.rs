@@ -62,7 +62,8 @@ fn author(message: Raw, api: Api) -> Option<Model> {
 }
 
 fn is_gpt_5_or_later(id: &Text) -> bool {
-    let id = id.to_string_lossy();
-    let version = id.strip_prefix("gpt-").and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
+    let name = id.to_string_lossy();
+    let version =
+        name.strip_prefix("gpt-").and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
     version.is_some_and(|version| version >= 5)
 }

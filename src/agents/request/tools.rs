@@ -37,8 +37,8 @@ impl Tool {
     pub fn of(tool: Raw, api: Api, takes_strict: bool, takes_grammars: bool) -> Option<Tool> {
         let names = ["name", "description", "parameters", "constrainedSampling"];
         let [name, description, parameters, sampling] = content::members(tool, names);
-        let parameters = parameters.filter(|schema| schema.is_object());
-        let parameters = parameters.map_or(ANY.to_vec(), |schema| js::stringify(schema).into_bytes());
+        let schema = parameters.filter(|schema| schema.is_object());
+        let parameters = schema.map_or(ANY.to_vec(), |schema| js::stringify(schema).into_bytes());
         let sampling = sampling.unwrap_or(Raw::NULL);
         let requests_strict = takes_strict && content::is_block(sampling, "json_schema");
         let strict = requests_strict.then(|| schema::strict(&parameters, api)).flatten();
@@ -67,9 +67,9 @@ impl Tool {
 /// Returns the name of the only required property, if that property is a string.
 fn only_string(parameters: Raw) -> Option<Text<'static>> {
     let [kind, required, properties] = content::members(parameters, ["type", "required", "properties"]);
-    let mut required = required?.items();
-    let name = required.next()?.text()?;
-    if !kind?.is("object") || required.next().is_some() {
+    let mut names = required?.items();
+    let name = names.next()?.text()?;
+    if !kind?.is("object") || names.next().is_some() {
         return None;
     }
     let property = properties?.get(&name.to_string_lossy())?;

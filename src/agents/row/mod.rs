@@ -27,20 +27,10 @@ const FORWARDED_UNITS: usize = 8_000;
 pub struct RowOptions {
     /// The user's home directory, written `~` in tool calls.
     pub home: Option<Text<'static>>,
-    /// The form of the rows.
-    pub form: Form,
+    /// Whether the rows are for people, rather than those of the agent's tree: see [`readable`](crate::agents::readable).
+    pub readable: bool,
     /// Whether the text for searching is needed as well.
     pub searchable: bool,
-}
-
-/// The form of rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
-    /// As in the agent's tree.
-    #[default]
-    Agent,
-    /// Readable: see [`readable`](crate::agents::readable).
-    Readable,
 }
 
 /// A row as an agent draws it, and its parts.

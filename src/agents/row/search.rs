@@ -6,27 +6,18 @@
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// A prepared query.
-#[derive(Clone, Debug)]
-pub struct Query {
-    words: Vec<Vec<u16>>,
+/// Returns the words of what the user typed.
+pub fn query(typed: &str) -> Vec<Vec<u16>> {
+    typed.to_lowercase().split(is_js_space).flat_map(words).collect()
 }
 
-impl Query {
-    /// Parses what the user typed.
-    pub fn new(typed: &str) -> Self {
-        let tokens = typed.to_lowercase();
-        Query { words: tokens.split(is_js_space).flat_map(words).collect() }
+/// Whether `text` contains all words of the query; true if the query is empty.
+pub fn matches(query: &[Vec<u16>], text: &str) -> bool {
+    if query.is_empty() {
+        return true;
     }
-
-    /// Whether `text` contains all words of the query; true if the query is empty.
-    pub fn matches(&self, text: &str) -> bool {
-        if self.words.is_empty() {
-            return true;
-        }
-        let index = Index::new(words(text));
-        !index.words.is_empty() && self.words.iter().all(|word| index.holds(word))
-    }
+    let index = Index::new(words(text));
+    !index.words.is_empty() && query.iter().all(|word| index.holds(word))
 }
 
 /// Whether the character is part of a word: `[\p{Letter}\p{Mark}\p{Number}]`.
@@ -170,13 +161,13 @@ mod tests {
     #[test]
     fn words_are_found_loosely() {
         let text = "assistant: fix the parseJSONFile in summary2";
-        for query in
+        for typed in
             ["", "!!", "fix", "parse json", "jsonfile", "summry", "summar2y", "ftp", "FIX  THE", "assistants"]
         {
-            assert!(Query::new(query).matches(text), "{query}");
+            assert!(matches(&query(typed), text), "{typed}");
         }
-        for query in ["xyz", "fix xyz", "ffjs", "assistantsxyz", "asntt"] {
-            assert!(!Query::new(query).matches(text), "{query}");
+        for typed in ["xyz", "fix xyz", "ffjs", "assistantsxyz", "asntt"] {
+            assert!(!matches(&query(typed), text), "{typed}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Rows for entries, shared by the commands that list them.
 
 use crate::agents::pi::edits::Edit;
-use crate::agents::row::{Form, RowOptions};
+use crate::agents::row::RowOptions;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
     Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, fitted, fitted_path, is_plain, visible,
@@ -27,9 +27,15 @@ use std::ops::Range;
 pub const ID_COLUMNS: usize = 36;
 
 /// Returns the options for loading sessions whose rows are printed.
-pub fn row_options(ui: &Ui, form: Form) -> Options {
+pub fn row_options(ui: &Ui) -> Options {
+    row_options_of(false, ui)
+}
+
+/// Returns the options for loading sessions whose rows are printed: with `json`, those of the agent's tree.
+pub fn row_options_of(json: bool, ui: &Ui) -> Options {
     let home = ui.home().map(Text::from);
-    Options { rows: Some(RowOptions { home, form, ..RowOptions::default() }), ..Options::default() }
+    let rows = RowOptions { home, readable: !json, ..RowOptions::default() };
+    Options { rows: Some(rows), ..Options::default() }
 }
 
 /// Returns the style of the first word of a row.

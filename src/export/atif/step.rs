@@ -3,7 +3,7 @@
 use super::{Copied, Trajectory, model_of};
 use crate::agents::oh_my_pi::message::starts_user_turn;
 use crate::export::source::{decoded, shown};
-use crate::session::content::{is_block, joined_text};
+use crate::session::content::{blocks_of, is_block, joined_text};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::usage::{Usage, UsageSums, end_of, places, sessions};
 use pisess_json::text::Text;
@@ -24,7 +24,7 @@ const SYSTEM: &str = "system";
 impl Trajectory<'_, '_> {
     /// Returns the step of an entry; `None` if it has none: a setting, or a result that is in the step of its call.
     pub(super) fn step(&mut self, ix: EntryIx, line: Raw, copied: Copied) -> io::Result<Option<Vec<u8>>> {
-        let entry = self.source.session.entry(ix);
+        let entry = self.contents.session.entry(ix);
         // A compaction keeps messages, not the requests for summaries.
         let is_summary =
             matches!(entry.kind, Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage);
@@ -42,11 +42,13 @@ impl Trajectory<'_, '_> {
             }
             Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
                 let text = line.get("summary").or(line.get("message")).and_then(decoded).unwrap_or_default();
-                let extra = self.extra(ix).str("type", &self.source.session.kind_name(ix).to_string_lossy());
+                let extra =
+                    self.extra(ix).str("type", &self.contents.session.kind_name(ix).to_string_lossy());
                 Ok(Some(self.requested(ix, None, &text, extra, copied)))
             }
-            Kind::Usage | Kind::ModelUsage if self.source.session.usage_of(ix).is_some() => {
-                let extra = self.extra(ix).str("type", &self.source.session.kind_name(ix).to_string_lossy());
+            Kind::Usage | Kind::ModelUsage if self.contents.session.usage_of(ix).is_some() => {
+                let extra =
+                    self.extra(ix).str("type", &self.contents.session.kind_name(ix).to_string_lossy());
                 Ok(Some(self.requested(ix, model_of(line), "", extra, copied)))
             }
             _ => Ok(None),
@@ -54,17 +56,19 @@ impl Trajectory<'_, '_> {
     }
 
     fn message(&mut self, ix: EntryIx, message: Raw, copied: Copied) -> io::Result<Option<Vec<u8>>> {
-        Ok(Some(match self.source.session.entry(ix).role {
+        Ok(Some(match self.contents.session.entry(ix).role {
             Role::Assistant => self.reply(ix, message, copied)?,
             Role::ToolResult => {
                 let call = message.get_text("toolCallId").unwrap_or_default();
-                let is_answer = self.source.is_answer(call.as_bytes(), ix);
+                let is_answer = self.contents.is_answer(call.as_bytes(), ix);
                 if is_answer && !self.unpaid.remove(&ix) {
                     return Ok(None);
                 }
                 let result = (!is_answer).then(|| self.result(message, None));
-                let extra = self.extra(ix).str("type", "toolResult");
-                let extra = extra.with(result, |extra, result| extra.json("result", &result));
+                let extra = self
+                    .extra(ix)
+                    .str("type", "toolResult")
+                    .with(result, |extra, result| extra.json("result", &result));
                 self.requested(ix, None, "", extra, copied)
             }
             Role::BashExecution | Role::PythonExecution => {
@@ -73,9 +77,11 @@ impl Trajectory<'_, '_> {
                 let extra =
                     Object::new().with(message.get("exitCode"), |extra, code| extra.raw("exit_code", code));
                 let result = Object::new().str("content", &output).json("extra", &extra.finish()).finish();
-                let step = self.begun(ix, USER, copied).str("message", &ran.unwrap_or_default());
-                let step = step.json("observation", &observation(&[result]));
-                step.json("extra", &self.extra(ix).finish()).finish()
+                self.begun(ix, USER, copied)
+                    .str("message", &ran.unwrap_or_default())
+                    .json("observation", &observation(&[result]))
+                    .json("extra", &self.extra(ix).finish())
+                    .finish()
             }
             Role::User => self.added(ix, USER, message, copied),
             Role::Custom | Role::HookMessage => {
@@ -95,11 +101,11 @@ impl Trajectory<'_, '_> {
 
     /// Returns the step of a message that no request made.
     fn added(&mut self, ix: EntryIx, source: &str, message: Raw, copied: Copied) -> Vec<u8> {
-        let content = content(message.get("content").or(message.get("summary")));
-        let extra = self.extra(ix);
-        let extra =
-            extra.with(message.get("customType"), |extra, kind| extra.str("custom_type", &shown(kind)));
-        self.begun(ix, source, copied).json("message", &content).json("extra", &extra.finish()).finish()
+        let extra = self
+            .extra(ix)
+            .with(message.get("customType"), |extra, kind| extra.str("custom_type", &shown(kind)));
+        let said = content(message.get("content").or(message.get("summary")));
+        self.begun(ix, source, copied).json("message", &said).json("extra", &extra.finish()).finish()
     }
 
     /// Returns a step of the system; with the usage of its request, if it has one, it is the agent's.
@@ -111,21 +117,23 @@ impl Trajectory<'_, '_> {
         extra: Object,
         copied: Copied,
     ) -> Vec<u8> {
-        let usage = self.source.session.usage_of(ix).copied();
-        let step = self.begun(ix, if usage.is_some() { AGENT } else { SYSTEM }, copied);
-        let step = step.with(model.filter(|_| usage.is_some()), |step, model| step.str("model_name", &model));
-        let step = step.str("message", text);
+        let usage = self.contents.session.usage_of(ix).copied();
+        let step = self
+            .begun(ix, if usage.is_some() { AGENT } else { SYSTEM }, copied)
+            .with(model.filter(|_| usage.is_some()), |step, model| step.str("model_name", &model))
+            .str("message", text);
         self.metered(step, usage.as_slice(), copied).json("extra", &extra.finish()).finish()
     }
 
     /// Returns the step of a reply, with the results of its calls.
     fn reply(&mut self, ix: EntryIx, message: Raw, copied: Copied) -> io::Result<Vec<u8>> {
-        let mut usages: Vec<Usage> = self.source.session.usage_of(ix).copied().into_iter().collect();
+        let mut usages: Vec<Usage> = self.contents.session.usage_of(ix).copied().into_iter().collect();
         let is_paid = !usages.is_empty() || message.get("usage").is_none();
         // A reply that `pick` copied was paid for where it is first.
         let copied = if is_paid || copied != Copied::No { copied } else { Copied::Forked };
         let (mut calls, mut results, mut answers) = (Vec::new(), Vec::new(), Vec::new());
-        for block in blocks(message, "toolCall") {
+        let said = message.get("content").unwrap_or(Raw::NULL);
+        for block in blocks_of(said, "toolCall") {
             let id = block.get("id").and_then(decoded).unwrap_or_default();
             let arguments = block.get("arguments").filter(|arguments| arguments.is_object());
             let call = Object::new()
@@ -134,12 +142,13 @@ impl Trajectory<'_, '_> {
                 .json("arguments", arguments.map_or(b"{}", Raw::bytes));
             calls.push(call.finish());
             let raw_id = block.get_text("id").unwrap_or_default();
-            let answer = self.source.answer(raw_id.as_bytes(), ix).filter(|answer| !answers.contains(answer));
+            let answer =
+                self.contents.answer(raw_id.as_bytes(), ix).filter(|answer| !answers.contains(answer));
             let Some(answer) = answer else { continue };
             answers.push(answer);
             if copied == Copied::No {
-                usages.extend(self.source.session.usage_of(answer));
-            } else if copied == Copied::Forked && self.source.session.usage_of(answer).is_some() {
+                usages.extend(self.contents.session.usage_of(answer));
+            } else if copied == Copied::Forked && self.contents.session.usage_of(answer).is_some() {
                 self.unpaid.insert(answer);
             }
             let answer = self.results.line(answer)?;
@@ -147,20 +156,21 @@ impl Trajectory<'_, '_> {
             results.push(self.result(answer, Some(&id)));
         }
         let thinking: Vec<_> =
-            blocks(message, "thinking").filter_map(|block| block.get("thinking").and_then(decoded)).collect();
+            blocks_of(said, "thinking").filter_map(|block| block.get("thinking").and_then(decoded)).collect();
         let thinking = Some(thinking.join("\n")).filter(|text| !text.is_empty());
         let mut extra = self.extra(ix);
         for (key, name) in [("stop_reason", "stopReason"), ("error", "errorMessage"), ("api", "api")] {
             extra = extra.with(message.get_some(name), |extra, value| extra.str(key, &shown(value)));
         }
-        let step = self.begun(ix, AGENT, copied);
-        let step = step.with(model_of(message), |step, model| step.str("model_name", &model));
-        let step = step.with(self.effort.as_deref(), |step, effort| step.str("reasoning_effort", effort));
-        let step = step.json("message", &content(message.get("content")));
-        let step = step.with(thinking, |step, text| step.str("reasoning_content", &text));
         let observed = (!calls.is_empty()).then(|| observation(&results));
-        let step = step.list("tool_calls", &calls);
-        let step = step.with(observed, |step, observed| step.json("observation", &observed));
+        let step = self
+            .begun(ix, AGENT, copied)
+            .with(model_of(message), |step, model| step.str("model_name", &model))
+            .with(self.effort.as_deref(), |step, effort| step.str("reasoning_effort", effort))
+            .json("message", &content(message.get("content")))
+            .with(thinking, |step, text| step.str("reasoning_content", &text))
+            .list("tool_calls", &calls)
+            .with(observed, |step, observed| step.json("observation", &observed));
         Ok(self.metered(step, &usages, copied).json("extra", &extra.finish()).finish())
     }
 
@@ -189,12 +199,14 @@ impl Trajectory<'_, '_> {
     /// Returns the first members of a step.
     fn begun(&mut self, ix: EntryIx, source: &str, copied: Copied) -> Object {
         self.copies += usize::from(copied != Copied::No);
-        let time = self.source.session.entry(ix).time_ms;
+        let time = self.contents.session.entry(ix).time_ms;
         // The format's readers take years of four digits only.
-        let time = Some(time).filter(|&time| time != Entry::NO_TIME).map(iso_string);
-        let time = time.filter(|time| time.len() == 24 && !time.starts_with("0000"));
-        let step = Object::new().number("step_id", (self.steps + 1) as f64);
-        let step = step.with(time, |step, time| step.str("timestamp", &time)).str("source", source);
+        let is_readable = |time: &String| time.len() == 24 && !time.starts_with("0000");
+        let shown = Some(time).filter(|&time| time != Entry::NO_TIME).map(iso_string).filter(is_readable);
+        let step = Object::new()
+            .number("step_id", (self.steps + 1) as f64)
+            .with(shown, |step, time| step.str("timestamp", &time))
+            .str("source", source);
         if copied == Copied::No { step } else { step.bool("is_copied_context", true) }
     }
 
@@ -208,13 +220,14 @@ impl Trajectory<'_, '_> {
         }
         let sums: UsageSums = usages.iter().collect();
         let names = ["prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd"];
-        let step = step.json("metrics", &metrics(names, &sums).finish());
         // With what a sub-agent used, the number of requests is not known.
-        if usages.len() == 1 { step.number("llm_call_count", 1.0) } else { step }
+        let count = (usages.len() == 1).then_some(1.0);
+        step.json("metrics", &metrics(names, &sums).finish())
+            .with(count, |step, count| step.number("llm_call_count", count))
     }
 
     fn extra(&self, ix: EntryIx) -> Object {
-        Object::new().str("entry_id", &self.source.session.id(ix).to_string_lossy())
+        Object::new().str("entry_id", &self.contents.session.id(ix).to_string_lossy())
     }
 }
 
@@ -238,8 +251,8 @@ fn metrics(names: [&str; 4], sums: &UsageSums) -> Object {
 
 /// Returns the tools of a system message, as OpenAI's API has them; `None` if there is none.
 pub(super) fn definitions(system: Option<Vec<u8>>) -> Option<Vec<u8>> {
-    let system = system?;
-    let tools = Raw::checked(&system).get("toolsAdded")?;
+    let message = system?;
+    let tools = Raw::checked(&message).get("toolsAdded")?;
     let definition = |tool: Raw| {
         let given = ["name", "description", "parameters"].map(|key| (key, tool.get_some(key)));
         let function = given.into_iter().fold(Object::new(), |function, (key, value)| {
@@ -253,12 +266,6 @@ pub(super) fn definitions(system: Option<Vec<u8>>) -> Option<Vec<u8>> {
 
 fn observation(results: &[Vec<u8>]) -> Vec<u8> {
     Object::new().json("results", &array(results)).finish()
-}
-
-/// Returns the blocks of a message of one type.
-fn blocks<'a>(message: Raw<'a>, kind: &'a str) -> impl Iterator<Item = Raw<'a>> {
-    let content = message.get("content").into_iter().flat_map(Raw::items);
-    content.filter(move |block| block.get("type").is_some_and(|own| own.is(kind)))
 }
 
 /// Returns content as JSON: a string, or an array of parts if it has images.

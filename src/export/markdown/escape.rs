@@ -4,11 +4,11 @@ use crate::export::commonmark::address_in;
 
 /// Returns text as inline code.
 pub fn code(text: &str) -> String {
-    let text = text.replace('\n', " ");
-    let fence = "`".repeat(longest_run(&text) + 1);
+    let line = text.replace('\n', " ");
+    let fence = "`".repeat(longest_run(&line) + 1);
     // A backtick at either end would lengthen the fence. A space on both sides prevents that; Markdown removes both.
-    let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) { " " } else { "" };
-    if text.trim().is_empty() { String::new() } else { format!("{fence}{pad}{text}{pad}{fence}") }
+    let pad = if line.starts_with(['`', ' ']) || line.ends_with(['`', ' ']) { " " } else { "" };
+    if line.trim().is_empty() { String::new() } else { format!("{fence}{pad}{line}{pad}{fence}") }
 }
 
 /// Returns the length of the longest run of backticks.

@@ -47,8 +47,8 @@ pub fn injected(content: Raw) -> Option<Injected> {
 }
 
 fn injected_text(text: &Text) -> Option<Injected> {
-    let text = text.to_string_lossy();
-    let mut rest = text.trim();
+    let whole = text.to_string_lossy();
+    let mut rest = whole.trim();
     let first = STARTS.iter().find(|(start, _)| rest.starts_with(start))?.1;
     // After a reminder, there may be the user's words.
     while let Some(inside) = rest.strip_prefix(REMINDER.0) {

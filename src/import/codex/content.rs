@@ -26,8 +26,8 @@ pub fn prints(item: Raw) -> Vec<u64> {
         return reasoning(item).iter().map(|thought| print("assistant", thought)).collect();
     }
     let is_call = kind.and_then(Raw::text).is_some_and(|kind| kind.to_string_lossy().contains("call"));
-    let call = call.and_then(Raw::text).or_else(|| id.and_then(Raw::text));
-    call.filter(|_| is_call).iter().map(|call| print("call", call)).collect()
+    let named = call.and_then(Raw::text).or_else(|| id.and_then(Raw::text));
+    named.filter(|_| is_call).iter().map(|call| print("call", call)).collect()
 }
 
 /// Returns the texts of content, joined.

@@ -29,9 +29,9 @@ const NO_TURN: [&str; 8] = [
 
 /// Whether the user said this, and not Codex in the name of the user.
 pub fn is_turn(content: Raw) -> bool {
-    let start = content.text().or_else(|| content.items().next()?.get_text("text").map(Text::into_owned));
-    let start = start.map(|start| start.to_string_lossy().into_owned()).unwrap_or_default();
-    let start = start.trim_start();
+    let first = content.text().or_else(|| content.items().next()?.get_text("text").map(Text::into_owned));
+    let text = first.map(Text::into_string_lossy).unwrap_or_default();
+    let start = text.trim_start();
     let begins = |with: &&str| start.get(..with.len()).is_some_and(|own| own.eq_ignore_ascii_case(with));
     !NO_TURN.iter().any(begins) && !start.starts_with(SUMMARY)
 }
@@ -43,7 +43,8 @@ pub struct History {
     start: Vec<Vec<u8>>,
     /// What the user said, and the position of what the user said before.
     said: Vec<(Option<usize>, Text<'static>)>,
-    last: Option<usize>,
+    /// The position of what the user said last. What is said next continues after it: a rollback goes back.
+    pub last: Option<usize>,
 }
 
 impl History {
@@ -65,16 +66,6 @@ impl History {
     fn push(&mut self, text: Text<'static>) {
         self.said.push((self.last, text));
         self.last = Some(self.said.len() - 1);
-    }
-
-    /// Returns the position of what the user said last.
-    pub fn last(&self) -> Option<usize> {
-        self.last
-    }
-
-    /// Continues after the text at this position, as a rollback does.
-    pub fn go_to(&mut self, last: Option<usize>) {
-        self.last = last;
     }
 
     /// Returns what is sent beside the summary, as content, and continues with that.
