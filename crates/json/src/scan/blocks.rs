@@ -58,12 +58,12 @@ impl Scanner<'_> {
                             self.pos += at;
                             return None;
                         };
-                        let end = end - self.pos;
-                        if end >= LANE {
-                            taken = end;
+                        let walked = end - self.pos;
+                        if walked >= LANE {
+                            taken = walked;
                             break;
                         }
-                        special &= u32::MAX << end;
+                        special &= u32::MAX << walked;
                     }
                     _ => {
                         self.pos += at;

@@ -127,10 +127,10 @@ impl<N: Copy> KeyCache<N> {
     /// Returns the cached key that the bytes begin with, if there is one.
     #[inline(always)]
     fn find(&self, link: Link, bytes: &[u8]) -> Option<(KeyIx, &Node<N>)> {
-        let words = words(bytes.first_chunk()?);
+        let start = words(bytes.first_chunk()?);
         let mut at = self.newest(link);
         while let Some(node) = self.get(at) {
-            let differs = |word: usize| (words[word] & node.mask[word]) ^ node.text[word];
+            let differs = |word: usize| (start[word] & node.mask[word]) ^ node.text[word];
             if differs(0) | differs(1) | differs(2) == 0 {
                 return Some((at, node));
             }
