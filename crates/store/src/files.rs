@@ -3,6 +3,7 @@
 //! What a call does on a disk is the method of the trait; tests override all that can fail by ones that fail at call N.
 //! Handles are plain [`File`]s, so the seam needs no types of its own.
 
+use super::error::Cause;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -54,23 +55,6 @@ impl Stat {
     pub fn is_same_inode(&self, other: &Stat) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
-}
-
-/// The evidence that a running oh-my-pi owns a file (rule 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum LiveSign {
-    /// A process holds the file open for writing.
-    #[error("{} has it open for writing, as a running oh-my-pi does", process(*pid))]
-    OpenForWriting {
-        /// The process, if the system reports which one it is.
-        pid: Option<u32>,
-    },
-    /// The last entry was written a moment ago and is not one that closes a session.
-    #[error("oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())]
-    JustWritten {
-        /// How long ago.
-        ago: Duration,
-    },
 }
 
 /// Returns the name of a process, as far as it is known.
@@ -194,8 +178,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         os::try_lock(file)
     }
 
-    /// Returns the sign that another process has this inode open for writing, if the system reports one.
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<LiveSign> {
+    /// Returns [`Cause::OpenForWriting`] if the system reports that another process has this inode open for writing.
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Cause> {
         processes::writer_of(path, stat)
     }
 

@@ -97,7 +97,7 @@ pub use create::{
 };
 pub use disk::{Disk, files_below, remove_empty_folders};
 pub use error::{Cause, FileChange, StoreError, plain};
-pub use files::{LiveSign, OnDisk, agent_in, is_closed_pipe};
+pub use files::{OnDisk, agent_in, is_closed_pipe};
 pub use find::{
     FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in, with_suffix,
 };

@@ -1,6 +1,7 @@
 //! Files that fail on demand, a clock that advances only by sleeping, and other processes that act between two calls.
 
-use super::super::files::{DISK, Files, LiveSign, Stat};
+use super::super::error::Cause;
+use super::super::files::{DISK, Files, Stat};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -23,8 +24,6 @@ pub enum Fault {
     CrashAfter,
 }
 
-type Stranger = Box<dyn FnOnce() + Send>;
-
 #[derive(Default)]
 pub struct State {
     calls: usize,
@@ -38,7 +37,7 @@ pub struct State {
     /// The fixed time, to which only sleeping adds.
     frozen: Option<SystemTime>,
     slept: Duration,
-    strangers: HashMap<&'static str, Vec<Stranger>>,
+    strangers: HashMap<&'static str, Vec<Box<dyn FnOnce() + Send>>>,
 }
 
 /// A seam.
@@ -232,7 +231,7 @@ impl Files for Seam {
         self.step("try_lock").map_err(TryLockError::Error)?;
         if self.has_no_locks { Err(TryLockError::Error(os(EOPNOTSUPP))) } else { DISK.try_lock(file) }
     }
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<LiveSign> {
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Cause> {
         DISK.writer_of(path, stat).filter(|_| !self.is_blind)
     }
     fn sees_writers(&self) -> bool {
