@@ -26,16 +26,13 @@ pub fn create(
     create_on(&DISK, path, source, force, Content::of(write))
 }
 
-/// A callback that reads the new content, and refuses it by returning an error.
-pub type Check<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
-
-/// Does the same as [`create`], but gives the file its name only if `check` accepts the content.
+/// Does the same as [`create`], but gives the file its name only if `check`, which reads the content, returns no error.
 pub fn create_checked(
     path: &Path,
     source: Option<&SessionFile>,
     force: bool,
     write: &mut Fill<'_>,
-    check: &mut Check<'_>,
+    check: &mut dyn FnMut(&dyn ReadAt) -> io::Result<()>,
 ) -> Result<Committed, StoreError> {
     create_on(&DISK, path, source, force, Content { check: Some(check), ..Content::of(write) })
 }
@@ -49,7 +46,7 @@ pub fn restore(path: &Path, member: &Member, write: &mut Fill<'_>) -> Result<Com
 /// The content of a new file: written by `write`, and accepted by `check`; with the permissions and the time of `member`.
 pub(super) struct Content<'a> {
     write: &'a mut Fill<'a>,
-    check: Option<&'a mut Check<'a>>,
+    check: Option<&'a mut dyn FnMut(&dyn ReadAt) -> io::Result<()>>,
     member: Option<&'a Member>,
 }
 

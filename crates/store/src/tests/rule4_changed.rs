@@ -4,9 +4,6 @@ use super::super::{FileChange, ReadAt};
 use super::*;
 use std::os::unix::fs::FileExt;
 
-/// What another process does to a file.
-type Act<'a> = &'a dyn Fn(&Path);
-
 #[test]
 fn growth_is_found_read_and_built_upon() {
     let bench = Bench::new(OLD);
@@ -43,7 +40,7 @@ fn any_other_change_is_refused() {
     let truncate = |path: &Path, size| {
         fs::OpenOptions::new().write(true).open(path).unwrap().set_len(size).unwrap();
     };
-    let acts: [(FileChange, Act<'_>); 7] = [
+    let acts: [(FileChange, &dyn Fn(&Path)); 7] = [
         (FileChange::Edited, &|path| overwrite(path, "{\"type\":\"TITLE\"", 0)),
         (FileChange::Edited, &|path| overwrite(path, "y", 10_000)),
         (FileChange::Edited, &|path| {
@@ -79,7 +76,7 @@ fn any_other_change_is_refused() {
 /// A process that ignores locks changes the file between the lock and the commit.
 #[test]
 fn the_last_look_is_right_before_the_commit() {
-    let acts: [(FileChange, Act<'_>); 4] = [
+    let acts: [(FileChange, &dyn Fn(&Path)); 4] = [
         (FileChange::Grown, &|path| append_to(path, "other\n")),
         (FileChange::Truncated, &|path| {
             fs::OpenOptions::new().write(true).open(path).unwrap().set_len(3).unwrap();
