@@ -12,7 +12,7 @@ use crate::session::Header;
 use crate::session::read::line_chunks::ChunkReader;
 use crate::session::read::whole_lines::WholeLines;
 use foldhash::{HashMap, HashSet};
-use pisess_store::{ReadAt, SessionFile, Since, Snapshot};
+use pisess_store::{ReadAt, SessionFile, Snapshot};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -199,18 +199,14 @@ impl Searcher {
         reader: &mut ChunkReader,
         ui: &Ui,
     ) -> (SessionState, Option<Matches>) {
-        let now = match &known.seen {
+        let changed = match &known.seen {
             Some(seen) => seen.look(path),
-            None => SessionFile::open(path).map(Since::Replaced),
+            None => SessionFile::open(path).map(Some),
         };
-        let file = match now {
-            Ok(Since::Grown(file)) => file,
-            Ok(Since::Replaced(file)) => {
-                known.resume = None;
-                file
-            }
-            Ok(Since::Same) | Err(_) => return (known, None),
-        };
+        let Ok(Some(file)) = changed else { return (known, None) };
+        let grown = known.seen.as_ref().map_or(Ok(false), |seen| seen.is_start_of(&file));
+        let Ok(has_grown) = grown else { return (known, None) };
+        known.resume = known.resume.filter(|_| has_grown);
         known.seen = Some(file.snapshot().clone());
         let is_full = known.printed.len() as u64 >= self.most;
         if is_full || ui.stdout_is()(file.handle()) {
