@@ -10,7 +10,7 @@
 //! Only ASCII keys of at most 20 bytes, without white space around them, are cached. What follows any other key in its
 //! object, or is in its value, is walked over as without a cache.
 
-use super::{RawString, Result, Scanner};
+use super::{Malformed, RawString, Scanner};
 
 /// The maximum length of a cached text in bytes: a key with its quotes, its colon, and the brace or comma before it.
 const TEXT: usize = 24;
@@ -203,8 +203,8 @@ impl Scanner<'_> {
     pub fn members<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
-        mut member: impl FnMut(&mut Self, &mut KeyCache<N>, N) -> Result<()>,
-    ) -> Result<()> {
+        mut member: impl FnMut(&mut Self, &mut KeyCache<N>, N) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
         if self.peek() != b'{' {
             return Err(self.malformed());
         }
@@ -231,7 +231,7 @@ impl Scanner<'_> {
         &mut self,
         keys: &mut KeyCache<N>,
         outer: KeyIx,
-    ) -> Result<Option<(KeyIx, N)>> {
+    ) -> Result<Option<(KeyIx, N)>, Malformed> {
         let link = Link::Inner(outer);
         if let Some((key, node)) = keys.find(link, &self.bytes[self.pos..]) {
             self.pos += node.len;
@@ -241,7 +241,11 @@ impl Scanner<'_> {
     }
 
     #[inline(never)]
-    fn new_first_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, link: Link) -> Result<Option<(KeyIx, N)>> {
+    fn new_first_key<N: Copy>(
+        &mut self,
+        keys: &mut KeyCache<N>,
+        link: Link,
+    ) -> Result<Option<(KeyIx, N)>, Malformed> {
         self.pos += 1;
         if self.peek() == b'}' {
             self.pos += 1;
@@ -252,7 +256,11 @@ impl Scanner<'_> {
 
     /// Walks from the comma after a member to the value of the next one.
     #[inline(always)]
-    pub(super) fn next_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, before: KeyIx) -> Result<(KeyIx, N)> {
+    pub(super) fn next_key<N: Copy>(
+        &mut self,
+        keys: &mut KeyCache<N>,
+        before: KeyIx,
+    ) -> Result<(KeyIx, N), Malformed> {
         let link = Link::Next(before);
         if let Some((key, node)) = keys.find(link, &self.bytes[self.pos..]) {
             self.pos += node.len;
@@ -264,7 +272,7 @@ impl Scanner<'_> {
 
     /// Walks over a key and its colon, after a brace or comma, and caches them if they can be.
     #[inline(never)]
-    fn new_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, link: Link) -> Result<(KeyIx, N)> {
+    fn new_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, link: Link) -> Result<(KeyIx, N), Malformed> {
         let start = self.pos - 1;
         let key = self.string()?;
         self.expect(b':')?;
@@ -287,7 +295,11 @@ mod tests {
     use super::*;
 
     /// Walks over the object at `start`. Returns its keys, and its length or where it breaks.
-    fn walked(text: &[u8], start: usize, keys: &mut KeyCache<[u8; 4]>) -> (Vec<[u8; 4]>, Result<usize>) {
+    fn walked(
+        text: &[u8],
+        start: usize,
+        keys: &mut KeyCache<[u8; 4]>,
+    ) -> (Vec<[u8; 4]>, Result<usize, Malformed>) {
         let mut scanner = Scanner::new(text);
         scanner.seek(start);
         keys.restart();
