@@ -144,7 +144,7 @@ fn projects_in(folder: &Path, ui: &Ui) -> Vec<String> {
 pub fn named(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     let name = argument.to_str().filter(|name| !is_spelled_as_path(name));
     match name.filter(|_| argument.symlink_metadata().is_err()) {
-        Some(name) => Places::of(ui).names().find(name).map_err(|error| unknown(error, ui)),
+        Some(name) => Places::of(ui).named(name).map_err(|error| unknown(error, ui)),
         None => Ok(argument.to_owned()),
     }
 }
