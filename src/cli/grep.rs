@@ -248,5 +248,5 @@ impl SessionState {
 
 /// Returns what identifies a match: the id of its entry, or its text if it has none.
 fn key(hit: &Match) -> Vec<u8> {
-    if hit.id.is_empty() { hit.hit.snippet.text.clone().into_bytes() } else { hit.id.as_bytes().to_vec() }
+    if hit.id.is_empty() { hit.hit.snippet.clone().into_bytes() } else { hit.id.as_bytes().to_vec() }
 }

@@ -10,11 +10,11 @@ use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk};
 use crate::session::read::record::{self, Block, Content, Member, Record, Typed, scan_into};
-use crate::session::search::{Hit, Snippet, SnippetSize};
+use crate::session::search::{Hit, SnippetSize};
 use crate::session::tree::active;
 use crate::session::{Format, Header, Session};
 use memchr::{memchr, memchr_iter, memrchr};
-use pisess_json::text::{Text, utf16_len};
+use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
 use pisess_store::ReadAt;
@@ -339,9 +339,7 @@ impl Search<'_> {
         // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
         let shown = text.to_string_lossy();
         let place = whole_characters(&shown, place);
-        let start = utf16_len(&text.as_bytes()[..place.start]);
-        let end = start + utf16_len(&text.as_bytes()[place.clone()]);
-        Hit { field, range: start..end, snippet: Snippet::around(&shown, place, size) }
+        Hit::new(field, &shown, place, size)
     }
 
     /// Returns a match, unless only the path to the leaf is searched and its entry is on another branch.
@@ -368,7 +366,7 @@ impl Search<'_> {
 
 /// Returns a hit whose position is not requested.
 fn nowhere() -> Hit {
-    Hit { field: String::new(), range: 0..0, snippet: Snippet { text: String::new(), hit: 0..0 } }
+    Hit::default()
 }
 
 /// Returns the range extended to whole characters; `(?-u)` and empty matches can split them.
