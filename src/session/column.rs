@@ -108,26 +108,24 @@ mod tests {
 
     #[test]
     fn rows_have_a_role_and_a_body() {
-        for (row, shape, role, body) in [
-            ("a: b", Shape::Body, "", "a: b"),
-            ("user: a: b", Shape::Said, "user", "a: b"),
-            ("assistant: ", Shape::Said, "assistant", ""),
-            ("bash", Shape::Said, "bash", ""),
-            ("[bash]: ls", Shape::Named, "bash", "ls"),
-            ("[reset boundary]", Shape::Named, "reset boundary", ""),
-            ("[model: x]", Shape::Closed, "model", "x"),
-            ("[custom: cut…", Shape::Cut, "custom", "cut…"),
-            ("[cut…", Shape::Cut, "cut…", ""),
+        for (row, parts, role, body) in [
+            ("a: b", Parts::Body, "", "a: b"),
+            ("user: a: b", Parts::Said(4), "user", "a: b"),
+            ("assistant: ", Parts::Said(9), "assistant", ""),
+            ("bash", Parts::Said(4), "bash", ""),
+            ("[bash]: ls", Parts::Named(5), "bash", "ls"),
+            ("[reset boundary]", Parts::Named(15), "reset boundary", ""),
+            ("[model: x]", Parts::Closed(6), "model", "x"),
+            ("[custom: cut…", Parts::Cut(7), "custom", "cut…"),
+            ("[cut…", Parts::Cut(7), "cut…", ""),
         ] {
-            let before = usize::from(row.starts_with('['));
-            let parts = Parts::new(shape, if role.is_empty() { 0 } else { before + role.len() });
             let mut column = Column::default();
             push(&mut column, 0, row, parts);
             let (text, parts) = column.get(0);
             assert_eq!(parts.of(&text), (Text::from(role), Text::from(body)), "{row}");
         }
         let long = Text::from("x".repeat(1 << 16));
-        assert_eq!(Parts::new(Shape::Said, 1 << 16).of(&long), (Text::default(), long.borrowed()));
+        assert_eq!(Parts::new(Parts::Said, 1 << 16).of(&long), (Text::default(), long.borrowed()));
     }
 
     #[test]
