@@ -251,7 +251,8 @@ mod tests {
     fn look(words: &str, line: &str) -> Option<(Vec<bool>, String, Range<usize>, String)> {
         let found =
             Words::new(words).look(Raw::parse(line.as_bytes()).unwrap(), Kind::Message, Role::Assistant)?;
-        Some((found.words, found.hit.field, found.hit.range, marked(&found.hit)))
+        let shown = marked(&found.hit);
+        Some((found.words, found.hit.field, found.hit.range, shown))
     }
 
     fn marked(Hit { snippet, shown: Range { start, end }, .. }: &Hit) -> String {
