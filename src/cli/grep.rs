@@ -9,10 +9,9 @@ use crate::cli::sessions::{Origin, skipped};
 use crate::load::load;
 use crate::ops::grep::{Match, Query, Resume, Trail, search};
 use crate::session::Header;
-use crate::session::read::line_chunks::ChunkReader;
 use crate::session::read::whole_lines::WholeLines;
 use foldhash::{HashMap, HashSet};
-use pisess_store::{ReadAt, SessionFile, Snapshot};
+use pisess_store::{PageBuffer, ReadAt, SessionFile, Snapshot};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -61,9 +60,9 @@ struct SessionState {
 
 impl Searcher {
     /// Searches a session from the start.
-    pub fn search(&self, path: &Path, input: &Input, reader: &mut ChunkReader) -> Result<Matches, Failure> {
+    pub fn search(&self, path: &Path, input: &Input, buffer: &mut PageBuffer) -> Result<Matches, Failure> {
         let known = SessionState::default();
-        let mut search = |source: &dyn ReadAt| self.search_source(path, &input.name, source, &known, reader);
+        let mut search = |source: &dyn ReadAt| self.search_source(path, &input.name, source, &known, buffer);
         match if self.with_pruned { pruned_of(input)? } else { None } {
             Some(pruned) => search(&pruned.whole(input.source())),
             None if self.follows => search(&input.read(WholeLines::of(input.source()))?),
@@ -77,7 +76,7 @@ impl Searcher {
         name: &str,
         source: &dyn ReadAt,
         known: &SessionState,
-        reader: &mut ChunkReader,
+        buffer: &mut PageBuffer,
     ) -> Result<Matches, Failure> {
         let (painter, mut count, mut rows) = (&self.painter, 0, Vec::new());
         let (mut matches, mut keys) = (Vec::new(), Vec::new());
@@ -86,7 +85,7 @@ impl Searcher {
         let from = known.resume.map(|resume| resume.end);
         let is_live = known.seen.is_some();
         let trail = if is_live {
-            known.trail.clone().read(source, from, reader)
+            known.trail.clone().read(source, from, buffer)
         } else if self.follows {
             Trail::after(source)
         } else {
@@ -111,7 +110,7 @@ impl Searcher {
             }
             if count >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let searched = search(source, &self.query, known.resume, reader, &mut take)
+        let searched = search(source, &self.query, known.resume, buffer, &mut take)
             .map_err(|error| Failure::load(name, error))?;
         let lines = ["line that may match is not JSON", "lines that may match are not JSON"];
         let note = searched.unread.map(|unread| skipped(name, unread, lines));
@@ -166,7 +165,7 @@ impl Searcher {
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let mut changes = origin.changes();
-        let mut reader = ChunkReader::default();
+        let mut buffer = PageBuffer::default();
         let (mut paths, mut names) = (Vec::new(), HashSet::default());
         let mut dirty = Dirty::All;
         // Each entry is on the path to the leaf when it is written.
@@ -179,7 +178,7 @@ impl Searcher {
             }
             for path in paths.iter().filter(|path| dirty.has(path)) {
                 let known = searched.sessions.remove(path).unwrap_or_default();
-                let (known, answer) = self.search_on(path, known, &mut reader, ui);
+                let (known, answer) = self.search_on(path, known, &mut buffer, ui);
                 let is_full = known.printed.len() as u64 >= self.most;
                 searched.sessions.insert(path.clone(), known);
                 answer.map_or(Ok(()), |answer| self.print(path, &answer, &mut searched, ui))?;
@@ -196,7 +195,7 @@ impl Searcher {
         &self,
         path: &Path,
         mut known: SessionState,
-        reader: &mut ChunkReader,
+        buffer: &mut PageBuffer,
         ui: &Ui,
     ) -> (SessionState, Option<Matches>) {
         let changed = match &known.seen {
@@ -213,7 +212,7 @@ impl Searcher {
             return (known, None);
         }
         let answer = WholeLines::of(&file).ok().and_then(|source| {
-            self.search_source(path, &path.to_string_lossy(), &source, &known, reader).ok()
+            self.search_source(path, &path.to_string_lossy(), &source, &known, buffer).ok()
         });
         match answer {
             Some(mut answer) => {

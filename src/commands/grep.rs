@@ -11,10 +11,10 @@ use crate::cli::sessions::{PathsArgs, Sessions, SessionsArgs};
 use crate::load::Options;
 use crate::ops::grep::{Around, Pattern, PatternOptions, Query, roles};
 use crate::session::fields::Scope;
-use crate::session::read::line_chunks::ChunkReader;
 use crate::session::search::SnippetSize;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
+use pisess_store::PageBuffer;
 use pisess_store::workers::Pool;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -185,12 +185,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         with_pruned: args.pruned,
         follows: args.follow,
     };
-    let readers = Pool::new(ChunkReader::default);
+    let buffers = Pool::new(PageBuffer::default);
     let mut searched = SearchState::default();
     let exit = sessions.read(
         ui,
         |path, input| {
-            let answer = readers.with(|reader| searcher.search(path, input, reader))?;
+            let answer = buffers.with(|buffer| searcher.search(path, input, buffer))?;
             Ok((answer, input.file().map(|file| file.snapshot().clone())))
         },
         |ui, path, (answer, seen)| {

@@ -24,7 +24,7 @@ use crate::session::dialect::Dialect;
 use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
 pub use crate::session::read::header::{LoadError, WrongFile};
-use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
+use crate::session::read::line_chunks::{LineChunk, ranges, read_chunks};
 use crate::session::read::record::{self, Block, Member, Record};
 use crate::session::read::whole_lines::WholeLines;
 use crate::session::search::Words;
@@ -33,8 +33,8 @@ pub use append::append;
 pub(crate) use classify::role_of;
 use fragment::{Fragment, Reading};
 use pisess_json::KeyCache;
-use pisess_store::ReadAt;
 use pisess_store::workers::{Pool, in_order};
+use pisess_store::{PageBuffer, ReadAt};
 pub use rows::add_rows;
 use std::cell::RefCell;
 use std::io;
@@ -152,7 +152,7 @@ fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: u64) -> io:
 
 thread_local! {
     /// The buffer and the keys of a thread, which often reads one file after another.
-    static READER: RefCell<(ChunkReader, KeyCache<Member>)> = RefCell::new((ChunkReader::default(), record::keys()));
+    static READER: RefCell<(PageBuffer, KeyCache<Member>)> = RefCell::new((PageBuffer::default(), record::keys()));
 }
 
 /// Reads the lines after the header in one pass, by the rules of an agent.
@@ -167,8 +167,8 @@ fn pass(
     let fragments = Pool::new(Fragment::default);
     let read = |range| {
         let mut fragment = fragments.get();
-        let read = READER.with_borrow_mut(|(reader, keys)| {
-            reader.read(source, range, |LineChunk { start, bytes }| {
+        let read = READER.with_borrow_mut(|(buffer, keys)| {
+            read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
                 fragment.read_lines(bytes, start, &reading, keys);
                 ControlFlow::<()>::Continue(())
             })
