@@ -11,7 +11,7 @@ pub use keys::KeyCache;
 
 #[cfg(target_arch = "x86_64")]
 use self::blocks::x86_64::has_avx2;
-use self::keys::Open;
+use self::keys::Link;
 use crate::text::Text;
 use std::ops::Range;
 
@@ -79,7 +79,7 @@ pub struct Scanner<'a> {
     pos: usize,
     newline_is_space: bool,
     /// Open containers of [`Scanner::skip_value`]; kept for reuse.
-    open: Vec<Open>,
+    open: Vec<Link>,
     /// See [`Scanner::take_non_ascii`].
     non_ascii: Range<usize>,
     #[cfg(target_arch = "x86_64")]
@@ -253,7 +253,7 @@ impl<'a> Scanner<'a> {
         walked
     }
 
-    fn skip_open<N: Copy>(&mut self, open: &mut Vec<Open>, keys: &mut KeyCache<N>) -> Result<(), Malformed> {
+    fn skip_open<N: Copy>(&mut self, open: &mut Vec<Link>, keys: &mut KeyCache<N>) -> Result<(), Malformed> {
         let mut key = keys.at;
         loop {
             // At a value: open it, or walk over it.
@@ -261,14 +261,14 @@ impl<'a> Scanner<'a> {
                 b'{' => {
                     if let Some((first, _)) = self.first_key(keys, key)? {
                         key = first;
-                        open.push(Open::object(key));
+                        open.push(Link::next(key));
                         continue;
                     }
                 }
                 b'[' => {
                     self.pos += 1;
                     if self.peek() != b']' {
-                        open.push(Open::array(key));
+                        open.push(Link::inner(key));
                         continue;
                     }
                     self.pos += 1;
@@ -282,10 +282,10 @@ impl<'a> Scanner<'a> {
             // After a value: close what ends here, or continue with the next.
             loop {
                 let Some(last) = open.last_mut() else { return Ok(()) };
-                match (self.peek(), last.is_object()) {
+                match (self.peek(), last.is_next()) {
                     (b',', true) => {
                         (key, _) = self.next_key(keys, last.key())?;
-                        *last = Open::object(key);
+                        *last = Link::next(key);
                         break;
                     }
                     (b',', false) => {
