@@ -172,9 +172,9 @@ impl Fragment {
     /// Returns the kind that migration gives an older entry, and records its links.
     fn draft_kind(&mut self, kind: Kind, entry: EntryIx, record: &Record) -> Kind {
         let whole = Raw::checked(record.bytes);
-        let parent = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.parent };
+        let link = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.parent };
         let is_draft = matches!(kind, Kind::Head | Kind::StackSummary | Kind::StackPop);
-        let parent = parent.and_then(Raw::number);
+        let parent = link.and_then(Raw::number);
         self.draft |= is_draft || parent.is_some();
         let head = kind == Kind::Head;
         if head || parent.is_some() {

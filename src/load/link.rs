@@ -101,7 +101,7 @@ pub fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
 /// Assigns ids that are the same on every machine: the first 8 hex digits of the UUIDv5 of the record's
 /// number in the namespace of the session's id; if taken, those of `number:1`, `number:2`, …
 fn give_ids(session: &mut Session) -> Result<(), LoadError> {
-    let namespace = namespace(&session.header.id);
+    let namespace = namespace_of(&session.header.id);
     let mut taken = HashSet::with_capacity_and_hasher(session.entries.len(), Default::default());
     for entry in &mut session.entries {
         let id = (0..)
@@ -116,7 +116,7 @@ fn give_ids(session: &mut Session) -> Result<(), LoadError> {
 }
 
 /// Returns the namespace of a session's ids: its own id if that is a UUID, else one derived from it.
-fn namespace(id: &Text) -> Uuid {
+fn namespace_of(id: &Text) -> Uuid {
     let id = id.to_string_lossy();
     Uuid::try_parse(&id).unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes()))
 }
@@ -134,7 +134,7 @@ impl Session {
 
     /// Returns a new id for record `number`: the same on every machine, and not in use by another entry.
     pub(crate) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
-        let namespace = namespace(&self.header.id);
+        let namespace = namespace_of(&self.header.id);
         let is_free = |id: &String| self.find(&Text::from(id.as_str())).is_none() && !is_taken(id);
         (0..)
             .map(|again| format!("{:08x}", short_id(&namespace, number, again)))

@@ -94,7 +94,7 @@ pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError
     let preamble = header::read(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
     let mut fragment = pass(source, options, &preamble, guess.agent())?;
-    let dialect = dialect(&preamble, &fragment);
+    let dialect = dialect_of(&preamble, &fragment);
     if dialect != guess {
         // The first evidence of the agent came late: compute rows and flags again by its rules.
         fragment = pass(source, options, &preamble, dialect.agent())?;
@@ -112,7 +112,7 @@ pub fn has_header(start: &[u8]) -> bool {
     header::read(&start.to_vec()).is_ok()
 }
 
-fn dialect(preamble: &Preamble, fragment: &Fragment) -> Dialect {
+fn dialect_of(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     if preamble.title_slot.is_some() { Dialect::OhMyPi } else { fragment.dialect.unwrap_or(Dialect::Pi) }
 }
 
@@ -178,8 +178,8 @@ fn pass(
     // The next line follows those of the preamble, and the next record follows the header, which is 0.
     let mut whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
     let workers = if is_small(source.len()) { 1 } else { options.workers };
-    in_order(ranges(source, preamble.end), workers, read, |fragment| {
-        let mut fragment = fragment?;
+    in_order(ranges(source, preamble.end), workers, read, |read| {
+        let mut fragment = read?;
         whole.append(&mut fragment)?;
         fragments.put(fragment);
         Ok::<(), LoadError>(())

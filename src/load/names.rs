@@ -313,13 +313,14 @@ fn near(wanted: &str, known: &[Known]) -> Vec<String> {
     let length = wanted.chars().count();
     let most = 1 + length / 4;
     let names = known.iter().filter_map(|session| session.name.as_deref());
-    let names = names.map(|name| (strsim::osa_distance(wanted, name), name));
+    let near_names = names.map(|name| (strsim::osa_distance(wanted, name), name));
     // Of each id, only as many characters are compared as were given.
     let starts = known.iter().filter_map(|session| Some((session.id.get(..length)?, &*session.id)));
-    let ids = starts.filter(|_| length >= LEAST);
-    let ids = ids.map(|(start, id)| (strsim::osa_distance(wanted, start), id));
-    let ids = ids.filter(|&(distance, _)| distance <= 1 + length / 8);
-    let mut near: Vec<_> = names.filter(|&(distance, _)| distance <= most).chain(ids).collect();
+    let near_ids = starts
+        .filter(|_| length >= LEAST)
+        .map(|(start, id)| (strsim::osa_distance(wanted, start), id))
+        .filter(|&(distance, _)| distance <= 1 + length / 8);
+    let mut near: Vec<_> = near_names.filter(|&(distance, _)| distance <= most).chain(near_ids).collect();
     near.sort_unstable();
     near.dedup();
     near.into_iter().take(NEAR).map(|(_, name)| name.to_owned()).collect()

@@ -228,8 +228,8 @@ impl Session {
 
     /// Returns the calls of an entry that name a file, if they were requested.
     pub fn file_calls(&self, ix: EntryIx) -> Option<&[FileCall]> {
-        let calls = self.collected.file_calls.as_ref()?;
-        let calls = &calls[calls.partition_point(|call| call.entry < ix)..];
+        let all = self.collected.file_calls.as_ref()?;
+        let calls = &all[all.partition_point(|call| call.entry < ix)..];
         let len = calls.iter().take_while(|call| call.entry == ix).count();
         Some(&calls[..len])
     }

@@ -93,8 +93,8 @@ impl Words {
             if !self.may_hold(field.raw()) {
                 return ControlFlow::Continue(());
             }
-            let text = field.text();
-            let text = text.to_string_lossy();
+            let decoded = field.text();
+            let text = decoded.to_string_lossy();
             let places = self.places(&text);
             let count = places.iter().flatten().count();
             for (word, place) in words.iter_mut().zip(&places) {

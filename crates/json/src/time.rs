@@ -16,7 +16,7 @@ const DAY_MS: i64 = 86_400_000;
 /// February is 3 March.
 pub fn parse_js_date(text: &[u8]) -> Option<i64> {
     let rest = &mut { text };
-    let year = year(rest)?;
+    let year = signed_year(rest)?;
     let (mut month, mut day) = (1, 1);
     if take(rest, b"-") {
         month = digits(rest, 2)?;
@@ -69,7 +69,7 @@ fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
 }
 
 /// Reads four digits, or a sign and six.
-fn year(rest: &mut &[u8]) -> Option<i64> {
+fn signed_year(rest: &mut &[u8]) -> Option<i64> {
     match rest.first()? {
         b'+' => {
             take(rest, b"+");

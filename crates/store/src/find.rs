@@ -368,9 +368,9 @@ mod tests {
         let files = paths(&finding, root);
         assert_eq!(files.len(), 3, "{files:?}");
         assert!(files[0].ends_with("/s.jsonl") && files[1..] == ["t.jsonl", "u.jsonl"], "{files:?}");
-        let troubles = troubles(&finding, root);
-        assert_eq!(troubles.len(), 1, "{troubles:?}");
-        assert!(troubles[0].ends_with("a symbolic link to a parent directory; not followed"));
+        let notes = troubles(&finding, root);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].ends_with("a symbolic link to a parent directory; not followed"));
     }
 
     #[cfg(target_os = "linux")]

@@ -204,8 +204,8 @@ fn format_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Fo
     let given = value.get("version");
     let number = version_number(value);
     if number > 3.0 {
-        let given = given.map(|version| version.bytes().to_vec()).unwrap_or_default();
-        return wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(&given))));
+        let version = given.map_or(&b""[..], Raw::bytes);
+        return wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(version))));
     }
     if given.is_some_and(|version| !version.is_number()) {
         problems.push(Problem { line, kind: FindingKind::OddVersion });

@@ -112,14 +112,14 @@ pub fn read_chunks<B>(
     while start < range.end {
         let had = buffer.bytes().len();
         let next = start + had as u64;
-        let wanted = match to_usize(range.end.saturating_sub(next)) {
+        let most = match to_usize(range.end.saturating_sub(next)) {
             0 => {
                 more = more.saturating_mul(2).min(KEPT);
                 more
             }
             inside => inside.min(STRETCH + 1),
         };
-        let wanted = wanted.min(to_usize(source.len().saturating_sub(next)));
+        let wanted = most.min(to_usize(source.len().saturating_sub(next)));
         source.read_exact_at(buffer.extend(next, wanted)?, next)?;
         let data = buffer.bytes();
         let whole = match memrchr(b'\n', &data[had..]) {

@@ -309,8 +309,8 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
         let locked = bench.try_lock(&now(PI));
         (bench, locked)
     };
-    let (bench, locked) = locked_after(true, of_ctime);
-    let mut locked = locked.unwrap();
+    let (bench, taken) = locked_after(true, of_ctime);
+    let mut locked = taken.unwrap();
     assert!(locked.is_stale());
     assert_eq!(locked.reopen().unwrap().len(), long.len() as u64);
     append(locked).unwrap();

@@ -259,8 +259,8 @@ fn stamp(time: SystemTime) -> String {
 fn session_ending_in(last: &str, ago: Duration) -> Bench {
     let bench = Bench::new("");
     let born = fs::metadata(&bench.path).unwrap().modified().unwrap();
-    let last = last.replace("NOW", &stamp(born - ago));
-    fs::write(&bench.path, format!("{{\"type\":\"session\"}}\n{last}\n")).unwrap();
+    let dated = last.replace("NOW", &stamp(born - ago));
+    fs::write(&bench.path, format!("{{\"type\":\"session\"}}\n{dated}\n")).unwrap();
     fs::File::open(&bench.path).unwrap().set_modified(born - ago).unwrap();
     bench.seam.freeze(born);
     bench
