@@ -26,13 +26,16 @@ pub fn create(
     create_on(&DISK, path, source, force, write, None)
 }
 
+/// A callback that gets the content of a new file, and refuses it by returning an error.
+pub type Finish<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
+
 /// Does the same as [`create`], but gives the file its name only if `check`, which reads the content, returns no error.
 pub fn create_checked(
     path: &Path,
     source: Option<&SessionFile>,
     force: bool,
     write: &mut Fill<'_>,
-    check: &mut dyn FnMut(&dyn ReadAt) -> io::Result<()>,
+    check: &mut Finish<'_>,
 ) -> Result<Committed, StoreError> {
     create_on(&DISK, path, source, force, write, Some(check))
 }
@@ -55,7 +58,7 @@ pub(super) fn create_on(
     source: Option<&SessionFile>,
     force: bool,
     write: &mut Fill<'_>,
-    finish: Option<&mut dyn FnMut(&dyn ReadAt) -> io::Result<()>>,
+    finish: Option<&mut Finish<'_>>,
 ) -> Result<Committed, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let existing = match files.stat_at(path) {
@@ -88,7 +91,7 @@ fn stage(
     target: &Path,
     source: Option<&SessionFile>,
     write: &mut Fill<'_>,
-    finish: Option<&mut dyn FnMut(&dyn ReadAt) -> io::Result<()>>,
+    finish: Option<&mut Finish<'_>>,
 ) -> Result<Temp, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let mut new = Temp::beside(files, target).map_err(failed)?;
@@ -252,7 +255,7 @@ fn write_to_stream(
     path: &Path,
     source: Option<&SessionFile>,
     write: &mut Fill<'_>,
-    finish: Option<&mut dyn FnMut(&dyn ReadAt) -> io::Result<()>>,
+    finish: Option<&mut Finish<'_>>,
 ) -> Result<(), StoreError> {
     let stat = files.stat(stream).map_err(|error| StoreError::io("write", path, error))?;
     refuse_input(files, path, source, &stat)?;

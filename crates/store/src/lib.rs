@@ -92,7 +92,8 @@ mod find;
 pub use append::{Attempt, Committed};
 pub use archive::{Archive, Member, is_content};
 pub use create::{
-    Beside, NewFolder, create, create_beside, create_checked, is_same, move_new, remove, restore, same_file,
+    Beside, Finish, NewFolder, create, create_beside, create_checked, is_same, move_new, remove, restore,
+    same_file,
 };
 pub use disk::{Disk, files_below, remove_empty_folders};
 pub use error::{Cause, FileChange, StoreError, plain};
