@@ -3,7 +3,6 @@
 //! What a call does on a disk is the method of the trait; tests override all that can fail by ones that fail at call N.
 //! Handles are plain [`File`]s, so the seam needs no types of its own.
 
-use super::error::Cause;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -178,8 +177,9 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         os::try_lock(file)
     }
 
-    /// Returns [`Cause::OpenForWriting`] if the system reports that another process has this inode open for writing.
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Cause> {
+    /// Returns another process that has this inode open for writing, if the system reports one; `Some(None)` if it does not
+    /// report which one it is.
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Option<u32>> {
         processes::writer_of(path, stat)
     }
 

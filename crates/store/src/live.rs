@@ -45,13 +45,13 @@ pub(super) fn refuse(
     mut wait: Duration,
 ) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("read", path, error);
-    let live = |sign| Err(StoreError::new("write", path, sign));
+    let live = |cause| Err(StoreError::new("write", path, cause));
     loop {
         let stat = files.stat(file).map_err(failed)?;
         if files.writer_of(resolved, &stat).is_some() {
             files.sleep(FORKING);
-            if let Some(sign) = files.writer_of(resolved, &stat) {
-                return live(sign);
+            if let Some(pid) = files.writer_of(resolved, &stat) {
+                return live(Cause::OpenForWriting { pid });
             }
         }
         let Some(ago) = just_written(files, file, &stat).map_err(failed)? else {

@@ -1,6 +1,5 @@
 //! Files that fail on demand, a clock that advances only by sleeping, and other processes that act between two calls.
 
-use super::super::error::Cause;
 use super::super::files::{DISK, Files, Stat};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -215,7 +214,7 @@ impl Files for Seam {
         self.step("try_lock").map_err(TryLockError::Error)?;
         if self.has_no_locks { Err(TryLockError::Error(os(EOPNOTSUPP))) } else { DISK.try_lock(file) }
     }
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Cause> {
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Option<u32>> {
         DISK.writer_of(path, stat).filter(|_| !self.is_blind)
     }
     fn sees_writers(&self) -> bool {
