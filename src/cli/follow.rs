@@ -7,7 +7,7 @@ use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 use notify::event::{CreateKind, ModifyKind};
 use notify::{Event, EventKind, RecursiveMode, Watcher};
-use pisess_store::{SessionFile, Since, Snapshot};
+use pisess_store::{SessionFile, Snapshot};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -125,15 +125,12 @@ impl FollowedSession {
     }
 
     fn read(&mut self, ui: &mut Ui) -> Result<Vec<EntryIx>, Failure> {
-        let now = match &self.seen {
+        let changed = match &self.seen {
             Some(seen) => seen.look(&self.path)?,
-            None => Since::Replaced(SessionFile::open(&self.path)?),
+            None => Some(SessionFile::open(&self.path)?),
         };
-        let (file, has_grown) = match now {
-            Since::Same => return Ok(Vec::new()),
-            Since::Grown(file) => (file, true),
-            Since::Replaced(file) => (file, false),
-        };
+        let Some(file) = changed else { return Ok(Vec::new()) };
+        let has_grown = self.seen.as_ref().map_or(Ok(false), |seen| seen.is_start_of(&file))?;
         let (seen, input) = (file.snapshot().clone(), self.open.input.reopened(file));
         let from = self.open.session.entries.len();
         let mut entries: Vec<_>;

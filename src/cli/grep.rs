@@ -10,10 +10,9 @@ use crate::cli::sessions::skipped;
 use crate::load::load;
 use crate::ops::grep::{Match, Query, Resume, Trail, search};
 use crate::session::Header;
-use crate::session::read::line_chunks::ChunkReader;
 use crate::session::read::whole_lines::WholeLines;
 use foldhash::{HashMap, HashSet};
-use pisess_store::{ReadAt, SessionFile, Since, Snapshot};
+use pisess_store::{PageBuffer, ReadAt, SessionFile, Snapshot};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -55,11 +54,11 @@ impl Searcher {
         &self,
         path: &Path,
         input: &Input,
-        reader: &mut ChunkReader,
+        buffer: &mut PageBuffer,
     ) -> Result<(Matches, SessionState), Failure> {
         let mut known = SessionState::default();
         let mut search =
-            |source: &dyn ReadAt| self.search_source(path, &input.name, source, &mut known, reader);
+            |source: &dyn ReadAt| self.search_source(path, &input.name, source, &mut known, buffer);
         let found = match if self.with_pruned { pruned_of(input)? } else { None } {
             Some(pruned) => search(&pruned.whole(input.source())),
             None if self.follows => search(&input.read(WholeLines::of(input.source()))?),
@@ -76,7 +75,7 @@ impl Searcher {
         name: &str,
         source: &dyn ReadAt,
         known: &mut SessionState,
-        reader: &mut ChunkReader,
+        buffer: &mut PageBuffer,
     ) -> Result<Matches, Failure> {
         let (painter, mut count, mut rows) = (&self.painter, 0, Vec::new());
         let (mut matches, mut keys) = (Vec::new(), Vec::new());
@@ -85,7 +84,7 @@ impl Searcher {
         let from = known.resume.map(|resume| resume.end);
         let is_live = known.seen.is_some();
         let read = if is_live {
-            known.trail.clone().read(source, from, reader)
+            known.trail.clone().read(source, from, buffer)
         } else if self.follows {
             Trail::after(source)
         } else {
@@ -112,7 +111,7 @@ impl Searcher {
             let is_enough = count >= most || !painter.has_rows() && !painter.counts;
             if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let searched = search(source, &self.query, known.resume, reader, &mut take)
+        let searched = search(source, &self.query, known.resume, buffer, &mut take)
             .map_err(|error| Failure::load(name, error))?;
         let lines = ["line that may match is not JSON", "lines that may match are not JSON"];
         let note = searched.unread.map(|unread| skipped(name, unread, lines));
@@ -173,7 +172,7 @@ impl Searcher {
         let mut watched = places.folders(scope);
         watched.retain(|path| path.exists());
         let mut wait = watch(&watched);
-        let mut reader = ChunkReader::default();
+        let mut buffer = PageBuffer::default();
         let (mut paths, mut names) = (Vec::new(), HashSet::default());
         let mut changed: Option<HashSet<OsString>> = None;
         // Each entry is on the path to the leaf when it is written.
@@ -187,7 +186,7 @@ impl Searcher {
             }
             for path in paths.iter().filter(|path| may_have_changed(path, changed.as_ref())) {
                 let known = searched.entry(path.clone()).or_default();
-                if let Some(answer) = self.search_on(path, known, &mut reader, ui) {
+                if let Some(answer) = self.search_on(path, known, &mut buffer, ui) {
                     self.print(path, &answer, &mut last, ui)?;
                 }
                 if self.painter.is_of_one() && self.is_full(known) {
@@ -208,31 +207,26 @@ impl Searcher {
         &self,
         path: &Path,
         known: &mut SessionState,
-        reader: &mut ChunkReader,
+        buffer: &mut PageBuffer,
         ui: &Ui,
     ) -> Option<Matches> {
-        let now = match &known.seen {
+        let changed = match &known.seen {
             Some(seen) => seen.look(path),
-            None => SessionFile::open(path).map(Since::Replaced),
+            None => SessionFile::open(path).map(Some),
         };
-        let file = match now {
-            Ok(Since::Grown(file)) => file,
-            Ok(Since::Replaced(file)) => {
-                known.resume = None;
-                file
-            }
-            Ok(Since::Same) | Err(_) => return None,
-        };
+        let file = changed.ok()??;
+        let has_grown = known.seen.as_ref().map_or(Ok(false), |seen| seen.is_start_of(&file)).ok()?;
+        known.resume = known.resume.filter(|_| has_grown);
         known.seen = Some(file.snapshot().clone());
         if self.is_full(known) || ui.stdout_is()(file.handle()) {
             return None;
         }
         let source = WholeLines::of(&file).ok()?;
-        self.search_source(path, &path.to_string_lossy(), &source, known, reader).ok()
+        self.search_source(path, &path.to_string_lossy(), &source, known, buffer).ok()
     }
 }
 
 /// Returns what identifies a match: the id of its entry, or its text if it has none.
 fn key(hit: &Match) -> Vec<u8> {
-    if hit.id.is_empty() { hit.hit.snippet.text.clone().into_bytes() } else { hit.id.as_bytes().to_vec() }
+    if hit.id.is_empty() { hit.hit.snippet.clone().into_bytes() } else { hit.id.as_bytes().to_vec() }
 }

@@ -3,7 +3,7 @@
 use crate::agents::stores::{Disk, Here, Store, Surroundings, absolute, blobs, stores};
 use crate::cli::output::Ui;
 use crate::format::counted;
-use crate::load::names::{Names, is_of};
+use crate::load::names::{self, NameError, is_of};
 use crate::load::read_header;
 use crate::ops::archive::Facts;
 use crate::session::Header;
@@ -57,8 +57,14 @@ impl Places {
         Here { home: self.home.as_deref(), folder: &self.folder }
     }
 
-    pub fn names(&self) -> Names<'_> {
-        Names { stores: &self.stores, here: self.here(), workers: self.workers }
+    /// Returns the session with this name.
+    pub fn named(&self, name: &str) -> Result<PathBuf, NameError> {
+        names::find(name, &self.stores, self.here(), self.workers)
+    }
+
+    /// Returns the sessions of the current project, most recently changed first.
+    pub fn newest(&self) -> impl Iterator<Item = PathBuf> {
+        names::newest(&self.stores, self.here())
     }
 
     /// Returns the directories of both agents that contain sessions, each with the directory of their archives: beside the

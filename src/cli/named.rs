@@ -143,7 +143,7 @@ fn projects_in(folder: &Path, ui: &Ui) -> Vec<String> {
 /// If it is a name that matches no session, or several.
 pub fn named(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     match name_in(argument) {
-        Some(name) => Places::of(ui).names().find(name).map_err(|error| unknown(error, ui)),
+        Some(name) => Places::of(ui).named(name).map_err(|error| unknown(error, ui)),
         None => Ok(argument.to_owned()),
     }
 }

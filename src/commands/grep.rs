@@ -11,11 +11,11 @@ use crate::cli::sessions::{PathsArgs, Sessions, SessionsArgs};
 use crate::load::Options;
 use crate::ops::grep::{Pattern, PatternOptions, Query, roles};
 use crate::session::fields::Scope;
-use crate::session::read::line_chunks::ChunkReader;
 use crate::session::search::SnippetSize;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use foldhash::HashMap;
+use pisess_store::PageBuffer;
 use pisess_store::workers::Pool;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -186,12 +186,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         with_pruned: args.pruned,
         follows: args.follow,
     };
-    let readers = Pool::new(ChunkReader::default);
+    let buffers = Pool::new(PageBuffer::default);
     // What is known of the sessions, to go on with them, and the one whose rows were printed last.
     let (mut searched, mut last) = (HashMap::default(), None);
     let exit = sessions.read(
         ui,
-        |path, input| readers.with(|reader| searcher.search(path, input, reader)),
+        |path, input| buffers.with(|buffer| searcher.search(path, input, buffer)),
         |ui, path, (answer, known)| {
             searcher.print(path, &answer, &mut last, ui)?;
             if args.follow {

@@ -120,7 +120,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             repository_of(&places.absolute(&session.cwd), &mut repositories)
         });
     }
-    let last = places.names().newest().next();
+    let last = places.newest().next();
     if args.only.is_set() {
         let mut paths = Vec::new();
         rows.iter().for_each(|row| args.only.push(&list[row.at].path, Style::new(), &mut paths));

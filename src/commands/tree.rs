@@ -218,6 +218,6 @@ fn hit_json(drawing: &Drawing, ix: EntryIx) -> Vec<u8> {
         .str("field", &hit.field)
         .number("start", hit.range.start as f64)
         .number("end", hit.range.end as f64)
-        .str("snippet", &hit.snippet.text)
+        .str("snippet", &hit.snippet)
         .finish()
 }

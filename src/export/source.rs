@@ -87,7 +87,7 @@ impl<'a> Contents<'a> {
         let calls = session.collected.tool_calls.iter().map(|call| (call.entry, session.bytes(call.id)));
         self.calls = calls.collect();
         let results =
-            session.collected.tool_results.iter().map(|result| (result.entry, session.bytes(result.id)));
+            session.collected.tool_results.iter().map(|result| (result.entry, session.bytes(result.text)));
         self.results = results.collect();
         for list in [&mut self.calls, &mut self.results] {
             list.retain(|(ix, id)| numbers[ix.at()] != u32::MAX && !id.is_empty());

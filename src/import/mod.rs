@@ -22,14 +22,14 @@ use crate::ops::fork::{ForkOptions, head_for};
 use crate::ops::plan::file_name;
 use crate::session::content::members;
 use crate::session::dialect::Dialect;
-use crate::session::read::line_chunks::{ChunkReader, Line, each_line_in};
+use crate::session::read::line_chunks::{Line, each_line_in, read_chunks};
 use parts::{text, time};
 use pisess_json::Raw;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::Object;
-use pisess_store::ReadAt;
+use pisess_store::{PageBuffer, ReadAt};
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -113,7 +113,7 @@ impl Origin {
     /// Returns the agent that wrote a file; `None` if neither did.
     pub fn of(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
         let mut left = LOOKED_AT;
-        let found = ChunkReader::default().read(source, 0..source.len(), |chunk| {
+        let found = read_chunks(&mut PageBuffer::default(), source, 0..source.len(), |chunk| {
             chunk.lines().try_for_each(|line| {
                 left -= 1;
                 match Raw::parse(line.bytes).ok().and_then(origin_of) {

@@ -3,12 +3,12 @@
 use super::fragment::{Fragment, Reading};
 use super::link;
 use super::{LoadError, Options};
-use crate::session::read::line_chunks::{ChunkReader, LineChunk};
+use crate::session::read::line_chunks::{LineChunk, read_chunks};
 use crate::session::read::record;
 use crate::session::read::whole_lines::WholeLines;
 use crate::session::usage::remove_copies;
 use crate::session::{Format, Session};
-use pisess_store::ReadAt;
+use pisess_store::{PageBuffer, ReadAt};
 use std::mem::take;
 use std::ops::ControlFlow;
 
@@ -34,11 +34,15 @@ pub fn append(session: &mut Session, source: &dyn ReadAt, options: &Options) -> 
     let reading =
         Reading { options, format: session.format, agent: session.agent(), cwd: session.header.cwd.as_ref() };
     let mut keys = record::keys();
-    let _: ControlFlow<()> =
-        ChunkReader::default().read(&source, start..source.len(), |LineChunk { start, bytes }| {
+    let _: ControlFlow<()> = read_chunks(
+        &mut PageBuffer::default(),
+        &source,
+        start..source.len(),
+        |LineChunk { start, bytes }| {
             next.read_lines(bytes, start, &reading, &mut keys);
             ControlFlow::Continue(())
-        })?;
+        },
+    )?;
     if session.title_slot.is_none() && next.dialect.is_some_and(|dialect| dialect != session.dialect) {
         return Ok(false);
     }

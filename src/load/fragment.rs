@@ -6,7 +6,7 @@ use crate::agents::row::{CUT, ROW_UNITS, RowOptions, is_longer};
 use crate::load::Options;
 use crate::load::classify::{evidence, flags, role_of};
 use crate::load::list_stats::key_of;
-use crate::session::collected::{Collected, LabelChange, NamedId, OddLine, OtherName, ToolCall};
+use crate::session::collected::{Collected, EntryText, LabelChange, OddLine, ToolCall};
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
@@ -14,7 +14,6 @@ use crate::session::read::record::{Block, Member, Record, Typed, named_head, sca
 use crate::session::usage::Billed;
 use crate::session::{Format, Problem};
 use memchr::memchr;
-use pisess_json::scan::RawString;
 use pisess_json::string::is_utf8;
 use pisess_json::text::{Text, drop_half};
 use pisess_json::time::parse_js_date;
@@ -27,7 +26,7 @@ pub struct Fragment {
     pub entries: Vec<Entry>,
     pub arena: Vec<u8>,
     /// The `parentId` of the entries whose parent is not the previous entry.
-    pub parent_ids: Vec<NamedId>,
+    pub parent_ids: Vec<EntryText>,
     pub collected: Collected,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
@@ -173,9 +172,9 @@ impl Fragment {
     /// Returns the kind that migration gives an older entry, and records its links.
     fn draft_kind(&mut self, kind: Kind, entry: EntryIx, record: &Record) -> Kind {
         let whole = Raw::checked(record.bytes);
-        let parent = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.parent };
+        let link = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.parent };
         let is_draft = matches!(kind, Kind::Head | Kind::StackSummary | Kind::StackPop);
-        let parent = parent.and_then(Raw::number);
+        let parent = link.and_then(Raw::number);
         self.draft |= is_draft || parent.is_some();
         let head = kind == Kind::Head;
         if head || parent.is_some() {
@@ -195,8 +194,8 @@ impl Fragment {
         if self.entries.last().is_some_and(|before| self.arena[before.id.range()] == *id.as_bytes()) {
             return entry.before();
         }
-        let id = self.keep(&id);
-        self.parent_ids.push(NamedId { entry, id });
+        let text = self.keep(&id);
+        self.parent_ids.push(EntryText { entry, text });
         None
     }
 
@@ -242,8 +241,8 @@ impl Fragment {
         }
         let call = typed.record.message.as_ref().and_then(|message| message.tool_call_id).and_then(Raw::text);
         if let (Role::ToolResult, Some(call)) = (typed.role, call) {
-            let call = self.keep(&call);
-            self.collected.tool_results.push(NamedId { entry, id: call });
+            let text = self.keep(&call);
+            self.collected.tool_results.push(EntryText { entry, text });
         }
     }
 
@@ -331,13 +330,15 @@ impl Fragment {
             let target = record.target_id.and_then(Raw::text).unwrap_or_default();
             self.leaf_record = Some((entry, self.keep(&target)));
         }
-        if kind == Kind::Other || role == Role::Other {
-            let mut other = |name: Option<RawString>, is_other: bool| {
-                self.keep(&name.filter(|_| is_other).map(|name| name.text()).unwrap_or_default())
-            };
-            let kind = other(record.kind, kind == Kind::Other);
-            let role = other(record.message.and_then(|message| message.role), role == Role::Other);
-            self.collected.other_names.push(OtherName { entry, kind, role });
+        // Only a message has a role.
+        let other = match (kind, role) {
+            (Kind::Other, _) => record.kind,
+            (_, Role::Other) => record.message.and_then(|message| message.role),
+            _ => None,
+        };
+        if let Some(name) = other {
+            let text = self.keep(&name.text());
+            self.collected.other_names.push(EntryText { entry, text });
         }
     }
 

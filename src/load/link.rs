@@ -2,7 +2,7 @@
 
 use crate::load::LoadError;
 use crate::load::fragment::{DraftLink, Fragment};
-use crate::session::collected::NamedId;
+use crate::session::collected::EntryText;
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Slice};
@@ -59,18 +59,18 @@ pub fn link(
 }
 
 /// Links the entries from `from` on, which were appended to a linked session. Returns `false` if that may change others.
-pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[NamedId]) -> bool {
+pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[EntryText]) -> bool {
     let Session { entries, arena, ids, dangling, .. } = &mut *session;
     let id_of = |ix: EntryIx| &arena[entries[ix.at()].id.range()];
     for at in from..entries.len() {
         let ix = EntryIx::new(at);
-        let is_awaited = dangling.iter().any(|parent| arena[parent.id.range()] == *id_of(ix));
+        let is_awaited = dangling.iter().any(|parent| arena[parent.text.range()] == *id_of(ix));
         if is_awaited || ids.insert(ix, id_of).is_some_and(|earlier| earlier != ix) {
             return false;
         }
     }
     for parent in parent_ids {
-        let found = session.find(&session.text(parent.id));
+        let found = session.find(&session.text(parent.text));
         if found.is_none_or(|found| found >= parent.entry) {
             return false;
         }
@@ -80,7 +80,7 @@ pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[NamedId])
 }
 
 /// Gives each entry its parent, so that there is no cycle.
-fn link_parents(session: &mut Session, parent_ids: Vec<NamedId>, draft_links: &[DraftLink]) {
+fn link_parents(session: &mut Session, parent_ids: Vec<EntryText>, draft_links: &[DraftLink]) {
     index_ids(session);
     match session.format {
         Format::V1 => chain(session),
@@ -101,7 +101,7 @@ pub fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
 /// Assigns ids that are the same on every machine: the first 8 hex digits of the UUIDv5 of the record's
 /// number in the namespace of the session's id; if taken, those of `number:1`, `number:2`, …
 fn give_ids(session: &mut Session) -> Result<(), LoadError> {
-    let namespace = namespace(&session.header.id);
+    let namespace = namespace_of(&session.header.id);
     let mut taken = HashSet::with_capacity_and_hasher(session.entries.len(), Default::default());
     for entry in &mut session.entries {
         let id = (0..)
@@ -116,7 +116,7 @@ fn give_ids(session: &mut Session) -> Result<(), LoadError> {
 }
 
 /// Returns the namespace of a session's ids: its own id if that is a UUID, else one derived from it.
-fn namespace(id: &Text) -> Uuid {
+fn namespace_of(id: &Text) -> Uuid {
     let id = id.to_string_lossy();
     Uuid::try_parse(&id).unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes()))
 }
@@ -134,7 +134,7 @@ impl Session {
 
     /// Returns a new id for record `number`: the same on every machine, and not in use by another entry.
     pub(crate) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
-        let namespace = namespace(&self.header.id);
+        let namespace = namespace_of(&self.header.id);
         let is_free = |id: &String| self.find(&Text::from(id.as_str())).is_none() && !is_taken(id);
         (0..)
             .map(|again| format!("{:08x}", short_id(&namespace, number, again)))
@@ -163,16 +163,16 @@ fn chain(session: &mut Session) {
 }
 
 /// Finds the parents with these ids. All other parents are previous entries, and known already.
-fn link_by_id(session: &mut Session, mut parent_ids: Vec<NamedId>) {
+fn link_by_id(session: &mut Session, mut parent_ids: Vec<EntryText>) {
     if session.problems.iter().any(|problem| problem.kind == FindingKind::DuplicateId) {
         link_to_latest(session);
     }
-    parent_ids.retain(|&NamedId { entry, id }| {
-        let parent = session.find(&session.text(id));
+    parent_ids.retain(|&EntryText { entry, text }| {
+        let parent = session.find(&session.text(text));
         session.entries[entry.at()].parent = parent;
         parent.is_none()
     });
-    let missing = |parent: &NamedId| session.entry(parent.entry).line;
+    let missing = |parent: &EntryText| session.entry(parent.entry).line;
     let missing =
         parent_ids.iter().map(|parent| Problem { line: missing(parent), kind: FindingKind::MissingParent });
     session.problems.extend(missing.collect::<Vec<_>>());
@@ -292,7 +292,7 @@ fn cut_cycles(session: &mut Session) {
 }
 
 /// Returns the link that was cut.
-fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>) -> Option<NamedId> {
+fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>) -> Option<EntryText> {
     let mut first = member;
     let mut at = member;
     loop {
@@ -306,7 +306,7 @@ fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>
         }
     }
     let parent = entries[first.at()].parent.take()?;
-    Some(NamedId { entry: first, id: entries[parent.at()].id })
+    Some(EntryText { entry: first, text: entries[parent.at()].id })
 }
 
 /// Returns the leaf: in a draft tree with heads, the last head; else the last entry with an id or, if that is

@@ -24,9 +24,9 @@ impl ListStats {
         let Some(message) = &record.message else { return };
         if !matches!(self.opening, Some(Opening::Words(_))) && (role == Role::User || self.opening.is_none())
         {
-            let opening = opening(role, message, blocks);
-            if let Some(opening) = opening.filter(|opening| opening.is_better_than(self.opening.as_ref())) {
-                self.opening = Some(opening);
+            let is_better = |new: &Opening| new.is_better_than(self.opening.as_ref());
+            if let Some(better) = opening(role, message, blocks).filter(is_better) {
+                self.opening = Some(better);
             }
         }
         if role == Role::Assistant {

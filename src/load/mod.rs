@@ -24,7 +24,7 @@ use crate::session::dialect::Dialect;
 use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
 pub use crate::session::read::header::{LoadError, WrongFile};
-use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
+use crate::session::read::line_chunks::{LineChunk, ranges, read_chunks};
 use crate::session::read::record::{self, Block, Member, Record};
 use crate::session::read::whole_lines::WholeLines;
 use crate::session::search::Words;
@@ -33,8 +33,8 @@ pub use append::append;
 pub(crate) use classify::role_of;
 use fragment::{Fragment, Reading};
 use pisess_json::KeyCache;
-use pisess_store::ReadAt;
 use pisess_store::workers::{Pool, in_order};
+use pisess_store::{PageBuffer, ReadAt};
 pub use rows::add_rows;
 use std::cell::RefCell;
 use std::io;
@@ -94,7 +94,7 @@ pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError
     let preamble = header::read(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
     let mut fragment = pass(source, options, &preamble, guess.agent())?;
-    let dialect = dialect(&preamble, &fragment);
+    let dialect = dialect_of(&preamble, &fragment);
     if dialect != guess {
         // The first evidence of the agent came late: compute rows and flags again by its rules.
         fragment = pass(source, options, &preamble, dialect.agent())?;
@@ -112,7 +112,7 @@ pub fn has_header(start: &[u8]) -> bool {
     header::read(&start.to_vec()).is_ok()
 }
 
-fn dialect(preamble: &Preamble, fragment: &Fragment) -> Dialect {
+fn dialect_of(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     if preamble.title_slot.is_some() { Dialect::OhMyPi } else { fragment.dialect.unwrap_or(Dialect::Pi) }
 }
 
@@ -152,7 +152,7 @@ fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: u64) -> io:
 
 thread_local! {
     /// The buffer and the keys of a thread, which often reads one file after another.
-    static READER: RefCell<(ChunkReader, KeyCache<Member>)> = RefCell::new((ChunkReader::default(), record::keys()));
+    static READER: RefCell<(PageBuffer, KeyCache<Member>)> = RefCell::new((PageBuffer::default(), record::keys()));
 }
 
 /// Reads the lines after the header in one pass, by the rules of an agent.
@@ -167,8 +167,8 @@ fn pass(
     let fragments = Pool::new(Fragment::default);
     let read = |range| {
         let mut fragment = fragments.get();
-        let read = READER.with_borrow_mut(|(reader, keys)| {
-            reader.read(source, range, |LineChunk { start, bytes }| {
+        let read = READER.with_borrow_mut(|(buffer, keys)| {
+            read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
                 fragment.read_lines(bytes, start, &reading, keys);
                 ControlFlow::<()>::Continue(())
             })
@@ -178,8 +178,8 @@ fn pass(
     // The next line follows those of the preamble, and the next record follows the header, which is 0.
     let mut whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
     let workers = if is_small(source.len()) { 1 } else { options.workers };
-    in_order(ranges(source, preamble.end), workers, read, |fragment| {
-        let mut fragment = fragment?;
+    in_order(ranges(source, preamble.end), workers, read, |read| {
+        let mut fragment = read?;
         whole.append(&mut fragment)?;
         fragments.put(fragment);
         Ok::<(), LoadError>(())

@@ -123,17 +123,6 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// The places to look names up in.
-#[derive(Clone, Copy)]
-pub struct Names<'a> {
-    /// The stores of both agents.
-    pub stores: &'a [Store],
-    /// The current directory.
-    pub here: Here<'a>,
-    /// The number of threads that may read.
-    pub workers: usize,
-}
-
 /// A session and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
@@ -157,72 +146,70 @@ pub fn choose(name: &str, known: &[Known]) -> Result<PathBuf, NameError> {
     found.ok_or_else(|| NameError::Unknown { name: name.to_owned(), near: near(name, known) })
 }
 
-impl Names<'_> {
-    /// Returns the session with this name.
-    pub fn find(&self, name: &str) -> Result<PathBuf, NameError> {
-        if let Some(back) = steps_back(name) {
-            return self.last(back);
-        }
-        let places: [&dyn Fn() -> Vec<PathBuf>; 2] = [&|| self.newest().collect(), &|| self.everywhere()];
-        for files in places {
-            if let Some(found) = unique(name, with_id(name, &files()))? {
-                return Ok(found);
-            }
-        }
-        let mut known = Vec::new();
-        for files in places {
-            known = named(&files(), self.workers);
-            let fits = known.iter().filter(|session| session.name.as_deref() == Some(name)).cloned();
-            if let Some(found) = unique(name, fits.collect())? {
-                return Ok(found);
-            }
-        }
-        Err(NameError::Unknown { name: name.to_owned(), near: near(name, &known) })
+/// Returns the session with this name in the stores of both agents, which up to `workers` threads read.
+pub fn find(name: &str, stores: &[Store], here: Here, workers: usize) -> Result<PathBuf, NameError> {
+    if let Some(back) = steps_back(name) {
+        return last(back, newest(stores, here));
     }
+    let places: [&dyn Fn() -> Vec<PathBuf>; 2] = [&|| newest(stores, here).collect(), &|| everywhere(stores)];
+    for files in places {
+        if let Some(found) = unique(name, with_id(name, &files()))? {
+            return Ok(found);
+        }
+    }
+    let mut known = Vec::new();
+    for files in places {
+        known = named(&files(), workers);
+        let fits = known.iter().filter(|session| session.name.as_deref() == Some(name)).cloned();
+        if let Some(found) = unique(name, fits.collect())? {
+            return Ok(found);
+        }
+    }
+    Err(NameError::Unknown { name: name.to_owned(), near: near(name, &known) })
+}
 
-    /// Returns the sessions of the current project, most recently changed first: among those of each agent, the first
-    /// is the one that its `--continue` opens.
-    pub fn newest(&self) -> impl Iterator<Item = PathBuf> {
-        let mut folders = HashSet::default();
-        let mut files = Vec::new();
-        for store in self.stores {
-            for folder in store.folders.iter().filter(|folder| folders.insert(*folder)) {
-                let found = store::in_folder(folder).into_iter();
-                files.extend(found.map(|(path, modified)| (modified, path, store)));
-            }
+/// Returns the sessions of the current project, most recently changed first: among those of each agent, the first
+/// is the one that its `--continue` opens.
+pub fn newest<'a>(stores: &'a [Store], here: Here<'a>) -> impl Iterator<Item = PathBuf> + use<'a> {
+    let mut folders = HashSet::default();
+    let mut files = Vec::new();
+    for store in stores {
+        for folder in store.folders.iter().filter(|folder| folders.insert(*folder)) {
+            let found = store::in_folder(folder).into_iter();
+            files.extend(found.map(|(path, modified)| (modified, path, store)));
         }
-        files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.as_os_str().cmp(a.1.as_os_str())));
-        let here = self.here;
-        files.into_iter().filter_map(move |(_, path, store)| {
-            let file = Glance::open(&path).ok()?;
-            let counts = match head(&file)? {
-                // `last` may be a session in a newer format, too.
-                None => true,
-                Some(head) => {
-                    let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
-                    !is_blank && (!store.is_flat() || is_of(&head.header, here))
-                }
-            };
-            counts.then_some(path)
-        })
     }
-
-    fn last(&self, back: usize) -> Result<PathBuf, NameError> {
-        let mut sessions = 0;
-        for path in self.newest() {
-            if sessions == back {
-                return Ok(path);
+    files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.as_os_str().cmp(a.1.as_os_str())));
+    files.into_iter().filter_map(move |(_, path, store)| {
+        let file = Glance::open(&path).ok()?;
+        let counts = match head(&file)? {
+            // `last` may be a session in a newer format, too.
+            None => true,
+            Some(head) => {
+                let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
+                !is_blank && (!store.is_flat() || is_of(&head.header, here))
             }
-            sessions += 1;
-        }
-        Err(NameError::NoLast { back, sessions })
-    }
+        };
+        counts.then_some(path)
+    })
+}
 
-    /// Returns all files in all stores, including those of sub-agents.
-    fn everywhere(&self) -> Vec<PathBuf> {
-        let roots: Vec<_> = self.stores.iter().map(|store| store.root.clone()).collect();
-        store::find(&roots, Reach::Whole).files.into_iter().map(|file| file.path).collect()
+/// Returns the session that this many others are newer than.
+fn last(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<PathBuf, NameError> {
+    let mut sessions = 0;
+    for path in newest {
+        if sessions == back {
+            return Ok(path);
+        }
+        sessions += 1;
     }
+    Err(NameError::NoLast { back, sessions })
+}
+
+/// Returns all files in all stores, including those of sub-agents.
+fn everywhere(stores: &[Store]) -> Vec<PathBuf> {
+    let roots: Vec<_> = stores.iter().map(|store| store.root.clone()).collect();
+    store::find(&roots, Reach::Whole).files.into_iter().map(|file| file.path).collect()
 }
 
 /// Whether the session's header names the current project.
@@ -326,13 +313,14 @@ fn near(wanted: &str, known: &[Known]) -> Vec<String> {
     let length = wanted.chars().count();
     let most = 1 + length / 4;
     let names = known.iter().filter_map(|session| session.name.as_deref());
-    let names = names.map(|name| (strsim::osa_distance(wanted, name), name));
+    let near_names = names.map(|name| (strsim::osa_distance(wanted, name), name));
     // Of each id, only as many characters are compared as were given.
     let starts = known.iter().filter_map(|session| Some((session.id.get(..length)?, &*session.id)));
-    let ids = starts.filter(|_| length >= LEAST);
-    let ids = ids.map(|(start, id)| (strsim::osa_distance(wanted, start), id));
-    let ids = ids.filter(|&(distance, _)| distance <= 1 + length / 8);
-    let mut near: Vec<_> = names.filter(|&(distance, _)| distance <= most).chain(ids).collect();
+    let near_ids = starts
+        .filter(|_| length >= LEAST)
+        .map(|(start, id)| (strsim::osa_distance(wanted, start), id))
+        .filter(|&(distance, _)| distance <= 1 + length / 8);
+    let mut near: Vec<_> = near_names.filter(|&(distance, _)| distance <= most).chain(near_ids).collect();
     near.sort_unstable();
     near.dedup();
     near.into_iter().take(NEAR).map(|(_, name)| name.to_owned()).collect()

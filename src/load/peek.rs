@@ -74,8 +74,8 @@ pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
 
 /// Whether the last line is not JSON and has no newline: its write was interrupted.
 pub fn is_torn(source: &dyn ReadAt) -> io::Result<bool> {
-    let (_, line) = last_line(source, source.len())?;
-    let line = line.trim_ascii();
+    let (_, last) = last_line(source, source.len())?;
+    let line = last.trim_ascii();
     Ok(!line.is_empty() && Raw::parse(line).is_err())
 }
 

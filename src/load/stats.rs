@@ -47,19 +47,19 @@ impl Fragment {
     fn name(&mut self, name: Option<Text>) -> Slice {
         let Some(name) = name else { return Slice::default() };
         let last = self.collected.attributions.last();
-        let mut known = last.into_iter().flat_map(|last| [last.provider, last.model, last.tool]);
-        let known = known.find(|known| self.arena[known.range()] == *name.as_bytes());
+        let mut names = last.into_iter().flat_map(|last| [last.provider, last.model, last.tool]);
+        let known = names.find(|known| self.arena[known.range()] == *name.as_bytes());
         known.unwrap_or_else(|| self.keep(&name))
     }
 }
 
 /// Returns the path of a file, with `/` between its parts.
 fn absolute(path: &Text, cwd: Option<&Text>) -> Vec<u8> {
-    let is_relative = !path.as_bytes().starts_with(b"~") && !is_absolute(path.as_bytes());
-    let path = path.as_bytes().strip_prefix(b"./").unwrap_or(path.as_bytes());
+    let given = path.as_bytes();
+    let is_relative = !given.starts_with(b"~") && !is_absolute(given);
     let mut whole =
         cwd.filter(|_| is_relative).map(|cwd| [cwd.as_bytes(), b"/"].concat()).unwrap_or_default();
-    whole.extend_from_slice(path);
+    whole.extend_from_slice(given.strip_prefix(b"./").unwrap_or(given));
     if is_windows(&whole) {
         whole.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
     }

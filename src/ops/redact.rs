@@ -7,12 +7,12 @@ use crate::redact::addresses::addresses;
 use crate::redact::{Finds, Redactor, Secret};
 use crate::session::entry::{Kind, LineNo, Span};
 use crate::session::read::header::is_title_slot;
-use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
+use crate::session::read::line_chunks::{LineChunk, ranges, read_chunks};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::workers::{Pool, in_order};
-use pisess_store::{ReadAt, copy_range};
+use pisess_store::{PageBuffer, ReadAt, copy_range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
@@ -181,8 +181,8 @@ fn search(
     workers: usize,
 ) -> io::Result<(Vec<Line>, BTreeSet<Vec<u8>>)> {
     let (mut lines, mut count, mut all) = (Vec::new(), 0, BTreeSet::new());
-    let readers = Pool::new(ChunkReader::default);
-    let look = |range| readers.with(|reader| search_range(source, redactor, range, reader));
+    let buffers = Pool::new(PageBuffer::default);
+    let look = |range| buffers.with(|buffer| search_range(source, redactor, range, buffer));
     in_order(ranges(source, 0), workers, look, |part| {
         let mut part = part?;
         part.lines.iter_mut().for_each(|line| line.number.0 += count);
@@ -199,10 +199,10 @@ fn search_range(
     source: &dyn ReadAt,
     redactor: &Redactor,
     range: Range<u64>,
-    reader: &mut ChunkReader,
+    buffer: &mut PageBuffer,
 ) -> io::Result<Searched> {
     let mut searched = Searched::default();
-    let _: ControlFlow<()> = reader.read(source, range, |LineChunk { start, bytes }| {
+    let _: ControlFlow<()> = read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
         let mut counted = 0;
         redactor.search.each_line(bytes, &mut |line, finds| {
             if finds.is_clean() && !finds.has_secrets() {

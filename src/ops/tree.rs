@@ -2,7 +2,7 @@
 
 use crate::agents::row::search::matches;
 use crate::session::Session;
-use crate::session::collected::{Collected, NamedId, ToolCall};
+use crate::session::collected::{Collected, EntryText, ToolCall};
 use crate::session::entry::{EntryIx, Flags, Kind, Role, View};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
@@ -112,7 +112,7 @@ fn latest_call(session: &Session, ix: EntryIx) -> u32 {
     let Collected { tool_calls, tool_results, .. } = &session.collected;
     let at = match tool_results.binary_search_by_key(&ix, |result| result.entry) {
         Ok(at) => {
-            let id = session.bytes(tool_results[at].id);
+            let id = session.bytes(tool_results[at].text);
             tool_calls.iter().rposition(|call| session.bytes(call.id) == id)
         }
         Err(_) => Some(tool_calls.partition_point(|call| call.entry < ix))
@@ -317,7 +317,7 @@ fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
     in_order.sort_by_key(|(_, call)| rank[call.entry.at()]);
     let numbers: HashMap<_, _> =
         in_order.iter().map(|(number, call)| (session.bytes(call.id), *number)).collect();
-    let number = |result: &NamedId| numbers.get(session.bytes(result.id)).copied().unwrap_or(0);
+    let number = |result: &EntryText| numbers.get(session.bytes(result.text)).copied().unwrap_or(0);
     session.collected.tool_results.iter().map(number).collect()
 }
 

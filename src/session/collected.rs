@@ -40,24 +40,14 @@ pub struct ToolCall {
     pub path: (u16, u16),
 }
 
-/// The names of an entry whose type or role is not a known one.
+/// A string that few entries have: the id of the parent, as stored, or of the call that is answered; an unknown type or
+/// role.
 #[derive(Clone, Copy, Debug)]
-pub struct OtherName {
+pub struct EntryText {
     /// The entry.
     pub entry: EntryIx,
-    /// Its type, if that is unknown.
-    pub kind: Slice,
-    /// Its role, if that is unknown.
-    pub role: Slice,
-}
-
-/// An id that an entry names: that of its parent, as stored, or of the call that it answers.
-#[derive(Clone, Copy, Debug)]
-pub struct NamedId {
-    /// The entry.
-    pub entry: EntryIx,
-    /// The id.
-    pub id: Slice,
+    /// The string.
+    pub text: Slice,
 }
 
 /// What statistics need of an entry besides its envelope, recorded if they were requested: of a reply, a tool result, an
@@ -190,14 +180,14 @@ collected! {
     given_name: Option<Text<'static>>,
     /// Label entries in file order.
     labels: Vec<LabelChange>,
-    /// Unknown names, in file order.
-    other_names: Vec<OtherName>,
+    /// The type, or the role of the message, of each entry in which that is unknown, in file order.
+    other_names: Vec<EntryText>,
     /// The row of each entry, if requested.
     rows: Column,
     /// Tool calls in file order, if rows were requested.
     tool_calls: Vec<ToolCall>,
     /// The ids of the calls that tool results answer, in file order, if rows were requested.
-    tool_results: Vec<NamedId>,
+    tool_results: Vec<EntryText>,
     /// The text of each entry to search in, if requested.
     searchable: Vec<Slice>,
     /// The calls that name a file, in file order, if requested.
@@ -276,13 +266,12 @@ macro_rules! renumber {
 
 renumber! {
     LabelChange: entry, target, name, timestamp;
-    OtherName: entry, kind, role;
     ToolCall: entry, id, name, row;
     FileCall: entry, path;
     Attribution: entry, provider, model, tool;
     CountedCall: entry, tool, file;
     Billed: entry;
-    NamedId: entry, id;
+    EntryText: entry, text;
 }
 
 impl Renumber for Entry {

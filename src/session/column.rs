@@ -10,48 +10,41 @@ pub struct Column {
     rows: Vec<(u32, Parts)>,
 }
 
-/// Where the role and the body of a row are in its text.
+/// What surrounds the role and the body of a row, and where its role ends in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
-    role_end: u16,
-    shape: Shape,
-}
-
-/// What surrounds the parts of a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shape {
+pub enum Parts {
     /// `body`
     #[default]
     Body,
     /// `role: body`, or `role`
-    Said,
+    Said(u16),
     /// `[role]: body`, or `[role]`
-    Named,
+    Named(u16),
     /// `[role: body]`
-    Closed,
+    Closed(u16),
     /// `[role: body` or `[role`, truncated
-    Cut,
+    Cut(u16),
 }
 
 impl Parts {
     /// Returns the parts of a row of this shape, whose role ends at this offset. A role that is longer than any row
     /// should be becomes part of the body.
-    pub fn new(shape: Shape, role_end: usize) -> Parts {
-        u16::try_from(role_end).map_or_else(|_| Parts::default(), |role_end| Parts { role_end, shape })
+    pub fn new(shape: impl FnOnce(u16) -> Parts, role_end: usize) -> Parts {
+        u16::try_from(role_end).map_or(Parts::Body, shape)
     }
 
     /// Returns the role and the body of a row.
     pub fn of<'t>(self, row: &Text<'t>) -> (Text<'t>, Text<'t>) {
-        let (before, between, after) = match self.shape {
-            Shape::Body => (0, 0, 0),
-            Shape::Said => (0, 2, 0),
-            Shape::Named => (1, 3, 0),
-            Shape::Closed => (1, 2, 1),
-            Shape::Cut => (1, 2, 0),
+        let (role_end, before, between, after) = match self {
+            Parts::Body => (0, 0, 0, 0),
+            Parts::Said(role_end) => (role_end, 0, 2, 0),
+            Parts::Named(role_end) => (role_end, 1, 3, 0),
+            Parts::Closed(role_end) => (role_end, 1, 2, 1),
+            Parts::Cut(role_end) => (role_end, 1, 2, 0),
         };
         let len = row.as_bytes().len();
         // A row that lost half a pair at its end is shorter than its role was.
-        let role_end = usize::from(self.role_end).min(len);
+        let role_end = usize::from(role_end).min(len);
         (row.part(before..role_end), row.part((role_end + between).min(len)..len - after))
     }
 }
@@ -60,14 +53,14 @@ impl Column {
     /// Sets the row of entry `at`, which is after those set before, to what `append` appends. Entries in between have
     /// an empty row.
     pub fn push(&mut self, at: usize, append: impl FnOnce(&mut Vec<u8>) -> Parts) {
-        self.rows.resize(at, (self.text.len() as u32, Parts::default()));
+        self.rows.resize(at, (self.text.len() as u32, Parts::Body));
         let parts = append(&mut self.text);
         self.rows.push((self.text.len() as u32, parts));
     }
 
     /// Returns the row of entry `at` and its parts; empty if none was set.
     pub fn get(&self, at: usize) -> (Text<'_>, Parts) {
-        let Some(&(end, parts)) = self.rows.get(at) else { return (Text::default(), Parts::default()) };
+        let Some(&(end, parts)) = self.rows.get(at) else { return (Text::default(), Parts::Body) };
         let start = at.checked_sub(1).map_or(0, |before| self.rows[before].0);
         (Text::from_wtf8(&self.text[start as usize..end as usize]), parts)
     }
@@ -83,7 +76,7 @@ impl Column {
             return;
         }
         let base = self.text.len() as u32;
-        self.rows.resize(first, (base, Parts::default()));
+        self.rows.resize(first, (base, Parts::Body));
         self.rows.extend(next.rows.drain(..).map(|(end, parts)| (base + end, parts)));
         self.text.append(&mut next.text);
     }
@@ -107,41 +100,39 @@ mod tests {
     #[test]
     fn entries_without_a_row_have_an_empty_one() {
         let mut column = Column::default();
-        push(&mut column, 1, "b", Parts::default());
-        push(&mut column, 2, "", Parts::default());
-        push(&mut column, 4, "e", Parts::default());
+        push(&mut column, 1, "b", Parts::Body);
+        push(&mut column, 2, "", Parts::Body);
+        push(&mut column, 4, "e", Parts::Body);
         assert_eq!(texts(&column), ["", "b", "", "", "e", ""]);
     }
 
     #[test]
     fn rows_have_a_role_and_a_body() {
-        for (row, shape, role, body) in [
-            ("a: b", Shape::Body, "", "a: b"),
-            ("user: a: b", Shape::Said, "user", "a: b"),
-            ("assistant: ", Shape::Said, "assistant", ""),
-            ("bash", Shape::Said, "bash", ""),
-            ("[bash]: ls", Shape::Named, "bash", "ls"),
-            ("[reset boundary]", Shape::Named, "reset boundary", ""),
-            ("[model: x]", Shape::Closed, "model", "x"),
-            ("[custom: cut…", Shape::Cut, "custom", "cut…"),
-            ("[cut…", Shape::Cut, "cut…", ""),
+        for (row, parts, role, body) in [
+            ("a: b", Parts::Body, "", "a: b"),
+            ("user: a: b", Parts::Said(4), "user", "a: b"),
+            ("assistant: ", Parts::Said(9), "assistant", ""),
+            ("bash", Parts::Said(4), "bash", ""),
+            ("[bash]: ls", Parts::Named(5), "bash", "ls"),
+            ("[reset boundary]", Parts::Named(15), "reset boundary", ""),
+            ("[model: x]", Parts::Closed(6), "model", "x"),
+            ("[custom: cut…", Parts::Cut(7), "custom", "cut…"),
+            ("[cut…", Parts::Cut(7), "cut…", ""),
         ] {
-            let before = usize::from(row.starts_with('['));
-            let parts = Parts::new(shape, if role.is_empty() { 0 } else { before + role.len() });
             let mut column = Column::default();
             push(&mut column, 0, row, parts);
             let (text, parts) = column.get(0);
             assert_eq!(parts.of(&text), (Text::from(role), Text::from(body)), "{row}");
         }
         let long = Text::from("x".repeat(1 << 16));
-        assert_eq!(Parts::new(Shape::Said, 1 << 16).of(&long), (Text::default(), long.borrowed()));
+        assert_eq!(Parts::new(Parts::Said, 1 << 16).of(&long), (Text::default(), long.borrowed()));
     }
 
     #[test]
     fn parts_are_joined_in_order() {
         let (mut column, mut next) = (Column::default(), Column::default());
-        push(&mut column, 0, "a", Parts::default());
-        push(&mut next, 1, "d", Parts::default());
+        push(&mut column, 0, "a", Parts::Body);
+        push(&mut next, 1, "d", Parts::Body);
         column.append(&mut Column::default(), 1);
         column.append(&mut next, 2);
         assert_eq!(texts(&column), ["a", "", "", "d", "", ""]);

@@ -30,8 +30,8 @@ pub fn is(object: Raw, key: &str, text: &str) -> bool {
 
 /// Returns the string member without surrounding white space; `None` if nothing remains.
 pub fn trimmed(object: Raw, key: &str) -> Option<Text<'static>> {
-    let text = object.get_text(key)?;
-    let text = text.trim();
+    let whole = object.get_text(key)?;
+    let text = whole.trim();
     (!text.is_empty()).then(|| text.into_owned())
 }
 

@@ -10,6 +10,7 @@
 
 use super::entry::{Kind, Role};
 use pisess_json::scan::RawString;
+use pisess_json::strings::Step;
 use pisess_json::text::Text;
 use pisess_json::{Raw, Scanner, string};
 use std::ops::ControlFlow;
@@ -29,14 +30,6 @@ pub enum Scope {
 pub struct Field<'a, 'p> {
     value: Raw<'a>,
     path: &'p [Step<'a>],
-}
-
-/// A step of a path.
-#[derive(Clone, Debug)]
-enum Step<'a> {
-    /// A key as it is between its quotes.
-    Key(&'a [u8]),
-    Index(usize),
 }
 
 impl<'a> Field<'a, '_> {

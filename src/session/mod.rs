@@ -40,7 +40,7 @@ pub mod migrate;
 #[cfg(test)]
 pub(crate) mod dice;
 
-use crate::session::collected::{Collected, NamedId, OtherName};
+use crate::session::collected::{Collected, EntryText};
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
@@ -127,7 +127,7 @@ pub struct Session {
     pub(super) arena: Vec<u8>,
     /// The `parentId` of entries that are roots because no entry has this id, or because the link was cut, in file
     /// order.
-    pub(super) dangling: Vec<NamedId>,
+    pub(super) dangling: Vec<EntryText>,
     pub(super) ids: IdIndex,
 }
 
@@ -196,7 +196,7 @@ impl Session {
     /// Returns the id of the parent of a root, if its line names one.
     pub fn dangling_id(&self, ix: EntryIx) -> Option<Text<'_>> {
         let at = self.dangling.binary_search_by_key(&ix, |parent| parent.entry).ok()?;
-        Some(self.text(self.dangling[at].id))
+        Some(self.text(self.dangling[at].text))
     }
 
     /// Returns the text of an entry's row, if rows were requested; for a tool result, without the text of its
@@ -228,8 +228,8 @@ impl Session {
 
     /// Returns the calls of an entry that name a file, if they were requested.
     pub fn file_calls(&self, ix: EntryIx) -> Option<&[FileCall]> {
-        let calls = self.collected.file_calls.as_ref()?;
-        let calls = &calls[calls.partition_point(|call| call.entry < ix)..];
+        let all = self.collected.file_calls.as_ref()?;
+        let calls = &all[all.partition_point(|call| call.entry < ix)..];
         let len = calls.iter().take_while(|call| call.entry == ix).count();
         Some(&calls[..len])
     }
@@ -283,7 +283,7 @@ impl Session {
     pub fn kind_name(&self, ix: EntryIx) -> Text<'_> {
         match self.entry(ix).kind.name() {
             Some(name) => Text::from(name),
-            None => self.other_name(ix).map_or_else(Text::default, |name| self.text(name.kind)),
+            None => self.other_name(ix).unwrap_or_default(),
         }
     }
 
@@ -291,17 +291,15 @@ impl Session {
     pub fn role_name(&self, ix: EntryIx) -> Option<Text<'_>> {
         match self.entry(ix).role {
             Role::Missing => None,
-            Role::Other => self.other_name(ix).map(|name| self.text(name.role)),
+            Role::Other => self.other_name(ix),
             role => role.name().map(Text::from),
         }
     }
 
-    fn other_name(&self, ix: EntryIx) -> Option<&OtherName> {
-        self.collected
-            .other_names
-            .binary_search_by_key(&ix, |name| name.entry)
-            .ok()
-            .map(|at| &self.collected.other_names[at])
+    fn other_name(&self, ix: EntryIx) -> Option<Text<'_>> {
+        let names = &self.collected.other_names;
+        let at = names.binary_search_by_key(&ix, |name| name.entry).ok()?;
+        Some(self.text(names[at].text))
     }
 
     /// Whether the entry is a message with this role.

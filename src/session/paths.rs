@@ -24,13 +24,13 @@ fn is_either(byte: u8) -> bool {
 /// Returns the rest of a path below a directory, without separators at its start; nothing if it is that
 /// directory. On Windows, case and the kind of separator make no difference.
 pub fn below<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
-    let is_windows = is_windows(folder);
-    let is_separator = |byte: u8| if is_windows { is_either(byte) } else { byte == b'/' };
+    let on_windows = is_windows(folder);
+    let is_separator = |byte: u8| if on_windows { is_either(byte) } else { byte == b'/' };
     let end = folder.iter().rposition(|&byte| !is_separator(byte))? + 1;
     let (start, rest) = path.split_at_checked(end)?;
     let is_alike =
         |(&one, &other): (&u8, &u8)| one.eq_ignore_ascii_case(&other) || (is_either(one) && is_either(other));
-    let is_same = if is_windows { start.iter().zip(folder).all(is_alike) } else { start == &folder[..end] };
+    let is_same = if on_windows { start.iter().zip(folder).all(is_alike) } else { start == &folder[..end] };
     if !is_same || !rest.first().is_none_or(|&byte| is_separator(byte)) {
         return None;
     }
@@ -39,8 +39,8 @@ pub fn below<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
 
 /// Returns the last part of a path; the whole path if it has none.
 pub fn name(path: &str) -> &str {
-    let is_windows = is_windows(path.as_bytes());
-    let is_separator = |c: char| c == '/' || (is_windows && c == '\\');
+    let on_windows = is_windows(path.as_bytes());
+    let is_separator = |c: char| c == '/' || (on_windows && c == '\\');
     let name = path.trim_end_matches(is_separator).rsplit(is_separator).next().unwrap_or_default();
     if name.is_empty() { path } else { name }
 }

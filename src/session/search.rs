@@ -41,24 +41,17 @@ pub struct Matches {
     pub hit: Hit,
 }
 
-/// A match in a field.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A match in a field, with the text around it on one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hit {
     /// The path of the field.
     pub field: String,
     /// The position of the match in the decoded field, in UTF-16 units.
     pub range: Range<usize>,
-    /// The text around it.
-    pub snippet: Snippet,
-}
-
-/// A match with the text around it, on one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snippet {
-    /// The text, with `…` in place of truncated parts.
-    pub text: String,
-    /// The position of the match in the text, in bytes.
-    pub hit: Range<usize>,
+    /// The text around it, with `…` in place of truncated parts.
+    pub snippet: String,
+    /// The position of the match in the snippet, in bytes.
+    pub shown: Range<usize>,
 }
 
 impl Words {
@@ -100,8 +93,8 @@ impl Words {
             if !self.may_hold(field.raw()) {
                 return ControlFlow::Continue(());
             }
-            let text = field.text();
-            let text = text.to_string_lossy();
+            let decoded = field.text();
+            let text = decoded.to_string_lossy();
             let places = self.places(&text);
             let count = places.iter().flatten().count();
             for (word, place) in words.iter_mut().zip(&places) {
@@ -110,7 +103,7 @@ impl Words {
             if best.as_ref().map_or(0, |(most, _)| *most) < count
                 && let Some(place) = places.into_iter().flatten().min_by_key(|place| place.start)
             {
-                best = Some((count, Hit::new(field.path(), &text, place)));
+                best = Some((count, Hit::new(field.path(), &text, place, SnippetSize::default())));
             }
             ControlFlow::Continue(())
         });
@@ -120,7 +113,7 @@ impl Words {
     /// Returns the match in a text that is not a field of an entry.
     pub fn hit(&self, field: &str, text: &str) -> Option<Hit> {
         let place = self.places(text).into_iter().flatten().min_by_key(|place| place.start)?;
-        Some(Hit::new(field.to_owned(), text, place))
+        Some(Hit::new(field.to_owned(), text, place, SnippetSize::default()))
     }
 
     /// Returns all positions of the words in a text, in order and without overlaps, for highlighting.
@@ -215,53 +208,40 @@ impl<'t> Folded<'t> {
 }
 
 impl Hit {
-    fn new(field: String, text: &str, place: Range<usize>) -> Hit {
-        let start = utf16_len(&text.as_bytes()[..place.start]);
-        let end = start + utf16_len(&text.as_bytes()[place.clone()]);
-        Hit { field, range: start..end, snippet: Snippet::around(text, place, SnippetSize::default()) }
-    }
-}
-
-impl Snippet {
-    /// Returns the match at `place` with the text around it. Runs of white space become one space.
-    pub fn around(text: &str, place: Range<usize>, size: SnippetSize) -> Snippet {
-        let (before, after) = (&text[..place.start], &text[place.end..]);
-        let hit = squeezed(text[place].chars(), size.after).text;
-        let near = squeezed(before.chars().rev(), size.before);
-        let next = squeezed(after.chars(), size.after.saturating_sub(utf16_len(hit.as_bytes())));
+    /// Returns the match at `place` of a text, with what is around it. Runs of white space become one space.
+    pub fn new(field: String, text: &str, place: Range<usize>, size: SnippetSize) -> Hit {
+        let (before, found, after) = (&text[..place.start], &text[place.clone()], &text[place.end..]);
+        let (mut near, mut hit, mut next) = (String::new(), String::new(), String::new());
+        squeeze(found.chars(), size.after, &mut hit);
+        let from = before.len() - squeeze(before.chars().rev(), size.before, &mut near);
+        let to = squeeze(after.chars(), size.after.saturating_sub(utf16_len(hit.as_bytes())), &mut next);
         let is_cut = |rest: &str| if rest.trim().is_empty() { "" } else { "…" };
-        let mut snippet = String::from(is_cut(&before[..before.len() - near.walked]));
-        snippet.extend(near.text.trim_end().chars().rev());
-        let start = snippet.len();
+        let mut snippet = String::from(is_cut(&before[..from]));
+        snippet.extend(near.trim_end().chars().rev());
+        let shown = snippet.len()..snippet.len() + hit.len();
         snippet.push_str(&hit);
-        let end = snippet.len();
-        snippet.push_str(next.text.trim_end());
-        snippet.push_str(is_cut(&after[next.walked..]));
-        Snippet { text: snippet, hit: start..end }
+        snippet.push_str(next.trim_end());
+        snippet.push_str(is_cut(&after[to..]));
+        let start = utf16_len(before.as_bytes());
+        Hit { field, range: start..start + utf16_len(found.as_bytes()), snippet, shown }
     }
 }
 
-struct Squeezed {
-    text: String,
-    /// The number of bytes of the original that it covers.
-    walked: usize,
-}
-
-/// Takes at most `units` UTF-16 units, with one space for each run of white space.
-fn squeezed(chars: impl Iterator<Item = char>, units: usize) -> Squeezed {
-    let mut squeezed = Squeezed { text: String::new(), walked: 0 };
-    let (mut left, mut spaced) = (units, false);
+/// Appends at most `units` UTF-16 units, with one space for each run of white space. Returns the number of bytes of the
+/// original that they cover.
+fn squeeze(chars: impl Iterator<Item = char>, units: usize, out: &mut String) -> usize {
+    let (mut walked, mut left, mut spaced) = (0, units, false);
     for c in chars {
         let space = c.is_whitespace();
         if !(space && spaced) {
             let Some(rest) = left.checked_sub(c.len_utf16()) else { break };
             left = rest;
-            squeezed.text.push(if space { ' ' } else { c });
+            out.push(if space { ' ' } else { c });
         }
-        squeezed.walked += c.len_utf8();
+        walked += c.len_utf8();
         spaced = space;
     }
-    squeezed
+    walked
 }
 
 #[cfg(test)]
@@ -271,17 +251,17 @@ mod tests {
     fn look(words: &str, line: &str) -> Option<(Vec<bool>, String, Range<usize>, String)> {
         let found =
             Words::new(words).look(Raw::parse(line.as_bytes()).unwrap(), Kind::Message, Role::Assistant)?;
-        Some((found.words, found.hit.field, found.hit.range, marked(&found.hit.snippet)))
+        let shown = marked(&found.hit);
+        Some((found.words, found.hit.field, found.hit.range, shown))
     }
 
-    fn marked(snippet: &Snippet) -> String {
-        let Range { start, end } = snippet.hit;
-        format!("{}<{}>{}", &snippet.text[..start], &snippet.text[start..end], &snippet.text[end..])
+    fn marked(Hit { snippet, shown: Range { start, end }, .. }: &Hit) -> String {
+        format!("{}<{}>{}", &snippet[..*start], &snippet[*start..*end], &snippet[*end..])
     }
 
     fn around(text: &str, hit: &str) -> String {
         let start = text.find(hit).unwrap();
-        marked(&Snippet::around(text, start..start + hit.len(), SnippetSize::default()))
+        marked(&Hit::new(String::new(), text, start..start + hit.len(), SnippetSize::default()))
     }
 
     const TURN: &str = r#"{"type":"message","message":{"role":"assistant","content":[{"thinking":"the Ferry"},

@@ -12,19 +12,33 @@ use crate::text::{Text, joined};
 
 /// Returns the text of `JSON.stringify(value)`.
 pub fn stringify(value: Raw) -> Text<'static> {
-    let mut writer = Writer::default();
+    let (mut out, mut open) = (Vec::new(), Vec::new());
     let mut before = b' ';
     for (first, token) in tokens(value.bytes()) {
         match first {
-            b'{' | b'[' => writer.open(first),
-            b'}' | b']' => writer.close(first),
-            b',' | b':' => writer.out.push(first),
-            _ if matches!(before, b'{' | b',') => writer.key_or_item(token),
-            _ => writer.scalar(token),
+            b'{' | b'[' => {
+                out.push(first);
+                open.push(Open { is_object: first == b'{', members: Vec::new(), start: out.len() });
+            }
+            b'}' | b']' => {
+                open.pop().iter().for_each(|container| sort_members(container, &mut out));
+                out.push(first);
+            }
+            b',' | b':' => out.push(first),
+            _ => {
+                let start = out.len();
+                push_scalar(token, &mut out);
+                // After a brace or comma, it is a key, or an item of an array.
+                if let Some(Open { is_object: true, members, .. }) = open.last_mut()
+                    && matches!(before, b'{' | b',')
+                {
+                    members.push((start, out.len() - start));
+                }
+            }
         }
         before = first;
     }
-    Text::from_wtf8(writer.out)
+    Text::from_wtf8(out)
 }
 
 /// Returns `String(number)`.
@@ -139,8 +153,8 @@ pub fn has_bit(value: Option<Raw>, bit: u32) -> bool {
 pub fn fixed1(number: f64) -> String {
     let exact = format!("{number:.60}");
     let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, "0"));
-    let tenths = whole.parse::<u64>().unwrap_or(0) * 10 + u64::from(fraction.as_bytes()[0] - b'0');
-    let tenths = tenths + u64::from(fraction.as_bytes().get(1).is_some_and(|&digit| digit >= b'5'));
+    let mut tenths = whole.parse::<u64>().unwrap_or(0) * 10 + u64::from(fraction.as_bytes()[0] - b'0');
+    tenths += u64::from(fraction.as_bytes().get(1).is_some_and(|&digit| digit >= b'5'));
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
@@ -165,14 +179,8 @@ pub fn grouped(number: f64) -> String {
 /// position with its last value.
 pub fn entries(value: Raw<'_>) -> Vec<(Text<'_>, Raw<'_>)> {
     let members: Vec<_> = value.members().map(|(key, value)| (string::decode(key.bytes), value)).collect();
-    let order = order(&members.iter().map(|(key, _)| key.as_bytes()).collect::<Vec<_>>());
-    order.into_iter().map(|(key, value)| (members[key].0.clone(), members[value].1)).collect()
-}
-
-#[derive(Default)]
-struct Writer {
-    out: Vec<u8>,
-    open: Vec<Open>,
+    let keys: Vec<_> = members.iter().map(|(key, _)| key.as_bytes()).collect();
+    properties(&keys).into_iter().map(|(key, value)| (members[key].0.clone(), members[value].1)).collect()
 }
 
 /// A container being written.
@@ -183,61 +191,38 @@ struct Open {
     start: usize,
 }
 
-impl Writer {
-    fn open(&mut self, brace: u8) {
-        self.out.push(brace);
-        self.open.push(Open { is_object: brace == b'{', members: Vec::new(), start: self.out.len() });
+fn push_scalar(bytes: &[u8], out: &mut Vec<u8>) {
+    let value = Raw::checked(bytes);
+    match (value.text(), value.number()) {
+        (Some(text), _) => string::encode(&text, out),
+        (_, Some(n)) if n.is_finite() => out.extend_from_slice(number(n).as_bytes()),
+        (_, Some(_)) => out.extend_from_slice(b"null"),
+        _ => out.extend_from_slice(bytes),
     }
+}
 
-    /// Writes what follows a brace or comma: a key, or an item of an array.
-    fn key_or_item(&mut self, token: &[u8]) {
-        let start = self.out.len();
-        self.scalar(token);
-        if let Some(Open { is_object: true, members, .. }) = self.open.last_mut() {
-            members.push((start, self.out.len() - start));
-        }
+/// Sorts the members of a container, with which the output ends, into JavaScript's order, if necessary.
+fn sort_members(container: &Open, out: &mut Vec<u8>) {
+    let Open { members, start, .. } = container;
+    let keys: Vec<_> = members.iter().map(|&(start, len)| &out[start + 1..start + len - 1]).collect();
+    let order = properties(&keys);
+    if order.iter().enumerate().all(|(at, &(key, value))| at == key && key == value)
+        && order.len() == keys.len()
+    {
+        return;
     }
-
-    fn scalar(&mut self, bytes: &[u8]) {
-        let value = Raw::checked(bytes);
-        match (value.text(), value.number()) {
-            (Some(text), _) => string::encode(&text, &mut self.out),
-            (_, Some(n)) if n.is_finite() => self.out.extend_from_slice(number(n).as_bytes()),
-            (_, Some(_)) => self.out.extend_from_slice(b"null"),
-            _ => self.out.extend_from_slice(bytes),
-        }
-    }
-
-    fn close(&mut self, brace: u8) {
-        self.sort_members();
-        self.out.push(brace);
-    }
-
-    /// Sorts the members of the innermost container into JavaScript's order, if necessary.
-    fn sort_members(&mut self) {
-        let Some(open) = self.open.pop() else { return };
-        let keys: Vec<_> =
-            open.members.iter().map(|&(start, len)| &self.out[start + 1..start + len - 1]).collect();
-        let order = order(&keys);
-        if order.iter().enumerate().all(|(at, &(key, value))| at == key && key == value)
-            && order.len() == keys.len()
-        {
-            return;
-        }
-        let member = |at: usize| {
-            let end = open.members.get(at + 1).map_or(self.out.len(), |&(start, _)| start - 1);
-            &self.out[open.members[at].0..end]
-        };
-        let members: Vec<_> = order.iter().map(|&(_, value)| member(value)).collect();
-        let body = members.join(&b',');
-        self.out.truncate(open.start);
-        self.out.extend_from_slice(&body);
-    }
+    let member = |at: usize| {
+        let end = members.get(at + 1).map_or(out.len(), |&(start, _)| start - 1);
+        &out[members[at].0..end]
+    };
+    let body = order.iter().map(|&(_, value)| member(value)).collect::<Vec<_>>().join(&b',');
+    out.truncate(*start);
+    out.extend_from_slice(&body);
 }
 
 /// Returns the properties in JavaScript's order, each as two indexes: of the first member with its key, and
 /// of the member with its value.
-fn order(keys: &[&[u8]]) -> Vec<(usize, usize)> {
+fn properties(keys: &[&[u8]]) -> Vec<(usize, usize)> {
     let mut by_key = std::collections::BTreeMap::new();
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(keys.len());
     for (at, key) in keys.iter().enumerate() {

@@ -14,7 +14,7 @@ const SHORT: usize = 100;
 /// stay as they are written.
 pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
-    let mut lengths = lengths(bytes).into_iter();
+    let mut container_lengths = lengths(bytes).into_iter();
     let mut out = Vec::with_capacity(bytes.len() * 2);
     // Whether each open value is spread over lines.
     let mut open: Vec<bool> = Vec::new();
@@ -25,7 +25,7 @@ pub fn pretty(value: Raw) -> Vec<u8> {
             b'{' | b'[' => {
                 first(breaks && empty, &mut out, open.len());
                 out.push(byte);
-                open.push(lengths.next().is_some_and(|length| length > SHORT));
+                open.push(container_lengths.next().is_some_and(|length| length > SHORT));
                 empty = true;
                 continue;
             }

@@ -11,7 +11,7 @@ pub use keys::KeyCache;
 
 #[cfg(target_arch = "x86_64")]
 use self::blocks::x86_64::has_avx2;
-use self::keys::Open;
+use self::keys::Link;
 use crate::text::Text;
 use std::ops::Range;
 
@@ -28,8 +28,6 @@ impl From<Malformed> for std::io::Error {
         std::io::Error::new(std::io::ErrorKind::InvalidData, error)
     }
 }
-
-type Result<T> = std::result::Result<T, Malformed>;
 
 /// A string as stored between its quotes.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +79,7 @@ pub struct Scanner<'a> {
     pos: usize,
     newline_is_space: bool,
     /// Open containers of [`Scanner::skip_value`]; kept for reuse.
-    open: Vec<Open>,
+    open: Vec<Link>,
     /// See [`Scanner::take_non_ascii`].
     non_ascii: Range<usize>,
     #[cfg(target_arch = "x86_64")]
@@ -159,13 +157,13 @@ impl<'a> Scanner<'a> {
 
     /// Walks over one value and returns its bytes.
     #[inline]
-    pub fn value(&mut self) -> Result<&'a [u8]> {
+    pub fn value(&mut self) -> Result<&'a [u8], Malformed> {
         self.value_with(&mut KeyCache::off(|_| ()))
     }
 
     /// Like [`Scanner::value`], with a cache of keys.
     #[inline]
-    pub fn value_with<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<&'a [u8]> {
+    pub fn value_with<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<&'a [u8], Malformed> {
         self.peek();
         let start = self.pos;
         self.skip_value_with(keys)?;
@@ -174,7 +172,7 @@ impl<'a> Scanner<'a> {
 
     /// Walks over a string.
     #[inline]
-    pub fn string(&mut self) -> Result<RawString<'a>> {
+    pub fn string(&mut self) -> Result<RawString<'a>, Malformed> {
         if self.peek() != b'"' {
             return Err(self.malformed());
         }
@@ -186,7 +184,10 @@ impl<'a> Scanner<'a> {
 
     /// Walks over an object; `member` is called at each value and must walk over it.
     #[inline]
-    pub fn object(&mut self, mut member: impl FnMut(&mut Self, RawString<'a>) -> Result<()>) -> Result<()> {
+    pub fn object(
+        &mut self,
+        mut member: impl FnMut(&mut Self, RawString<'a>) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
         self.container(b'{', b'}', |scanner| {
             let key = scanner.string()?;
             scanner.expect(b':')?;
@@ -196,7 +197,7 @@ impl<'a> Scanner<'a> {
 
     /// Walks over an array; `item` is called at each value and must walk over it.
     #[inline]
-    pub fn array(&mut self, item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+    pub fn array(&mut self, item: impl FnMut(&mut Self) -> Result<(), Malformed>) -> Result<(), Malformed> {
         self.container(b'[', b']', item)
     }
 
@@ -205,8 +206,8 @@ impl<'a> Scanner<'a> {
         &mut self,
         open: u8,
         close: u8,
-        mut item: impl FnMut(&mut Self) -> Result<()>,
-    ) -> Result<()> {
+        mut item: impl FnMut(&mut Self) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
         self.expect(open)?;
         if self.peek() == close {
             self.pos += 1;
@@ -227,13 +228,13 @@ impl<'a> Scanner<'a> {
 
     /// Walks over one value of any depth, without recursion.
     #[inline]
-    pub fn skip_value(&mut self) -> Result<()> {
+    pub fn skip_value(&mut self) -> Result<(), Malformed> {
         self.skip_value_with(&mut KeyCache::off(|_| ()))
     }
 
     /// Like [`Scanner::skip_value`], with a cache of keys.
     #[inline]
-    pub fn skip_value_with<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<()> {
+    pub fn skip_value_with<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<(), Malformed> {
         match self.peek() {
             b'"' => {
                 self.pos += 1;
@@ -244,7 +245,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn skip_container<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<()> {
+    fn skip_container<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<(), Malformed> {
         let mut open = std::mem::take(&mut self.open);
         open.clear();
         let walked = self.skip_open(&mut open, keys);
@@ -252,7 +253,7 @@ impl<'a> Scanner<'a> {
         walked
     }
 
-    fn skip_open<N: Copy>(&mut self, open: &mut Vec<Open>, keys: &mut KeyCache<N>) -> Result<()> {
+    fn skip_open<N: Copy>(&mut self, open: &mut Vec<Link>, keys: &mut KeyCache<N>) -> Result<(), Malformed> {
         let mut key = keys.at;
         loop {
             // At a value: open it, or walk over it.
@@ -260,14 +261,14 @@ impl<'a> Scanner<'a> {
                 b'{' => {
                     if let Some((first, _)) = self.first_key(keys, key)? {
                         key = first;
-                        open.push(Open::object(key));
+                        open.push(Link::next(key));
                         continue;
                     }
                 }
                 b'[' => {
                     self.pos += 1;
                     if self.peek() != b']' {
-                        open.push(Open::array(key));
+                        open.push(Link::inner(key));
                         continue;
                     }
                     self.pos += 1;
@@ -281,10 +282,10 @@ impl<'a> Scanner<'a> {
             // After a value: close what ends here, or continue with the next.
             loop {
                 let Some(last) = open.last_mut() else { return Ok(()) };
-                match (self.peek(), last.is_object()) {
+                match (self.peek(), last.is_next()) {
                     (b',', true) => {
                         (key, _) = self.next_key(keys, last.key())?;
-                        *last = Open::object(key);
+                        *last = Link::next(key);
                         break;
                     }
                     (b',', false) => {
@@ -302,7 +303,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn skip_scalar(&mut self) -> Result<()> {
+    fn skip_scalar(&mut self) -> Result<(), Malformed> {
         match self.peek() {
             b't' => self.literal(b"true"),
             b'f' => self.literal(b"false"),
@@ -312,7 +313,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn literal(&mut self, word: &[u8]) -> Result<()> {
+    fn literal(&mut self, word: &[u8]) -> Result<(), Malformed> {
         if !self.bytes[self.pos..].starts_with(word) {
             return Err(self.malformed());
         }
@@ -320,7 +321,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn number(&mut self) -> Result<()> {
+    fn number(&mut self) -> Result<(), Malformed> {
         self.pos += usize::from(self.bytes[self.pos] == b'-');
         if self.bytes.get(self.pos) == Some(&b'0') {
             self.pos += 1;
@@ -339,14 +340,14 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn digits(&mut self) -> Result<()> {
+    fn digits(&mut self) -> Result<(), Malformed> {
         let digits = self.bytes[self.pos..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         self.pos += digits;
         if digits == 0 { Err(self.malformed()) } else { Ok(()) }
     }
 
     #[inline]
-    fn expect(&mut self, byte: u8) -> Result<()> {
+    fn expect(&mut self, byte: u8) -> Result<(), Malformed> {
         if self.peek() != byte {
             return Err(self.malformed());
         }

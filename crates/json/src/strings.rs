@@ -12,17 +12,18 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct Strings<'a> {
     scanner: Scanner<'a>,
-    open: Vec<Container<'a>>,
+    /// The containers around the current position.
+    path: Vec<Step<'a>>,
     next: Next,
 }
 
-/// A container around the current position.
-#[derive(Debug)]
-enum Container<'a> {
-    /// An object, at this key.
-    Object(&'a [u8]),
-    /// An array, at this index.
-    Array(usize),
+/// A step from a container to a value in it.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// Of an object: its key, as it is between its quotes.
+    Key(&'a [u8]),
+    /// Of an array.
+    Index(usize),
 }
 
 #[derive(Debug)]
@@ -46,7 +47,7 @@ pub struct LineString<'a> {
 impl<'a> Strings<'a> {
     /// Returns an iterator over a line with one value. White space around it is skipped, including newlines.
     pub fn new(line: &'a [u8]) -> Self {
-        Strings { scanner: Scanner::document(line), open: Vec::new(), next: Next::Value }
+        Strings { scanner: Scanner::document(line), path: Vec::new(), next: Next::Value }
     }
 
     /// Returns the path of the value at an offset of a line; empty if there is none.
@@ -90,24 +91,24 @@ impl<'a> Strings<'a> {
     /// Returns the key of the innermost member that contains the string last returned, as written; empty if
     /// there is none.
     pub fn nearest_key(&self) -> &'a [u8] {
-        let key = |container: &Container<'a>| match container {
-            Container::Object(key) => Some(*key),
-            Container::Array(_) => None,
+        let key = |step: &Step<'a>| match step {
+            Step::Key(key) => Some(*key),
+            Step::Index(_) => None,
         };
-        self.open.iter().rev().find_map(key).unwrap_or_default()
+        self.path.iter().rev().find_map(key).unwrap_or_default()
     }
 
     /// Returns the path of the string last returned, as JavaScript would write it: `message.content[0].text`.
     pub fn path(&self) -> String {
         let mut path = String::new();
-        for container in &self.open {
-            match container {
-                Container::Object(key) if path.is_empty() => path += &string::decode(key).to_string_lossy(),
-                Container::Object(key) => {
+        for step in &self.path {
+            match step {
+                Step::Key(key) if path.is_empty() => path += &string::decode(key).to_string_lossy(),
+                Step::Key(key) => {
                     path.push('.');
                     path += &string::decode(key).to_string_lossy();
                 }
-                Container::Array(index) => {
+                Step::Index(index) => {
                     write!(path, "[{index}]").expect("writing to a string does not fail");
                 }
             }
@@ -117,8 +118,8 @@ impl<'a> Strings<'a> {
 
     fn key(&mut self) -> Result<LineString<'a>, Malformed> {
         let found = self.string(true)?;
-        if let Some(container) = self.open.last_mut() {
-            *container = Container::Object(found.raw.bytes);
+        if let Some(step) = self.path.last_mut() {
+            *step = Step::Key(found.raw.bytes);
         }
         self.take(b':')?;
         self.next = Next::Value;
@@ -127,9 +128,9 @@ impl<'a> Strings<'a> {
 
     /// Walks over a scalar, or into a container. Returns the scalar if it is a string.
     fn value(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
-        let (container, close, next) = match self.scanner.peek() {
-            b'{' => (Container::Object(b""), b'}', Next::Key),
-            b'[' => (Container::Array(0), b']', Next::Value),
+        let (first, close, next) = match self.scanner.peek() {
+            b'{' => (Step::Key(b""), b'}', Next::Key),
+            b'[' => (Step::Index(0), b']', Next::Value),
             b'"' => {
                 self.next = Next::Behind;
                 return self.string(false).map(Some);
@@ -144,7 +145,7 @@ impl<'a> Strings<'a> {
             self.step();
             self.next = Next::Behind;
         } else {
-            self.open.push(container);
+            self.path.push(first);
             self.next = next;
         }
         Ok(None)
@@ -153,15 +154,15 @@ impl<'a> Strings<'a> {
     /// Moves on after a value: closes the container that ends here, or goes to the next value. Returns
     /// whether there is more.
     fn go_on(&mut self) -> Result<bool, Malformed> {
-        match (self.scanner.peek(), self.open.last_mut()) {
+        match (self.scanner.peek(), self.path.last_mut()) {
             (_, None) if self.scanner.at_end() => return Ok(false),
-            (b',', Some(Container::Object(_))) => self.next = Next::Key,
-            (b',', Some(Container::Array(index))) => {
+            (b',', Some(Step::Key(_))) => self.next = Next::Key,
+            (b',', Some(Step::Index(index))) => {
                 *index += 1;
                 self.next = Next::Value;
             }
-            (b'}', Some(Container::Object(_))) | (b']', Some(Container::Array(_))) => {
-                self.open.pop();
+            (b'}', Some(Step::Key(_))) | (b']', Some(Step::Index(_))) => {
+                self.path.pop();
             }
             _ => return Err(Malformed { at: self.scanner.pos() }),
         }

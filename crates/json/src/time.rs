@@ -15,20 +15,20 @@ const DAY_MS: i64 = 86_400_000;
 /// Returns `Date.parse(text)` in milliseconds; `None` for `NaN`. Every month has up to 31 days, as in V8: 31
 /// February is 3 March.
 pub fn parse_js_date(text: &[u8]) -> Option<i64> {
-    let mut rest = Rest(text);
-    let year = rest.year()?;
+    let rest = &mut { text };
+    let year = signed_year(rest)?;
     let (mut month, mut day) = (1, 1);
-    if rest.take(b"-") {
-        month = rest.digits(2)?;
-        if rest.take(b"-") {
-            day = rest.digits(2)?;
+    if take(rest, b"-") {
+        month = digits(rest, 2)?;
+        if take(rest, b"-") {
+            day = digits(rest, 2)?;
         }
     }
     let date = days(year, month, day)? * DAY_MS;
-    let has_clock = rest.take(b"Tt ");
-    let clock = if has_clock { rest.clock()? } else { 0 };
-    let ms = date + clock - rest.offset(has_clock)?;
-    (rest.0.is_empty() && ms.abs() <= LIMIT_MS).then_some(ms)
+    let has_clock = take(rest, b"Tt ");
+    let clock = if has_clock { clock(rest)? } else { 0 };
+    let ms = date + clock - offset(rest, has_clock)?;
+    (rest.is_empty() && ms.abs() <= LIMIT_MS).then_some(ms)
 }
 
 /// Returns `new Date(value).getTime()` for a value of a session; `None` for `NaN`.
@@ -57,70 +57,63 @@ pub fn iso_string(ms: i64) -> String {
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
-/// The unread rest of a text.
-struct Rest<'a>(&'a [u8]);
+/// Moves past one of these bytes at the start of the unread rest. Returns whether one was there.
+fn take(rest: &mut &[u8], any_of: &[u8]) -> bool {
+    let found = rest.first().is_some_and(|byte| any_of.contains(byte));
+    *rest = &rest[usize::from(found)..];
+    found
+}
 
-impl Rest<'_> {
-    fn take(&mut self, any_of: &[u8]) -> bool {
-        let found = self.0.first().is_some_and(|byte| any_of.contains(byte));
-        self.0 = &self.0[usize::from(found)..];
-        found
-    }
+fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
+    number(rest.split_off(..count)?)
+}
 
-    fn digits(&mut self, count: usize) -> Option<i64> {
-        let (digits, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        number(digits)
-    }
-
-    /// Reads four digits, or a sign and six.
-    fn year(&mut self) -> Option<i64> {
-        match self.0.first()? {
-            b'+' => {
-                self.take(b"+");
-                self.digits(6)
-            }
-            b'-' => {
-                self.take(b"-");
-                self.digits(6).filter(|&year| year != 0).map(|year| -year)
-            }
-            _ => self.digits(4),
+/// Reads four digits, or a sign and six.
+fn signed_year(rest: &mut &[u8]) -> Option<i64> {
+    match rest.first()? {
+        b'+' => {
+            take(rest, b"+");
+            digits(rest, 6)
         }
-    }
-
-    /// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`; returns milliseconds.
-    fn clock(&mut self) -> Option<i64> {
-        let hour = self.digits(2)?;
-        let minute = self.take(b":").then(|| self.digits(2))??;
-        let second = if self.take(b":") { self.digits(2)? } else { return clock_ms(hour, minute, 0, 0) };
-        clock_ms(hour, minute, second, if self.take(b".") { self.fraction()? } else { 0 })
-    }
-
-    /// Reads any number of digits of a fraction; returns milliseconds, ignoring further digits.
-    fn fraction(&mut self) -> Option<i64> {
-        let count = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (digits, rest) = self.0.split_at(count);
-        self.0 = rest;
-        let milli = number(&digits[..count.min(3)])?;
-        (count > 0).then_some(milli * [0, 100, 10, 1][count.min(3)])
-    }
-
-    /// Reads a zone, and returns its offset from UTC in milliseconds.
-    fn offset(&mut self, has_clock: bool) -> Option<i64> {
-        if self.take(b"Zz") || !has_clock || self.0.is_empty() {
-            return Some(0);
+        b'-' => {
+            take(rest, b"-");
+            digits(rest, 6).filter(|&year| year != 0).map(|year| -year)
         }
-        let sign = match self.0.first()? {
-            b'+' => 1,
-            b'-' => -1,
-            _ => return None,
-        };
-        self.take(b"+-");
-        let hour = self.digits(2)?;
-        self.take(b":");
-        let minute = self.digits(2)?;
-        (hour < 24 && minute < 60).then_some(sign * (hour * 60 + minute) * 60_000)
+        _ => digits(rest, 4),
     }
+}
+
+/// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`; returns milliseconds.
+fn clock(rest: &mut &[u8]) -> Option<i64> {
+    let hour = digits(rest, 2)?;
+    let minute = take(rest, b":").then(|| digits(rest, 2))??;
+    let second = if take(rest, b":") { digits(rest, 2)? } else { return clock_ms(hour, minute, 0, 0) };
+    clock_ms(hour, minute, second, if take(rest, b".") { fraction(rest)? } else { 0 })
+}
+
+/// Reads any number of digits of a fraction; returns milliseconds, ignoring further digits.
+fn fraction(rest: &mut &[u8]) -> Option<i64> {
+    let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = rest.split_off(..count)?;
+    let milli = number(&digits[..count.min(3)])?;
+    (count > 0).then_some(milli * [0, 100, 10, 1][count.min(3)])
+}
+
+/// Reads a zone, and returns its offset from UTC in milliseconds.
+fn offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
+    if take(rest, b"Zz") || !has_clock || rest.is_empty() {
+        return Some(0);
+    }
+    let sign = match rest.first()? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    take(rest, b"+-");
+    let hour = digits(rest, 2)?;
+    take(rest, b":");
+    let minute = digits(rest, 2)?;
+    (hour < 24 && minute < 60).then_some(sign * (hour * 60 + minute) * 60_000)
 }
 
 fn number(digits: &[u8]) -> Option<i64> {
@@ -138,16 +131,16 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    let year = year - i64::from(month < 3);
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let march_year = year - i64::from(month < 3);
+    let (era, of_era) = (march_year.div_euclid(400), march_year.rem_euclid(400));
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
 /// Returns year, month and day of a number of days since 1970.
 pub fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let from_march = days + 719_468;
+    let (era, of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let march_month = (5 * of_year + 2) / 153;

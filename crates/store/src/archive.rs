@@ -147,8 +147,8 @@ pub(super) fn session_in(
     is_promising: fn(&[u8]) -> bool,
 ) -> Result<Spooled, StoreError> {
     let failed = |error| StoreError::io("read", path, error);
-    let archive = Archive::read(file).and_then(|archive| archive.ok_or_else(|| damaged("it is cut off")));
-    let archive = archive.map_err(failed)?;
+    let read = Archive::read(file).and_then(|archive| archive.ok_or_else(|| damaged("it is cut off")));
+    let archive = read.map_err(failed)?;
     let size = archive.members[0].size;
     let stream = decoder(file, std::slice::from_ref(&archive.session));
     // One byte more, so that the checksum is compared, and a longer session is noticed.

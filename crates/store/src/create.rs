@@ -23,48 +23,42 @@ pub fn create(
     force: bool,
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Committed, StoreError> {
-    create_on(&DISK, path, source, force, Content::of(write))
+    create_on(&DISK, path, source, force, write, None)
 }
 
-/// A callback that reads the new content, and refuses it by returning an error.
-pub type Check<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
+/// A callback that gets the content of a new file, and refuses it by returning an error.
+pub type Finish<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
 
-/// Does the same as [`create`], but gives the file its name only if `check` accepts the content.
+/// Does the same as [`create`], but gives the file its name only if `check`, which reads the content, returns no error.
 pub fn create_checked(
     path: &Path,
     source: Option<&SessionFile>,
     force: bool,
     write: &mut Fill<'_>,
-    check: &mut Check<'_>,
+    check: &mut Finish<'_>,
 ) -> Result<Committed, StoreError> {
-    create_on(&DISK, path, source, force, Content { check: Some(check), ..Content::of(write) })
+    create_on(&DISK, path, source, force, write, Some(check))
 }
 
 /// Writes a file of an archive to a path that must be free, with the permissions and the modification time that it had
 /// (rules 6 and 7).
 pub fn restore(path: &Path, member: &Member, write: &mut Fill<'_>) -> Result<Committed, StoreError> {
-    create_on(&DISK, path, None, false, Content { member: Some(member), ..Content::of(write) })
+    let mut keep_attributes = |new: &dyn ReadAt| {
+        let Some(file) = new.file() else { return Ok(()) };
+        DISK.set_mode(file, member.mode)?;
+        DISK.set_modified(file, member.modified())
+    };
+    create_on(&DISK, path, None, false, write, Some(&mut keep_attributes))
 }
 
-/// The content of a new file: written by `write`, and accepted by `check`; with the permissions and the time of `member`.
-pub(super) struct Content<'a> {
-    write: &'a mut Fill<'a>,
-    check: Option<&'a mut Check<'a>>,
-    member: Option<&'a Member>,
-}
-
-impl<'a> Content<'a> {
-    pub fn of(write: &'a mut Fill<'a>) -> Self {
-        Content { write, check: None, member: None }
-    }
-}
-
+/// Gives a new file its name if `finish`, which is called with the content, returns no error.
 pub(super) fn create_on(
     files: &'static dyn Files,
     path: &Path,
     source: Option<&SessionFile>,
     force: bool,
-    content: Content<'_>,
+    write: &mut Fill<'_>,
+    finish: Option<&mut Finish<'_>>,
 ) -> Result<Committed, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let existing = match files.stat_at(path) {
@@ -72,14 +66,14 @@ pub(super) fn create_on(
         stat => Some(stat.map_err(failed)?),
     };
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
-        write_to_stream(files, &stream.map_err(failed)?, path, source, content)?;
+        write_to_stream(files, &stream.map_err(failed)?, path, source, write, finish)?;
         return Ok(Committed::new(path));
     }
     if let Some(stat) = &existing {
         refuse_existing(files, path, source, force, stat)?;
     }
     let target = resolve(path).map_err(failed)?;
-    let mut new = stage(files, path, &target, source, content)?;
+    let mut new = stage(files, path, &target, source, write, finish)?;
     // Two creators cannot both succeed: this fails unless the name is still free at the rename.
     let is_free = existing.is_none();
     let rename = if is_free { Files::rename_new } else { Files::rename };
@@ -96,20 +90,17 @@ fn stage(
     path: &Path,
     target: &Path,
     source: Option<&SessionFile>,
-    content: Content<'_>,
+    write: &mut Fill<'_>,
+    finish: Option<&mut Finish<'_>>,
 ) -> Result<Temp, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let mut new = Temp::beside(files, target).map_err(failed)?;
-    new.fill(path, content.write)?;
-    if let Some(check) = content.check {
-        check(&new).map_err(failed)?;
+    new.fill(path, write)?;
+    if let Some(finish) = finish {
+        finish(&new).map_err(failed)?;
     }
     if let Some(source) = source {
         attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
-    }
-    if let Some(member) = content.member {
-        files.set_mode(&new.file, member.mode).map_err(failed)?;
-        files.set_modified(&new.file, member.modified()).map_err(failed)?;
     }
     files.sync(&new.file).map_err(failed)?;
     Ok(new)
@@ -160,7 +151,7 @@ pub fn create_beside(
     if let Some(stat) = &existing {
         refuse_existing(&DISK, path, source, true, stat)?;
     }
-    let mut new = stage(&DISK, path, &target, source, Content::of(write))?;
+    let mut new = stage(&DISK, path, &target, source, write, None)?;
     let mut beside = Beside {
         committed: Committed::new(path),
         new: None,
@@ -263,15 +254,16 @@ fn write_to_stream(
     stream: &File,
     path: &Path,
     source: Option<&SessionFile>,
-    content: Content<'_>,
+    write: &mut Fill<'_>,
+    finish: Option<&mut Finish<'_>>,
 ) -> Result<(), StoreError> {
     let stat = files.stat(stream).map_err(|error| StoreError::io("write", path, error))?;
     refuse_input(files, path, source, &stat)?;
     let out = Out { files, file: stream, bytes: 0 };
-    let Some(check) = content.check else { return write_through(out, path, content.write).map(drop) };
+    let Some(finish) = finish else { return write_through(out, path, write).map(drop) };
     // A write to a stream cannot be undone.
-    let written = spool_written(content.write)?;
-    check(&written).map_err(|error| StoreError::io("read", path, error))?;
+    let written = spool_written(write)?;
+    finish(&written).map_err(|error| StoreError::io("read", path, error))?;
     write_through(out, path, &mut |out| copy_range(&written, 0..written.len(), out)).map(drop)
 }
 

@@ -1,6 +1,6 @@
 //! Errors of reading and writing files, with messages a user can act on.
 
-use super::files::{LiveSign, is_closed_pipe, is_in_use, is_stdout, process};
+use super::files::{is_closed_pipe, is_in_use, is_stdout, process};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -53,9 +53,20 @@ pub enum Cause {
     #[error("{0} since it was read")]
     Changed(FileChange),
 
-    /// The file belongs to an oh-my-pi that is running (rule 5), as this sign shows.
-    #[error("{0}")]
-    LiveAgent(LiveSign),
+    /// The file belongs to an oh-my-pi that is running (rule 5): a process holds it open for writing.
+    #[error("{} has it open for writing, as a running oh-my-pi does", process(*pid))]
+    OpenForWriting {
+        /// The process, if the system reports which one it is.
+        pid: Option<u32>,
+    },
+
+    /// The file belongs to an oh-my-pi that is running (rule 5): the last entry was written a moment ago, and is not one
+    /// that closes a session.
+    #[error("oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())]
+    JustWritten {
+        /// How long ago.
+        ago: Duration,
+    },
 
     /// The file system has no advisory locks (rule 3).
     #[error("{}", plain(.0))]
@@ -155,7 +166,8 @@ impl StoreError {
 
     /// Whether another process is in the way, so that a later attempt may succeed (exit 3 instead of 2).
     pub fn is_busy(&self) -> bool {
-        matches!(self.cause, Cause::Busy { .. } | Cause::Changed(_) | Cause::LiveAgent(_))
+        let is_live = matches!(self.cause, Cause::OpenForWriting { .. } | Cause::JustWritten { .. });
+        is_live || matches!(self.cause, Cause::Busy { .. } | Cause::Changed(_))
     }
 
     /// Whether the change is in effect nevertheless (exit 4 instead of 2).
@@ -184,7 +196,9 @@ impl StoreError {
             Cause::HardLinked(_) => "write the result elsewhere with -o, or remove the other links",
             Cause::Busy { .. } => "wait for the other process to end, or wait longer with --wait",
             Cause::Changed(_) => "run the command again",
-            Cause::LiveAgent(_) => "end that oh-my-pi session first, or use --force to write anyway",
+            Cause::OpenForWriting { .. } | Cause::JustWritten { .. } => {
+                "end that oh-my-pi session first, or use --force to write anyway"
+            }
             Cause::NoLockSupport(_) => "use --force to write without a lock",
             Cause::AttributesLost { .. } => "use --force to continue without it",
             Cause::Torn { has_line: true, .. } => {

@@ -56,23 +56,6 @@ impl Stat {
     }
 }
 
-/// The evidence that a running oh-my-pi owns a file (rule 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum LiveSign {
-    /// A process holds the file open for writing.
-    #[error("{} has it open for writing, as a running oh-my-pi does", process(*pid))]
-    OpenForWriting {
-        /// The process, if the system reports which one it is.
-        pid: Option<u32>,
-    },
-    /// The last entry was written a moment ago and is not one that closes a session.
-    #[error("oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())]
-    JustWritten {
-        /// How long ago.
-        ago: Duration,
-    },
-}
-
 /// Returns the name of a process, as far as it is known.
 pub(super) fn process(holder: Option<u32>) -> String {
     holder.map_or("another process".to_owned(), |pid| format!("process {pid}"))
@@ -194,8 +177,9 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         os::try_lock(file)
     }
 
-    /// Returns the sign that another process has this inode open for writing, if the system reports one.
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<LiveSign> {
+    /// Returns another process that has this inode open for writing, if the system reports one; `Some(None)` if it does not
+    /// report which one it is.
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Option<u32>> {
         processes::writer_of(path, stat)
     }
 

@@ -98,10 +98,10 @@ pub(super) fn ms_since_1970(time: SystemTime) -> Option<i64> {
 /// Returns the session files directly in a directory, including hidden ones, with their modification times;
 /// none if the directory cannot be read.
 pub fn in_folder(folder: &Path) -> Vec<(PathBuf, SystemTime)> {
-    let mut content = Content::default();
+    let mut files = Vec::new();
     // Entries read before an error are kept.
-    let _ = content.read(folder);
-    let paths = content.files.into_iter().map(|name| folder.join(name));
+    let _ = read_folder(folder, &mut files, &mut Vec::new());
+    let paths = files.into_iter().map(|name| folder.join(name));
     paths.filter_map(|path| Some((path.clone(), modified(&path)?))).collect()
 }
 
@@ -165,30 +165,32 @@ impl Search {
         if !self.folders.insert(real) {
             return;
         }
-        let mut content = Content::default();
-        if let Err(error) = content.read(&folder.path) {
+        let (mut files, mut folders) = (Vec::new(), Vec::new());
+        if let Err(error) = read_folder(&folder.path, &mut files, &mut folders) {
             // Entries read before the error are kept.
             self.finding.troubles.push(unreadable(error));
         }
         if self.reach != Reach::Whole {
-            content.keep_visible();
+            let is_hidden = |name: &OsString| name.as_encoded_bytes().starts_with(b".");
+            files.retain(|name| !is_hidden(name));
+            folders.retain(|(name, linked)| !linked && !is_hidden(name));
         }
-        if self.reach == Reach::Own && !content.folders.is_empty() {
-            content.folders.clear();
+        if self.reach == Reach::Own && !folders.is_empty() {
+            folders.clear();
             self.finding.shallow.push(folder.path.clone());
         }
-        content.files.sort();
-        for (name, linked) in content.folders {
+        files.sort();
+        for (name, linked) in folders {
             let mut session = name.clone();
             session.push(".jsonl");
-            let owner = match (&folder.owner, content.files.binary_search(&session)) {
+            let owner = match (&folder.owner, files.binary_search(&session)) {
                 (None, Ok(_)) => Some(Arc::from(folder.path.join(session))),
                 (owner, _) => owner.clone(),
             };
             let path = folder.path.join(name);
             left.push(Folder { path, owner, named: false, linked });
         }
-        for name in content.files {
+        for name in files {
             self.file(folder.path.join(name), folder.owner.clone(), false);
         }
     }
@@ -203,45 +205,33 @@ impl Search {
     }
 }
 
-/// The contents of a directory: the names of session files, and the names of subdirectories, each with whether it
-/// is a link.
-#[derive(Default)]
-struct Content {
-    files: Vec<OsString>,
-    folders: Vec<(OsString, bool)>,
-}
-
-impl Content {
-    fn read(&mut self, folder: &Path) -> std::io::Result<()> {
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            // Skip a file that was deleted meanwhile.
-            let Ok(kind) = entry.file_type() else { continue };
-            let is_session = Path::new(&name).extension() == Some(OsStr::new("jsonl"));
-            if kind.is_dir() {
-                self.folders.push((name, false));
-            } else if kind.is_file() && is_session {
-                self.files.push(name);
-            } else if kind.is_symlink() {
-                match std::fs::metadata(entry.path()) {
-                    Ok(stat) if stat.is_dir() => self.folders.push((name, true)),
-                    Ok(stat) if stat.is_file() && is_session => self.files.push(name),
-                    // A link to nothing is found, so that opening it reports the error.
-                    Err(_) if is_session => self.files.push(name),
-                    _ => {}
-                }
+/// Adds the names in a directory: of session files, and of subdirectories, each with whether it is a link.
+fn read_folder(
+    folder: &Path,
+    files: &mut Vec<OsString>,
+    folders: &mut Vec<(OsString, bool)>,
+) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        // Skip a file that was deleted meanwhile.
+        let Ok(kind) = entry.file_type() else { continue };
+        let is_session = Path::new(&name).extension() == Some(OsStr::new("jsonl"));
+        if kind.is_dir() {
+            folders.push((name, false));
+        } else if kind.is_file() && is_session {
+            files.push(name);
+        } else if kind.is_symlink() {
+            match std::fs::metadata(entry.path()) {
+                Ok(stat) if stat.is_dir() => folders.push((name, true)),
+                Ok(stat) if stat.is_file() && is_session => files.push(name),
+                // A link to nothing is found, so that opening it reports the error.
+                Err(_) if is_session => files.push(name),
+                _ => {}
             }
         }
-        Ok(())
     }
-
-    /// Removes what is hidden, and links to directories.
-    fn keep_visible(&mut self) {
-        let is_hidden = |name: &OsString| name.as_encoded_bytes().starts_with(b".");
-        self.files.retain(|name| !is_hidden(name));
-        self.folders.retain(|(name, linked)| !linked && !is_hidden(name));
-    }
+    Ok(())
 }
 
 /// Returns the outermost session whose directory of artifacts contains a path.
@@ -378,9 +368,9 @@ mod tests {
         let files = paths(&finding, root);
         assert_eq!(files.len(), 3, "{files:?}");
         assert!(files[0].ends_with("/s.jsonl") && files[1..] == ["t.jsonl", "u.jsonl"], "{files:?}");
-        let troubles = troubles(&finding, root);
-        assert_eq!(troubles.len(), 1, "{troubles:?}");
-        assert!(troubles[0].ends_with("a symbolic link to a parent directory; not followed"));
+        let notes = troubles(&finding, root);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].ends_with("a symbolic link to a parent directory; not followed"));
     }
 
     #[cfg(target_os = "linux")]

@@ -92,12 +92,12 @@ mod find;
 pub use append::{Attempt, Committed};
 pub use archive::{Archive, Member, is_content};
 pub use create::{
-    Beside, Check, NewFolder, create, create_beside, create_checked, is_same, move_new, remove, restore,
+    Beside, Finish, NewFolder, create, create_beside, create_checked, is_same, move_new, remove, restore,
     same_file,
 };
 pub use disk::{Disk, files_below, remove_empty_folders};
 pub use error::{Cause, FileChange, StoreError, plain};
-pub use files::{LiveSign, OnDisk, agent_in, is_closed_pipe};
+pub use files::{OnDisk, agent_in, is_closed_pipe};
 pub use find::{
     FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in, with_suffix,
 };
@@ -105,7 +105,7 @@ pub use lock::{Locked, WriteOptions, lock};
 pub use read::{PageBuffer, ReadAt, Spooled, resize, shorter, spool, spool_written};
 pub use rewrite::Batch;
 pub use send::{Piece, copy_range, send_pieces, send_range};
-pub use session_file::{Glance, Opened, SessionFile, Since, open};
+pub use session_file::{Glance, Opened, SessionFile, open};
 pub use snapshot::Snapshot;
 pub use source::{Source, write_archive};
 pub use temp::Fill;

@@ -22,7 +22,7 @@
 //! seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
 
 use super::error::{Cause, StoreError};
-use super::files::{Files, LiveSign, Stat};
+use super::files::{Files, Stat};
 use super::snapshot::read_range;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -45,13 +45,13 @@ pub(super) fn refuse(
     mut wait: Duration,
 ) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("read", path, error);
-    let live = |sign| Err(StoreError::new("write", path, Cause::LiveAgent(sign)));
+    let live = |cause| Err(StoreError::new("write", path, cause));
     loop {
         let stat = files.stat(file).map_err(failed)?;
         if files.writer_of(resolved, &stat).is_some() {
             files.sleep(FORKING);
-            if let Some(sign) = files.writer_of(resolved, &stat) {
-                return live(sign);
+            if let Some(pid) = files.writer_of(resolved, &stat) {
+                return live(Cause::OpenForWriting { pid });
             }
         }
         let Some(ago) = just_written(files, file, &stat).map_err(failed)? else {
@@ -59,7 +59,7 @@ pub(super) fn refuse(
         };
         let fades_in = RECENT - ago;
         if fades_in > wait {
-            return live(LiveSign::JustWritten { ago });
+            return live(Cause::JustWritten { ago });
         }
         files.sleep(fades_in);
         wait -= fades_in;

@@ -181,8 +181,8 @@ impl Locked {
     /// Compares once more before a commit: whether the path is still this file, and the file is as it was read
     /// (rules 3 and 4). Returns whether the file has grown; once the time to wait is over, that is an error.
     pub(super) fn has_grown(&mut self) -> Result<bool, StoreError> {
-        let here = self.files.stat_at(&self.resolved);
-        let here = here.map_err(|error| gone(&self.path, "write", error))?;
+        let found = self.files.stat_at(&self.resolved);
+        let here = found.map_err(|error| gone(&self.path, "write", error))?;
         self.check_inode(&here)?;
         let compared = self.base.compare(self.files, &self.file).map_err(|error| self.failed(error))?;
         self.is_stale = match compared {

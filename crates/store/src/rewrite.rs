@@ -78,7 +78,7 @@ impl Locked {
         let mut temp = self.stage(write)?;
         // Removed if it is dropped before the new file is in place (rule 7). If it cannot be removed, it is a complete copy,
         // and has overwritten nothing.
-        let mut backup = backup.map(|backup| self.back_up(backup)).transpose()?.flatten();
+        let mut copy = backup.map(|backup| self.back_up(backup)).transpose()?.flatten();
         let publish = PublishLock::take(self)?;
         while self.has_grown()? {
             if !carries || !self.carry(&mut temp)? {
@@ -86,7 +86,7 @@ impl Locked {
             }
         }
         self.put_in_place(&mut temp)?;
-        backup.iter_mut().for_each(Temp::placed);
+        copy.iter_mut().for_each(Temp::placed);
         let carried = self.copy_growth(&temp);
         drop(publish);
         let mut committed = Committed::new(&self.path);

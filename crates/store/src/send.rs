@@ -69,11 +69,11 @@ pub fn send_pieces<'a>(
     workers: usize,
     out: &File,
 ) -> io::Result<()> {
-    let workers = workers.min(list.size_hint().1.unwrap_or(THREADS)).min(THREADS);
-    let mut list = list.peekable();
+    let threads = workers.min(list.size_hint().1.unwrap_or(THREADS)).min(THREADS);
+    let mut pieces = list.peekable();
     let mut is_first = true;
     let batches = std::iter::from_fn(|| {
-        let batch = Batch::take_from(&mut list, std::mem::take(&mut is_first));
+        let batch = Batch::take_from(&mut pieces, std::mem::take(&mut is_first));
         (!batch.pieces.is_empty()).then_some(batch)
     });
     let buffers = Pool::new(PageBuffer::default);
@@ -83,7 +83,7 @@ pub fn send_pieces<'a>(
         source.read_exact_at(space, stored.start)?;
         Ok((batch, buffer))
     };
-    in_order(batches, workers, read, |read: io::Result<_>| {
+    in_order(batches, threads, read, |read: io::Result<_>| {
         let (batch, buffer) = read?;
         batch.write(separator, buffer.bytes(), out)?;
         buffers.put(buffer);

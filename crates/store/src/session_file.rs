@@ -68,9 +68,7 @@ impl SessionFile {
     /// Whether the content that was read is still there (rule 4): the file is the same or has only grown.
     /// Readers that take two passes check this after the second one.
     pub fn still_same(&self) -> Result<bool, StoreError> {
-        let compared = self.snapshot.compare_for_reading(&DISK, &self.file);
-        let compared = compared.map_err(|error| StoreError::io("read", &self.path, error))?;
-        Ok(matches!(compared, None | Some(FileChange::Grown)))
+        self.snapshot.is_start_of(self)
     }
 }
 
@@ -96,35 +94,24 @@ impl ReadAt for SessionFile {
     }
 }
 
-/// What is at the path of a file that was read.
-#[derive(Debug)]
-pub enum Since {
-    /// The same file, unchanged.
-    Same,
-    /// The same file, with more at its end.
-    Grown(SessionFile),
-    /// Another file, or one that was edited or truncated.
-    Replaced(SessionFile),
-}
-
 impl Snapshot {
-    /// Looks at what is at the path now.
-    pub fn look(&self, path: &Path) -> Result<Since, StoreError> {
-        let failed = |error| StoreError::io("read", path, error);
-        let (old, new) = (&self.stat, DISK.stat_at(path).map_err(failed)?);
-        let is_moved = !new.is_same_inode(old);
-        if !is_moved && (new.size, new.modified, new.changed) == (old.size, old.modified, old.changed) {
-            return Ok(Since::Same);
-        }
-        let file = SessionFile::open(path)?;
-        if !file.snapshot.stat.is_same_inode(old) {
-            return Ok(Since::Replaced(file));
+    /// Opens what is at the path now; returns `None` if it is the same file, unchanged.
+    pub fn look(&self, path: &Path) -> Result<Option<SessionFile>, StoreError> {
+        let new = DISK.stat_at(path).map_err(|error| StoreError::io("read", path, error))?;
+        let old = &self.stat;
+        let is_unchanged = (new.size, new.modified, new.changed) == (old.size, old.modified, old.changed);
+        if is_unchanged && new.is_same_inode(old) { Ok(None) } else { SessionFile::open(path).map(Some) }
+    }
+
+    /// Whether it is of this file, which has the same content, or only more at its end.
+    pub fn is_start_of(&self, file: &SessionFile) -> Result<bool, StoreError> {
+        if !file.snapshot.stat.is_same_inode(&self.stat) {
+            return Ok(false);
         }
         // A change of the mode, say, keeps the content.
-        Ok(match self.compare_for_reading(&DISK, file.handle()).map_err(failed)? {
-            None | Some(FileChange::Grown) => Since::Grown(file),
-            Some(_) => Since::Replaced(file),
-        })
+        let compared = self.compare_for_reading(&DISK, &file.file);
+        let change = compared.map_err(|error| StoreError::io("read", &file.path, error))?;
+        Ok(matches!(change, None | Some(FileChange::Grown)))
     }
 }
 

@@ -74,13 +74,13 @@ pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io
     write_skippable(HEAD, &first, out)?;
     let Some((session, others)) = sources.split_first() else { return Ok(()) };
     if !others.is_empty() {
-        let mut encoder = encoder(BufWriter::with_capacity(PIECE_BYTES, Frames(&mut *out)))?;
-        others.iter().try_for_each(|source| source.copy(&mut encoder))?;
-        encoder.finish()?.flush()?;
+        let mut stream = encoder(BufWriter::with_capacity(PIECE_BYTES, Frames(&mut *out)))?;
+        others.iter().try_for_each(|source| source.copy(&mut stream))?;
+        stream.finish()?.flush()?;
     }
-    let mut encoder = encoder(out)?;
-    session.copy(&mut encoder)?;
-    encoder.finish().map(drop)
+    let mut stream = encoder(out)?;
+    session.copy(&mut stream)?;
+    stream.finish().map(drop)
 }
 
 fn encoder<W: Write>(out: W) -> io::Result<FrameEncoder<W>> {

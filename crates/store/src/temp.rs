@@ -109,6 +109,10 @@ impl ReadAt for Temp {
         read_at(&self.file, buf, offset)
     }
 
+    fn file(&self) -> Option<&File> {
+        Some(&self.file)
+    }
+
     fn len(&self) -> u64 {
         self.bytes
     }

@@ -23,9 +23,9 @@ where
     S::IntoIter: Send,
 {
     let items = items.into_iter();
-    let workers = workers.min(items.size_hint().1.unwrap_or(workers)).max(1);
+    let threads = workers.min(items.size_hint().1.unwrap_or(workers)).max(1);
     let state = State { items: items.fuse(), taken: 0, begun: VecDeque::new(), is_over: false };
-    let queue = Queue { state: Mutex::new(state), changed: Condvar::new(), ahead: workers * AHEAD };
+    let queue = Queue { state: Mutex::new(state), changed: Condvar::new(), ahead: threads * AHEAD };
     thread::scope(|scope| {
         let help = || {
             let stop = Stop(&queue);
@@ -38,7 +38,7 @@ where
         let _stop = Stop(&queue);
         // If no thread can be started, this one does all the work.
         let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, help).is_ok();
-        let _started = (1..workers).take_while(start).count();
+        let _started = (1..threads).take_while(start).count();
         loop {
             match queue.turn(true) {
                 Turn::Take(result) => take(result)?,

@@ -5,7 +5,7 @@
 
 pub mod search;
 
-use crate::session::column::{Parts, Shape};
+use crate::session::column::Parts;
 use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
@@ -43,7 +43,7 @@ pub struct RowText<'a> {
 impl<'a> RowText<'a> {
     /// Returns a row that consists of its role.
     pub(crate) fn role(role: Text<'a>) -> Self {
-        RowText { parts: Parts::new(Shape::Said, role.as_bytes().len()), text: role }
+        RowText { parts: Parts::new(Parts::Said, role.as_bytes().len()), text: role }
     }
 
     /// Appends the row to others.
@@ -56,12 +56,12 @@ impl<'a> RowText<'a> {
 impl RowText<'static> {
     /// `role: body`
     pub(crate) fn said(role: &str, body: &Text) -> Self {
-        RowText { text: prefixed(&[role, ": "], body), parts: Parts::new(Shape::Said, role.len()) }
+        RowText { text: prefixed(&[role, ": "], body), parts: Parts::new(Parts::Said, role.len()) }
     }
 
     /// `[role]: body`
     pub(crate) fn named(role: &str, body: &Text) -> Self {
-        RowText { text: prefixed(&["[", role, "]: "], body), parts: Parts::new(Shape::Named, 1 + role.len()) }
+        RowText { text: prefixed(&["[", role, "]: "], body), parts: Parts::new(Parts::Named, 1 + role.len()) }
     }
 
     /// `[role: text]`, or `[text]` without a role: the text is the role then. `end` is the bracket, or marks a text that
@@ -72,10 +72,10 @@ impl RowText<'static> {
         let mut row = prefixed(prefix, text);
         row.push_str(end);
         let parts = match (role.is_empty(), is_closed) {
-            (true, true) => Parts::new(Shape::Named, row.as_bytes().len() - 1),
-            (true, false) => Parts::new(Shape::Cut, row.as_bytes().len()),
-            (false, true) => Parts::new(Shape::Closed, 1 + role.len()),
-            (false, false) => Parts::new(Shape::Cut, 1 + role.len()),
+            (true, true) => Parts::new(Parts::Named, row.as_bytes().len() - 1),
+            (true, false) => Parts::new(Parts::Cut, row.as_bytes().len()),
+            (false, true) => Parts::new(Parts::Closed, 1 + role.len()),
+            (false, false) => Parts::new(Parts::Cut, 1 + role.len()),
         };
         RowText { text: row, parts }
     }
@@ -160,7 +160,7 @@ pub fn push_text_or(
     if row.len() == start {
         row.extend_from_slice(otherwise().as_bytes());
     }
-    Parts::new(Shape::Said, role.len())
+    Parts::new(Parts::Said, role.len())
 }
 
 /// Whether an assistant message has no text that `counts`, and ended neither in an error nor early.

@@ -34,7 +34,7 @@ pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, 
         }
     }
     let found = choose(&name, &known);
-    let stored = found.is_err().then(|| places.names().find(&name).ok()).flatten();
+    let stored = found.is_err().then(|| places.named(&name).ok()).flatten();
     found.map_err(|error| match error {
         NameError::Unknown { near, name } if near.is_empty() || stored.is_some() => {
             let failure = match &stored {

@@ -118,7 +118,7 @@ fn sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
         let archives = places.archived(true).unwrap_or_default();
         return archives.iter().take(SESSIONS).filter_map(|path| archived(path)).collect();
     }
-    places.names().newest().take(SESSIONS).filter_map(|path| known(&path)).collect()
+    places.newest().take(SESSIONS).filter_map(|path| known(&path)).collect()
 }
 
 fn known(path: &Path) -> Option<KnownSession> {
@@ -210,7 +210,7 @@ fn models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
     if !words.iter().rev().take(2).any(is_model) {
         return Vec::new();
     }
-    let newest = Places::of(ui).names().newest().take(MODELS_OF).collect::<Vec<_>>();
+    let newest = Places::of(ui).newest().take(MODELS_OF).collect::<Vec<_>>();
     let mut models = Vec::new();
     for path in session_of(command, words, ui).into_iter().chain(newest) {
         let found = Glance::open(&path).ok().and_then(|file| models_near_end(&file).ok()).unwrap_or_default();

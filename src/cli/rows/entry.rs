@@ -238,7 +238,7 @@ impl Look<'_> {
             let before = field.map(|name| format!("{name}: ")).unwrap_or_default();
             rows.put(&format!(" {}{before}", self.glyphs.fold), self.styles.dim);
         }
-        let text = visible(&hit.snippet.text);
+        let text = visible(&hit.snippet);
         let first = self.drawing.words.all(&text).first().map_or(0..0, Clone::clone);
         let room = rows.left.unwrap_or(usize::MAX);
         if columns(&text[..first.end]) < room {

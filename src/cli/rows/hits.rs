@@ -8,7 +8,7 @@ use crate::ops::grep::{Match, Turn, around};
 use crate::ops::tree::{Drawing, rows};
 use crate::session::entry::EntryIx;
 use crate::session::paths::below_home;
-use crate::session::search::{Hit, Snippet};
+use crate::session::search::Hit;
 use crate::session::{Header, Session};
 use owo_colors::Style;
 use pisess_json::text::Text;
@@ -99,7 +99,7 @@ impl Painter {
             _ => String::new(),
         };
         let used: usize = [&before, &id, &role, &turn].into_iter().map(|part| columns(part)).sum();
-        self.push_snippet(&hit.hit.snippet, self.width.saturating_sub(used), style, &mut line);
+        self.push_snippet(&hit.hit, self.width.saturating_sub(used), style, &mut line);
         line += &styled(&turn, styles.active);
         out.extend_from_slice(line.trim_end().as_bytes());
         out.push(b'\n');
@@ -107,9 +107,10 @@ impl Painter {
 
     /// Appends a snippet: its match, highlighted, and as much of the text around it as fits into `columns`; if space is
     /// scarce, a third of it is for the text before the match.
-    fn push_snippet(&self, snippet: &Snippet, columns: usize, style: Style, line: &mut String) {
-        let (text, hit) = (&snippet.text, snippet.hit.clone());
-        let [before, found, after] = [&text[..hit.start], &text[hit.clone()], &text[hit.end..]].map(|part| {
+    fn push_snippet(&self, hit: &Hit, columns: usize, style: Style, line: &mut String) {
+        let (text, place) = (&hit.snippet, hit.shown.clone());
+        let parts = [&text[..place.start], &text[place.clone()], &text[place.end..]];
+        let [before, found, after] = parts.map(|part| {
             let mut shown = String::with_capacity(part.len());
             push_visible(&mut shown, part);
             shown
@@ -153,11 +154,7 @@ impl Painter {
             id: session.id(ix).into_owned(),
             role: if self.json { role } else { row.role }.into_owned(),
             timestamp: session.timestamp(ix).map(Text::into_owned),
-            hit: Hit {
-                field: String::new(),
-                range: 0..0,
-                snippet: Snippet { text: row.body.to_string_lossy().into_owned(), hit: 0..0 },
-            },
+            hit: Hit { snippet: row.body.to_string_lossy().into_owned(), ..Hit::default() },
             turn: None,
         }
     }
@@ -199,7 +196,7 @@ fn hit_json(path: &Path, header: &Header, hit: &Match, is_context: bool) -> Vec<
         .text_or_null("field", Some(&field).filter(|field| !field.is_empty()))
         .number("start", hit.hit.range.start as f64)
         .number("end", hit.hit.range.end as f64)
-        .text("snippet", &Text::from(&*hit.hit.snippet.text))
+        .text("snippet", &Text::from(&*hit.hit.snippet))
         .text_or_null("timestamp", hit.timestamp.as_ref())
         .bool("context", is_context)
         .with(hit.turn.as_ref(), |row, turn| match turn {

@@ -163,7 +163,7 @@ fn tools(session: &Session, findings: &mut Vec<Finding>) {
         if session.is_message(ix, Role::ToolResult) {
             let result = session.collected.tool_results.binary_search_by_key(&ix, |result| result.entry);
             let id = result
-                .map_or_else(|_| Text::default(), |at| session.text(session.collected.tool_results[at].id));
+                .map_or_else(|_| Text::default(), |at| session.text(session.collected.tool_results[at].text));
             if open.remove(&id).is_none() && !called.contains(&id) {
                 let what = format!("no tool call on the path to it has the id {:?}", id.to_string());
                 findings.push(found(session, ix, K::ResultWithoutCall, what));

@@ -64,7 +64,7 @@ pub(super) fn check(
 
 /// Returns parent ids that no entry in the file has: no new id may equal one of these.
 fn wanted(session: &Session) -> HashSet<&[u8]> {
-    session.dangling.iter().map(|parent| session.bytes(parent.id)).collect()
+    session.dangling.iter().map(|parent| session.bytes(parent.text)).collect()
 }
 
 struct Graph<'s, 'f> {

@@ -7,16 +7,16 @@ use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role};
 use crate::session::fields::{Field, Scope, visit};
 use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
-use crate::session::read::line_chunks::{ChunkReader, LineChunk};
+use crate::session::read::line_chunks::{LineChunk, read_chunks};
 use crate::session::read::record::{self, Block, Content, Member, Record, Typed, scan_into};
-use crate::session::search::{Hit, Snippet, SnippetSize};
+use crate::session::search::{Hit, SnippetSize};
 use crate::session::tree::active;
 use crate::session::{Format, Header, Session};
 use memchr::{memchr, memchr_iter, memrchr};
-use pisess_json::text::{Text, utf16_len};
+use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
-use pisess_store::ReadAt;
+use pisess_store::{PageBuffer, ReadAt};
 use std::io;
 use std::ops::{ControlFlow, Range};
 
@@ -97,7 +97,7 @@ pub fn search(
     source: &dyn ReadAt,
     query: &Query,
     resume: Option<Resume>,
-    reader: &mut ChunkReader,
+    buffer: &mut PageBuffer,
     take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<Searched, LoadError> {
     let preamble = header::read(source)?;
@@ -112,11 +112,12 @@ pub fn search(
     {
         return Ok(search.done());
     }
-    let flow = reader.read(source, at.end..source.len(), |stretch| match search.stretch(stretch, take) {
-        Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
-        Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
-        Err(error) => ControlFlow::Break(Err(error)),
-    })?;
+    let flow =
+        read_chunks(buffer, source, at.end..source.len(), |stretch| match search.stretch(stretch, take) {
+            Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
+            Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
+            Err(error) => ControlFlow::Break(Err(error)),
+        })?;
     if let ControlFlow::Break(Err(error)) = flow {
         return Err(error);
     }
@@ -338,9 +339,7 @@ impl Search<'_> {
         // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
         let shown = text.to_string_lossy();
         let place = whole_characters(&shown, place);
-        let start = utf16_len(&text.as_bytes()[..place.start]);
-        let end = start + utf16_len(&text.as_bytes()[place.clone()]);
-        Hit { field, range: start..end, snippet: Snippet::around(&shown, place, size) }
+        Hit::new(field, &shown, place, size)
     }
 
     /// Returns a match, unless only the path to the leaf is searched and its entry is on another branch.
@@ -367,7 +366,7 @@ impl Search<'_> {
 
 /// Returns a hit whose position is not requested.
 fn nowhere() -> Hit {
-    Hit { field: String::new(), range: 0..0, snippet: Snippet { text: String::new(), hit: 0..0 } }
+    Hit::default()
 }
 
 /// Returns the range extended to whole characters; `(?-u)` and empty matches can split them.
@@ -395,7 +394,7 @@ fn role_name<'a>(entry: &Typed<'a>) -> Text<'a> {
 /// Returns the number of lines that begin in a range of a file.
 fn lines_in(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
     let mut count = 0;
-    let _: ControlFlow<()> = ChunkReader::default().read(source, range, |chunk| {
+    let _: ControlFlow<()> = read_chunks(&mut PageBuffer::default(), source, range, |chunk| {
         count += newlines(chunk.bytes);
         ControlFlow::Continue(())
     })?;

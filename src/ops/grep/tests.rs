@@ -7,8 +7,8 @@ use super::*;
 use crate::session::dice::Dice;
 use crate::session::fields::Scope;
 use crate::session::period::Period;
-use crate::session::read::line_chunks::ChunkReader;
 use crate::session::search::SnippetSize;
+use pisess_store::PageBuffer;
 use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
 
@@ -158,7 +158,7 @@ fn query_for(pattern: Pattern) -> Query {
 fn all_hits(lines: &str, query: &Query) -> Vec<Match> {
     let mut hits = Vec::new();
     let source = lines.as_bytes().to_vec();
-    let searched = search(&source, query, None, &mut ChunkReader::default(), &mut |_, hit| {
+    let searched = search(&source, query, None, &mut PageBuffer::default(), &mut |_, hit| {
         hits.push(hit);
         ControlFlow::Continue(())
     });
@@ -254,7 +254,7 @@ fn lines_that_are_no_json_are_counted_where_they_may_match() {
     let query = query_for(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
     let mut count = 0;
     let source = lines.into_bytes();
-    let searched = search(&source, &query, None, &mut ChunkReader::default(), &mut |_, _| {
+    let searched = search(&source, &query, None, &mut PageBuffer::default(), &mut |_, _| {
         count += 1;
         ControlFlow::Continue(())
     });

@@ -1,10 +1,10 @@
 //! The order in which entries were written, to mark matches before which the conversation went on at another entry.
 
-use crate::session::read::line_chunks::{ChunkReader, LineChunk};
+use crate::session::read::line_chunks::{LineChunk, read_chunks};
 use crate::session::read::whole_lines::lines_back;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_store::ReadAt;
+use pisess_store::{PageBuffer, ReadAt};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
@@ -48,13 +48,13 @@ impl Trail {
         mut self,
         source: &dyn ReadAt,
         from: Option<u64>,
-        reader: &mut ChunkReader,
+        buffer: &mut PageBuffer,
     ) -> io::Result<Trail> {
         if from.is_none() {
             self.seen = self.last.take();
         }
         let range = from.unwrap_or(0)..source.len();
-        let _: ControlFlow<()> = reader.read(source, range, |LineChunk { bytes, .. }| {
+        let _: ControlFlow<()> = read_chunks(buffer, source, range, |LineChunk { bytes, .. }| {
             self.written.extend(bytes.split(|&byte| byte == b'\n').filter_map(entry));
             ControlFlow::Continue(())
         })?;

@@ -2,11 +2,11 @@
 
 use crate::session::defect::FindingKind;
 use crate::session::entry::{LineNo, Span};
-use crate::session::read::line_chunks::{ChunkReader, Line};
+use crate::session::read::line_chunks::{Line, read_chunks};
 use crate::session::{Format, Header, Problem};
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
-use pisess_store::ReadAt;
+use pisess_store::{PageBuffer, ReadAt};
 use std::io;
 use std::ops::ControlFlow;
 
@@ -91,12 +91,12 @@ const FIRST: u64 = 4096;
 
 /// Reads up to the header: the first value that JavaScript treats as true (after oh-my-pi's title line).
 pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
-    let mut reader = ChunkReader::default();
+    let mut buffer = PageBuffer::default();
     let (mut title_slot, mut problems, mut lines) = (None, Vec::new(), 0);
     let mut at = 0;
     while at < source.len() {
         let end = (2 * at).max(FIRST).min(source.len());
-        let found = reader.read(source, at..end, |chunk| {
+        let found = read_chunks(&mut buffer, source, at..end, |chunk| {
             let next = |line: Line| {
                 lines += 1;
                 header(&line, LineNo(lines), &mut title_slot, &mut problems)
@@ -204,8 +204,8 @@ fn format_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Fo
     let given = value.get("version");
     let number = version_number(value);
     if number > 3.0 {
-        let given = given.map(|version| version.bytes().to_vec()).unwrap_or_default();
-        return wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(&given))));
+        let version = given.map_or(&b""[..], Raw::bytes);
+        return wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(version))));
     }
     if given.is_some_and(|version| !version.is_number()) {
         problems.push(Problem { line, kind: FindingKind::OddVersion });

@@ -28,12 +28,6 @@ fn to_usize(length: u64) -> usize {
     usize::try_from(length).unwrap_or(usize::MAX)
 }
 
-/// The buffer of one reader.
-#[derive(Debug, Default)]
-pub struct ChunkReader {
-    buffer: PageBuffer,
-}
-
 /// A physical line.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'b> {
@@ -72,7 +66,7 @@ impl<'a> LineChunk<'a> {
 /// Calls `take` with each line of a source, until it fails.
 ///
 /// # Errors
-/// If `take` fails, or as [`ChunkReader::read`].
+/// If `take` fails, or as [`read_chunks`].
 pub fn each_line<E: From<io::Error>>(
     source: &dyn ReadAt,
     take: impl FnMut(Line) -> Result<(), E>,
@@ -86,7 +80,7 @@ pub fn each_line_in<E: From<io::Error>>(
     range: Range<u64>,
     mut take: impl FnMut(Line) -> Result<(), E>,
 ) -> Result<(), E> {
-    let flow = ChunkReader::default().read(source, range, |chunk| {
+    let flow = read_chunks(&mut PageBuffer::default(), source, range, |chunk| {
         chunk.lines().try_for_each(|line| match take(line) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -98,82 +92,81 @@ pub fn each_line_in<E: From<io::Error>>(
 /// The number of bytes to read first to complete the last line of a range; doubled each time.
 const MORE: usize = 8 * 1024;
 
-impl ChunkReader {
-    /// Calls `take` with the lines that begin in a range, until it breaks.
-    ///
-    /// # Errors
-    /// If reading fails, or the file ends before the length it had when it was opened.
-    pub fn read<B>(
-        &mut self,
-        source: &dyn ReadAt,
-        range: Range<u64>,
-        mut take: impl FnMut(LineChunk) -> ControlFlow<B>,
-    ) -> io::Result<ControlFlow<B>> {
-        if self.buffer.capacity() > KEPT {
-            self.buffer = PageBuffer::default();
-        }
-        self.buffer.clear();
-        // The byte before shows whether a line begins at the start of the range.
-        let mut start = range.start.saturating_sub(1);
-        let (mut is_first, mut more) = (range.start > 0, MORE / 2);
-        while start < range.end {
-            let had = self.buffer.bytes().len();
-            let next = start + had as u64;
-            let wanted = match to_usize(range.end.saturating_sub(next)) {
-                0 => {
-                    more = more.saturating_mul(2).min(KEPT);
-                    more
-                }
-                inside => inside.min(STRETCH + 1),
-            };
-            let wanted = wanted.min(to_usize(source.len().saturating_sub(next)));
-            source.read_exact_at(self.buffer.extend(next, wanted)?, next)?;
-            let data = self.buffer.bytes();
-            let whole = match memrchr(b'\n', &data[had..]) {
-                Some(newline) => had + newline + 1,
-                None if wanted == 0 => had,
-                // A line that began before the range goes on after it.
-                None if is_first && next + wanted as u64 >= range.end => break,
-                None => continue,
-            };
-            let lines = &data[..whole];
-            let own = match memchr(b'\n', lines).filter(|_| is_first) {
-                Some(newline) => newline + 1,
-                None if is_first => lines.len(),
-                None => 0,
-            };
-            // The last line that begins in the range ends at the first newline from its last byte on.
-            let last = to_usize(range.end - start - 1);
-            let rest = lines.get(last..).and_then(|rest| memchr(b'\n', rest));
-            let end = rest.map_or(lines.len(), |newline| last + newline + 1);
-            if own < end {
-                let broke = take(LineChunk { start: start + own as u64, bytes: &lines[own..end] });
-                if broke.is_break() {
-                    return Ok(broke);
-                }
-            }
-            is_first = false;
-            start += whole as u64;
-            self.buffer.drop_first(whole);
-            if wanted == 0 {
-                break;
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+/// Calls `take` with the lines that begin in a range, until it breaks. They are read into `buffer`.
+///
+/// # Errors
+/// If reading fails, or the file ends before the length it had when it was opened.
+pub fn read_chunks<B>(
+    buffer: &mut PageBuffer,
+    source: &dyn ReadAt,
+    range: Range<u64>,
+    mut take: impl FnMut(LineChunk) -> ControlFlow<B>,
+) -> io::Result<ControlFlow<B>> {
+    if buffer.capacity() > KEPT {
+        *buffer = PageBuffer::default();
     }
+    buffer.clear();
+    // The byte before shows whether a line begins at the start of the range.
+    let mut start = range.start.saturating_sub(1);
+    let (mut is_first, mut more) = (range.start > 0, MORE / 2);
+    while start < range.end {
+        let had = buffer.bytes().len();
+        let next = start + had as u64;
+        let most = match to_usize(range.end.saturating_sub(next)) {
+            0 => {
+                more = more.saturating_mul(2).min(KEPT);
+                more
+            }
+            inside => inside.min(STRETCH + 1),
+        };
+        let wanted = most.min(to_usize(source.len().saturating_sub(next)));
+        source.read_exact_at(buffer.extend(next, wanted)?, next)?;
+        let data = buffer.bytes();
+        let whole = match memrchr(b'\n', &data[had..]) {
+            Some(newline) => had + newline + 1,
+            None if wanted == 0 => had,
+            // A line that began before the range goes on after it.
+            None if is_first && next + wanted as u64 >= range.end => break,
+            None => continue,
+        };
+        let lines = &data[..whole];
+        let own = match memchr(b'\n', lines).filter(|_| is_first) {
+            Some(newline) => newline + 1,
+            None if is_first => lines.len(),
+            None => 0,
+        };
+        // The last line that begins in the range ends at the first newline from its last byte on.
+        let last = to_usize(range.end - start - 1);
+        let rest = lines.get(last..).and_then(|rest| memchr(b'\n', rest));
+        let end = rest.map_or(lines.len(), |newline| last + newline + 1);
+        if own < end {
+            let broke = take(LineChunk { start: start + own as u64, bytes: &lines[own..end] });
+            if broke.is_break() {
+                return Ok(broke);
+            }
+        }
+        is_first = false;
+        start += whole as u64;
+        buffer.drop_first(whole);
+        if wanted == 0 {
+            break;
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pisess_store::Glance;
 
     fn read_all(bytes: &dyn ReadAt, from: u64) -> Vec<(u64, Vec<u8>)> {
-        let mut reader = ChunkReader::default();
+        let mut buffer = PageBuffer::default();
         let mut all = Vec::new();
         // Twice, because the buffer is reused.
         for _ in 0..2 {
             all.clear();
-            let done = reader.read(bytes, from..bytes.len(), |stretch| {
+            let done = read_chunks(&mut buffer, bytes, from..bytes.len(), |stretch| {
                 all.push((stretch.start, stretch.bytes.to_vec()));
                 ControlFlow::<()>::Continue(())
             });
@@ -217,7 +210,7 @@ mod tests {
     fn reading_ends_where_it_is_told_to() {
         let bytes = b"a\nb\n".repeat(STRETCH);
         let mut count = 0;
-        let done = ChunkReader::default().read(&bytes, 0..bytes.len() as u64, |_| {
+        let done = read_chunks(&mut PageBuffer::default(), &bytes, 0..bytes.len() as u64, |_| {
             count += 1;
             ControlFlow::Break("enough")
         });
@@ -226,16 +219,13 @@ mod tests {
 
     #[test]
     fn a_file_that_became_shorter_is_an_error() {
-        struct Shorter;
-        impl ReadAt for Shorter {
-            fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-                b"{}\n".as_slice().read_at(buf, offset)
-            }
-            fn len(&self) -> u64 {
-                100
-            }
-        }
-        let read = ChunkReader::default().read(&Shorter, 0..100, |_| ControlFlow::<()>::Continue(()));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        std::fs::write(&path, "{}\n".repeat(34)).unwrap();
+        let file = Glance::open(&path).unwrap();
+        std::fs::write(&path, "{}\n").unwrap();
+        let read =
+            read_chunks(&mut PageBuffer::default(), &file, 0..100, |_| ControlFlow::<()>::Continue(()));
         assert_eq!(read.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }

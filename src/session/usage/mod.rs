@@ -52,8 +52,8 @@ impl Usage {
                 () if key.is("cost") => {
                     let [total, unknown] = members(value, ["total", "unknown"]);
                     let is_known = unknown.and_then(Raw::bool) != Some(true);
-                    let total = total.and_then(Raw::number);
-                    usage.cost = total.filter(|total| total.is_finite() && is_known);
+                    let is_cost = |total: &f64| total.is_finite() && is_known;
+                    usage.cost = total.and_then(Raw::number).filter(is_cost);
                 }
                 () => {}
             }

@@ -3,14 +3,14 @@
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64;
 
-use super::{Result, Scanner};
+use super::{Malformed, Scanner};
 use crate::lanes::{LANE, special_masks};
 use std::ops::Range;
 
 impl Scanner<'_> {
     /// Walks from after the opening quote to after the closing one. Returns whether there was an escape.
     #[inline]
-    pub(super) fn string_end(&mut self) -> Result<bool> {
+    pub(super) fn string_end(&mut self) -> Result<bool, Malformed> {
         // Keys, ids and most other strings are short and without escapes.
         if let Some(start) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<LANE>()) {
             let (special, high) = special_masks(start);
@@ -58,12 +58,12 @@ impl Scanner<'_> {
                             self.pos += at;
                             return None;
                         };
-                        let end = end - self.pos;
-                        if end >= LANE {
-                            taken = end;
+                        let walked = end - self.pos;
+                        if walked >= LANE {
+                            taken = walked;
                             break;
                         }
-                        special &= u32::MAX << end;
+                        special &= u32::MAX << walked;
                     }
                     _ => {
                         self.pos += at;

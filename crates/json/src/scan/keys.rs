@@ -10,7 +10,7 @@
 //! Only ASCII keys of at most 20 bytes, without white space around them, are cached. What follows any other key in its
 //! object, or is in its value, is walked over as without a cache.
 
-use super::{RawString, Result, Scanner};
+use super::{Malformed, RawString, Scanner};
 
 /// The maximum length of a cached text in bytes: a key with its quotes, its colon, and the brace or comma before it.
 const TEXT: usize = 24;
@@ -39,7 +39,7 @@ pub(super) struct KeyIx(u16);
 impl KeyIx {
     const OUTSIDE: KeyIx = KeyIx(0);
     /// A key that is not cached.
-    const NONE: KeyIx = KeyIx(Open::OBJECT - 1);
+    const NONE: KeyIx = KeyIx(Link::NEXT - 1);
 }
 
 /// A cached key.
@@ -60,36 +60,31 @@ struct Node<N> {
     older: KeyIx,
 }
 
-/// How a key is reached from the key above it.
+/// Where a key can be: after another one in an object, or at the beginning of an object in the value of another one. For an
+/// open object, it is where the key after the current one can be; for an open array, where the first key of an item can be.
 #[derive(Clone, Copy, Debug)]
-enum Link {
-    /// It follows the key in the same object.
-    Next(KeyIx),
-    /// It begins an object in the value of the key.
-    Inner(KeyIx),
-}
+pub(super) struct Link(u16);
 
-/// An open container, with a key: the current one of an object; for an array, the one whose value the array is in.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Open(u16);
+impl Link {
+    const NEXT: u16 = 1 << 15;
 
-impl Open {
-    const OBJECT: u16 = 1 << 15;
-
-    pub fn object(key: KeyIx) -> Self {
-        Open(Self::OBJECT | key.0)
+    /// The key follows another one in the same object.
+    pub fn next(key: KeyIx) -> Self {
+        Link(Self::NEXT | key.0)
     }
 
-    pub fn array(key: KeyIx) -> Self {
-        Open(key.0)
+    /// The key begins an object in the value of another one.
+    pub fn inner(key: KeyIx) -> Self {
+        Link(key.0)
     }
 
-    pub fn is_object(self) -> bool {
-        self.0 & Self::OBJECT != 0
+    pub fn is_next(self) -> bool {
+        self.0 & Self::NEXT != 0
     }
 
+    /// Returns the other key.
     pub fn key(self) -> KeyIx {
-        KeyIx(self.0 & !Self::OBJECT)
+        KeyIx(self.0 & !Self::NEXT)
     }
 }
 
@@ -118,19 +113,17 @@ impl<N: Copy> KeyCache<N> {
 
     #[inline(always)]
     fn newest(&self, link: Link) -> KeyIx {
-        match link {
-            Link::Next(key) => self.get(key).map_or(KeyIx::NONE, |node| node.next),
-            Link::Inner(key) => self.get(key).map_or(KeyIx::NONE, |node| node.inner),
-        }
+        let newest = |node: &Node<N>| if link.is_next() { node.next } else { node.inner };
+        self.get(link.key()).map_or(KeyIx::NONE, newest)
     }
 
     /// Returns the cached key that the bytes begin with, if there is one.
     #[inline(always)]
     fn find(&self, link: Link, bytes: &[u8]) -> Option<(KeyIx, &Node<N>)> {
-        let words = words(bytes.first_chunk()?);
+        let start = words(bytes.first_chunk()?);
         let mut at = self.newest(link);
         while let Some(node) = self.get(at) {
-            let differs = |word: usize| (words[word] & node.mask[word]) ^ node.text[word];
+            let differs = |word: usize| (start[word] & node.mask[word]) ^ node.text[word];
             if differs(0) | differs(1) | differs(2) == 0 {
                 return Some((at, node));
             }
@@ -152,8 +145,7 @@ impl<N: Copy> KeyCache<N> {
 
     /// Caches a key if there is room for it. Returns its index.
     fn learn(&mut self, link: Link, text: &[u8], name: N) -> KeyIx {
-        let (Link::Next(above) | Link::Inner(above)) = link;
-        if self.get(above).is_none() || text.len() > TEXT {
+        if self.get(link.key()).is_none() || text.len() > TEXT {
             return KeyIx::NONE;
         }
         let newest = self.newest(link);
@@ -171,11 +163,8 @@ impl<N: Copy> KeyCache<N> {
             return KeyIx::NONE;
         }
         let ix = KeyIx(self.nodes.len() as u16);
-        let above = &mut self.nodes[usize::from(above.0)];
-        match link {
-            Link::Next(_) => above.next = ix,
-            Link::Inner(_) => above.inner = ix,
-        }
+        let above = &mut self.nodes[usize::from(link.key().0)];
+        *(if link.is_next() { &mut above.next } else { &mut above.inner }) = ix;
         self.nodes.push(new);
         ix
     }
@@ -203,8 +192,8 @@ impl Scanner<'_> {
     pub fn members<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
-        mut member: impl FnMut(&mut Self, &mut KeyCache<N>, N) -> Result<()>,
-    ) -> Result<()> {
+        mut member: impl FnMut(&mut Self, &mut KeyCache<N>, N) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
         if self.peek() != b'{' {
             return Err(self.malformed());
         }
@@ -231,8 +220,8 @@ impl Scanner<'_> {
         &mut self,
         keys: &mut KeyCache<N>,
         outer: KeyIx,
-    ) -> Result<Option<(KeyIx, N)>> {
-        let link = Link::Inner(outer);
+    ) -> Result<Option<(KeyIx, N)>, Malformed> {
+        let link = Link::inner(outer);
         if let Some((key, node)) = keys.find(link, &self.bytes[self.pos..]) {
             self.pos += node.len;
             return Ok(Some((key, node.name)));
@@ -241,7 +230,11 @@ impl Scanner<'_> {
     }
 
     #[inline(never)]
-    fn new_first_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, link: Link) -> Result<Option<(KeyIx, N)>> {
+    fn new_first_key<N: Copy>(
+        &mut self,
+        keys: &mut KeyCache<N>,
+        link: Link,
+    ) -> Result<Option<(KeyIx, N)>, Malformed> {
         self.pos += 1;
         if self.peek() == b'}' {
             self.pos += 1;
@@ -252,8 +245,12 @@ impl Scanner<'_> {
 
     /// Walks from the comma after a member to the value of the next one.
     #[inline(always)]
-    pub(super) fn next_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, before: KeyIx) -> Result<(KeyIx, N)> {
-        let link = Link::Next(before);
+    pub(super) fn next_key<N: Copy>(
+        &mut self,
+        keys: &mut KeyCache<N>,
+        before: KeyIx,
+    ) -> Result<(KeyIx, N), Malformed> {
+        let link = Link::next(before);
         if let Some((key, node)) = keys.find(link, &self.bytes[self.pos..]) {
             self.pos += node.len;
             return Ok((key, node.name));
@@ -264,7 +261,7 @@ impl Scanner<'_> {
 
     /// Walks over a key and its colon, after a brace or comma, and caches them if they can be.
     #[inline(never)]
-    fn new_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, link: Link) -> Result<(KeyIx, N)> {
+    fn new_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, link: Link) -> Result<(KeyIx, N), Malformed> {
         let start = self.pos - 1;
         let key = self.string()?;
         self.expect(b':')?;
@@ -287,7 +284,11 @@ mod tests {
     use super::*;
 
     /// Walks over the object at `start`. Returns its keys, and its length or where it breaks.
-    fn walked(text: &[u8], start: usize, keys: &mut KeyCache<[u8; 4]>) -> (Vec<[u8; 4]>, Result<usize>) {
+    fn walked(
+        text: &[u8],
+        start: usize,
+        keys: &mut KeyCache<[u8; 4]>,
+    ) -> (Vec<[u8; 4]>, Result<usize, Malformed>) {
         let mut scanner = Scanner::new(text);
         scanner.seek(start);
         keys.restart();

@@ -57,7 +57,7 @@ fn it_refuses_what_json_parse_refuses() {
 
 /// Walks over a string byte by byte. Returns what the scanner should: the result, the end, and the range of bytes
 /// above 0x7f.
-fn slowly(text: &[u8], from: usize) -> (Result<bool>, usize, Range<usize>) {
+fn slowly(text: &[u8], from: usize) -> (Result<bool, Malformed>, usize, Range<usize>) {
     let (mut pos, mut escaped, mut high) = (from, false, NONE);
     loop {
         match text.get(pos) {

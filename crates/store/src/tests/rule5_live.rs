@@ -1,6 +1,5 @@
 //! Rule 5: oh-my-pi's lock is respected, a stale one is stolen, a live oh-my-pi is refused.
 
-use super::super::LiveSign;
 use super::seam::Fault;
 use super::*;
 use std::process::{Child, Command, Stdio};
@@ -241,7 +240,7 @@ fn an_open_writer_is_refused_at_once() {
     assert!(bench.seam.slept() < Duration::from_millis(100), "the wait for a lock is not spent on it");
     assert!(error.is_busy() && error.hint().is_some());
     match error.cause {
-        Cause::LiveAgent(LiveSign::OpenForWriting { pid }) => assert_eq!(pid, Some(writer.id())),
+        Cause::OpenForWriting { pid } => assert_eq!(pid, Some(writer.id())),
         other => panic!("{other:?}"),
     }
     bench.append(&forced(OMP)).unwrap();
@@ -260,8 +259,8 @@ fn stamp(time: SystemTime) -> String {
 fn session_ending_in(last: &str, ago: Duration) -> Bench {
     let bench = Bench::new("");
     let born = fs::metadata(&bench.path).unwrap().modified().unwrap();
-    let last = last.replace("NOW", &stamp(born - ago));
-    fs::write(&bench.path, format!("{{\"type\":\"session\"}}\n{last}\n")).unwrap();
+    let dated = last.replace("NOW", &stamp(born - ago));
+    fs::write(&bench.path, format!("{{\"type\":\"session\"}}\n{dated}\n")).unwrap();
     fs::File::open(&bench.path).unwrap().set_modified(born - ago).unwrap();
     bench.seam.freeze(born);
     bench
@@ -283,7 +282,7 @@ fn a_file_that_a_turn_just_wrote_is_refused_and_the_sign_fades() {
     for last in [MESSAGE, TOOL] {
         let bench = session_ending_in(last, Duration::from_secs(1));
         let error = bench.append(&now(OMP)).unwrap_err();
-        assert!(matches!(error.cause, Cause::LiveAgent(LiveSign::JustWritten { .. })), "{error:?}");
+        assert!(matches!(error.cause, Cause::JustWritten { .. }), "{error:?}");
         assert!(error.is_busy());
         bench.append(&forced(OMP)).unwrap();
 
@@ -324,7 +323,7 @@ fn an_old_file_that_nobody_holds_is_not_live() {
         fs::File::open(&bench.path).unwrap().set_modified(in_a_minute).unwrap();
         let refused = bench.try_lock(&now(OMP)).err().map(|error| error.cause);
         assert!(
-            matches!((&refused, is_blind), (Some(Cause::LiveAgent(_)), true) | (None, false)),
+            matches!((&refused, is_blind), (Some(Cause::JustWritten { .. }), true) | (None, false)),
             "{refused:?}"
         );
     }

@@ -1,6 +1,6 @@
 //! Rule 6: new files and backups never overwrite, and nobody gains read access.
 
-use super::super::create::{Content, create_on};
+use super::super::create::create_on;
 use super::super::{create, create_checked, same_file};
 use super::seam::{EOPNOTSUPP, EPERM};
 use super::*;
@@ -44,7 +44,7 @@ fn the_acl_of_the_source_comes_along_or_the_group_stays_out() {
     bench.seam.break_calls("set_xattr", EOPNOTSUPP);
     let mut nothing = |_: &mut dyn Write| Ok(());
     let (new, source) = (bench.at("without.jsonl"), bench.open());
-    create_on(bench.seam, &new, Some(&source), false, Content::of(&mut nothing)).unwrap();
+    create_on(bench.seam, &new, Some(&source), false, &mut nothing, None).unwrap();
     assert_eq!(mode(&new), 0o600);
 }
 

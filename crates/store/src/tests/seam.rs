@@ -1,6 +1,6 @@
 //! Files that fail on demand, a clock that advances only by sleeping, and other processes that act between two calls.
 
-use super::super::files::{DISK, Files, LiveSign, Stat};
+use super::super::files::{DISK, Files, Stat};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -23,11 +23,8 @@ pub enum Fault {
     CrashAfter,
 }
 
-type Stranger = Box<dyn FnOnce() + Send>;
-
 #[derive(Default)]
 pub struct State {
-    calls: usize,
     log: Vec<&'static str>,
     /// All calls of these names fail with this error.
     broken: Vec<(&'static str, i32)>,
@@ -38,7 +35,7 @@ pub struct State {
     /// The fixed time, to which only sleeping adds.
     frozen: Option<SystemTime>,
     slept: Duration,
-    strangers: HashMap<&'static str, Vec<Stranger>>,
+    strangers: HashMap<&'static str, Vec<Box<dyn FnOnce() + Send>>>,
 }
 
 /// A seam.
@@ -69,13 +66,6 @@ fn os(code: i32) -> io::Error {
     io::Error::from_raw_os_error(code)
 }
 
-/// The outcome of a call.
-enum Now {
-    Works,
-    FailsHalfWay(i32),
-    StopsAfter,
-}
-
 impl Seam {
     pub fn failing_at(call: usize, fault: Fault) -> Seam {
         Seam { fault: Some((call, fault)), ..Seam::default() }
@@ -87,7 +77,7 @@ impl Seam {
     }
 
     pub fn calls(&self) -> usize {
-        self.state.lock().unwrap().calls
+        self.state.lock().unwrap().log.len()
     }
 
     /// Returns how often a call of that name was made.
@@ -129,11 +119,11 @@ impl Seam {
         strangers.into_iter().flatten().for_each(|act| act());
     }
 
-    fn step(&self, name: &'static str) -> io::Result<Now> {
+    /// Returns the fault that is due in the middle of the call, or after it.
+    fn step(&self, name: &'static str) -> io::Result<Option<Fault>> {
         self.let_strangers_act(name);
         let mut state = self.state.lock().unwrap();
         state.log.push(name);
-        state.calls += 1;
         if let Some((_, code)) = state.broken.iter().find(|(broken, _)| *broken == name) {
             return Err(os(*code));
         }
@@ -141,32 +131,28 @@ impl Seam {
             return Err(os(if state.is_dead { EIO } else { ENOSPC }));
         }
         match self.fault {
-            Some((call, fault)) if call + 1 == state.calls => match fault {
+            Some((call, fault)) if call + 1 == state.log.len() => match fault {
                 Fault::Eio => Err(os(EIO)),
                 Fault::Full => {
                     state.is_full = true;
-                    match name {
-                        "write" => Ok(Now::FailsHalfWay(0)),
-                        "reserve" => Err(os(ENOSPC)),
-                        _ => Ok(Now::Works),
-                    }
+                    if name == "reserve" { Err(os(ENOSPC)) } else { Ok(Some(fault)) }
                 }
                 Fault::Crash => {
                     state.is_dead = true;
-                    if name == "write" { Ok(Now::FailsHalfWay(EIO)) } else { Err(os(EIO)) }
+                    if name == "write" { Ok(Some(fault)) } else { Err(os(EIO)) }
                 }
                 Fault::CrashAfter => {
                     state.is_dead = true;
-                    Ok(Now::StopsAfter)
+                    Ok(Some(fault))
                 }
             },
-            _ => Ok(Now::Works),
+            _ => Ok(None),
         }
     }
 
     fn run<T>(&self, name: &'static str, call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         match self.step(name)? {
-            Now::StopsAfter => call().and(Err(os(EIO))),
+            Some(Fault::CrashAfter) => call().and(Err(os(EIO))),
             _ => call(),
         }
     }
@@ -206,14 +192,10 @@ impl Files for Seam {
     }
 
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
-        match self.step("write")? {
-            Now::Works => DISK.write(file, bytes),
-            Now::StopsAfter => DISK.write(file, bytes).and(Err(os(EIO))),
-            Now::FailsHalfWay(code) => match DISK.write(file, &bytes[..bytes.len() / 2]) {
-                Ok(_) if code != 0 => Err(os(code)),
-                written => written,
-            },
-        }
+        let fault = self.step("write")?;
+        let is_half = matches!(fault, Some(Fault::Full | Fault::Crash));
+        let written = DISK.write(file, if is_half { &bytes[..bytes.len() / 2] } else { bytes })?;
+        if matches!(fault, Some(Fault::Crash | Fault::CrashAfter)) { Err(os(EIO)) } else { Ok(written) }
     }
     fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
         self.run("rename", || DISK.exchange(new, old))
@@ -232,7 +214,7 @@ impl Files for Seam {
         self.step("try_lock").map_err(TryLockError::Error)?;
         if self.has_no_locks { Err(TryLockError::Error(os(EOPNOTSUPP))) } else { DISK.try_lock(file) }
     }
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<LiveSign> {
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Option<u32>> {
         DISK.writer_of(path, stat).filter(|_| !self.is_blind)
     }
     fn sees_writers(&self) -> bool {

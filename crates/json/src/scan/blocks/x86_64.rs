@@ -137,9 +137,9 @@ fn escaped(backslash: u64, carry: bool) -> (u64, bool) {
         // As usual, no backslash follows another.
         return (behind, backslash >> 63 == 1);
     }
-    let backslash = backslash & !u64::from(carry);
-    let behind = backslash << 1 | u64::from(carry);
-    let odd_starts = backslash & !EVEN & !behind;
-    let (even_runs, carries) = odd_starts.overflowing_add(backslash);
+    let first_free = backslash & !u64::from(carry);
+    let behind = first_free << 1 | u64::from(carry);
+    let odd_starts = first_free & !EVEN & !behind;
+    let (even_runs, carries) = odd_starts.overflowing_add(first_free);
     ((EVEN ^ (even_runs << 1)) & behind, carries)
 }

@@ -2,6 +2,8 @@
 
 use super::{FileType, Files, Stat};
 use rustix::fs::OFlags;
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use std::fs::{File, Metadata, OpenOptions, Permissions, TryLockError};
@@ -74,10 +76,12 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Without an exchange in the system, a second name of the old file keeps it.
 pub(super) fn exchange(new: &Path, old: &Path) -> io::Result<bool> {
-    match rename_with(new, old, Special::Exchange) {
-        Err(error) if is_unsupported(&error) => exchange_by_links(new, old),
-        done => done.map(|()| true),
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    match renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE).map_err(io::Error::from) {
+        Err(error) if is_unsupported(&error) => {}
+        done => return done.map(|()| true),
     }
+    exchange_by_links(new, old)
 }
 
 fn exchange_by_links(new: &Path, old: &Path) -> io::Result<bool> {
@@ -92,36 +96,14 @@ fn exchange_by_links(new: &Path, old: &Path) -> io::Result<bool> {
     Ok(is_kept)
 }
 
-/// A rename that not every system has.
-#[derive(Clone, Copy)]
-enum Special {
-    /// The names are exchanged.
-    Exchange,
-    /// Nothing is replaced.
-    New,
-}
-
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename_with(from: &Path, to: &Path, special: Special) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    let flag = match special {
-        Special::Exchange => RenameFlags::EXCHANGE,
-        Special::New => RenameFlags::NOREPLACE,
-    };
-    Ok(renameat_with(CWD, from, CWD, to, flag)?)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename_with(_: &Path, _: &Path, _: Special) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
 /// Renames such that two creators cannot both succeed, also if the system or the file system has no such rename.
 pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    match rename_with(from, to, Special::New) {
-        Err(error) if is_unsupported(&error) => rename_without_flag(from, to),
-        done => done,
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from) {
+        Err(error) if is_unsupported(&error) => {}
+        done => return done,
     }
+    rename_without_flag(from, to)
 }
 
 /// For a file, a link and an unlink (after a crash in between, the file exists under both names, and the next call
