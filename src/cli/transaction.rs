@@ -259,15 +259,15 @@ impl Outcome {
             action if is_own => action,
             _ => Action::Create,
         };
-        let upgrade =
+        let migrated =
             session.migration_tail().filter(|_| action != Action::Nothing && action != Action::Append);
-        let upgrade = change.title_line.clone().into_iter().chain(upgrade);
+        let migrated = change.title_line.clone().into_iter().chain(migrated);
         let lines = change.entries.iter().map(|entry| entry.line.clone());
         let names = change.entries.iter().take(decision.reported).map(|entry| entry.id.to_string());
         Outcome {
             action,
             path: path.to_owned(),
-            lines: upgrade.chain(lines).collect(),
+            lines: migrated.chain(lines).collect(),
             is_titled: change.title_line.is_some(),
             copied: 0,
             names: names.collect(),

@@ -10,16 +10,16 @@ use crate::session::usage::model_name;
 use pisess_json::{Raw, js};
 use std::io;
 
-/// Returns the article of an entry.
-pub fn article<'s>(source: &'s Source<'s>, ix: EntryIx) -> io::Result<EntryView<'s>> {
-    let mut article = EntryView::new(source, ix);
+/// Returns the view of an entry.
+pub fn entry_view<'s>(source: &'s Source<'s>, ix: EntryIx) -> io::Result<EntryView<'s>> {
+    let mut view = EntryView::new(source, ix);
     let line = source.reader.line(ix)?;
     let line = Raw::checked(line.trim_ascii());
     match source.contents.rendered.get(&ix) {
-        Some(rendered) => article.prose(rendered, Breaks::Soft),
-        None => article.entry(line)?,
+        Some(rendered) => view.prose(rendered, Breaks::Soft),
+        None => view.entry(line)?,
     }
-    Ok(article)
+    Ok(view)
 }
 
 impl EntryView<'_> {

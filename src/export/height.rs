@@ -1,4 +1,4 @@
-//! An estimate of how many lines an article takes while nothing in it is unfolded. The page uses it to
+//! An estimate of how many lines an entry takes while nothing in it is unfolded. The page uses it to
 //! position what it has not drawn yet.
 
 use super::markup::{Event, Markup, Tag};

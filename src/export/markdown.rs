@@ -8,7 +8,7 @@
 //! answer and where it changes.
 
 use super::commonmark::one_line;
-use super::entry_view::article;
+use super::entry_view::entry_view;
 use super::markup::visible;
 use super::source::{Contents, Source, cut};
 use super::static_html::{edit_notes, name_of, time_of};
@@ -41,8 +41,8 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
         if letter == 'l' || letter == 'n' && contents.cuts.filter.is_none() {
             continue;
         }
-        let article = article(&source, ix)?;
-        let text = writer::markdown(&article.markup, &is_here);
+        let view = entry_view(&source, ix)?;
+        let text = writer::markdown(&view.markup, &is_here);
         let mut notes: Vec<String> = Vec::new();
         notes.extend(labels.name(ix).map(|label| format!("Label “{}”", label.to_string_lossy())));
         notes.extend(edits.get(&ix).map(|note| (*note).to_owned()));
@@ -61,12 +61,12 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
                 notes.splice(0..0, time);
                 write_notes(&notes, out)?;
                 if whole.is_none() {
-                    out.write_all(writer::quoted(&article.markup, &is_here).as_bytes())?;
+                    out.write_all(writer::quoted(&view.markup, &is_here).as_bytes())?;
                 }
                 continue;
             }
             'a' | 't' => {
-                let new = article.facts.model.filter(|new| model.as_ref() != Some(new));
+                let new = view.facts.model.filter(|new| model.as_ref() != Some(new));
                 notes.splice(0..0, new.clone());
                 model = new.or(model);
             }
@@ -80,7 +80,7 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
 
 /// Returns the text of an entry alone.
 pub fn quotation(source: &Source, ix: EntryIx) -> io::Result<String> {
-    let text = writer::markdown(&article(source, ix)?.markup, &|_| false);
+    let text = writer::markdown(&entry_view(source, ix)?.markup, &|_| false);
     Ok(text.trim_start_matches('\n').to_owned())
 }
 

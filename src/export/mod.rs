@@ -1,7 +1,7 @@
 //! Exports a session as a page, as a page without scripts, as Markdown, or as a trajectory.
 //!
 //! ```text
-//! session, reader ──> article ──> markup ──> page (pieces that the page's script draws)
+//! session, reader ──> entry view ──> markup ──> page (pieces that the page's script draws)
 //!                                       └──> HTML (one path, without a script)
 //!                └──────────────> document (Markdown)
 //! ```

@@ -9,7 +9,7 @@
 //! allows this script and this style by their hashes, and images of the page itself. It forbids everything else:
 //! requests, forms, plug-ins, and turning text into HTML.
 
-use super::entry_view::article;
+use super::entry_view::entry_view;
 use super::height::lines;
 use super::html::{Html, prose};
 use super::index::{self, Late};
@@ -194,19 +194,19 @@ fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::
     let (mut text, mut images, mut facts) = (String::new(), Vec::new(), Vec::with_capacity(range.len()));
     let mut said = Vec::new();
     for number in range.clone() {
-        let mut article = article(source, source.contents.entries[number])?;
-        facts.push((article.facts, lines(&article.markup)));
+        let mut view = entry_view(source, source.contents.entries[number])?;
+        facts.push((view.facts, lines(&view.markup)));
         if number > range.start {
             text.push(BETWEEN);
         }
-        text += article.markup.as_str();
-        if !article.text.is_empty() {
+        text += view.markup.as_str();
+        if !view.text.is_empty() {
             text.push(SOURCE);
-            text += &visible(&article.text);
+            text += &visible(&view.text);
         }
-        let prose = is_said[number].then(|| prose(&article.markup));
+        let prose = is_said[number].then(|| prose(&view.markup));
         said.extend(prose.filter(|prose| !prose.as_str().is_empty()).map(|prose| (number as u32, prose)));
-        images.append(&mut article.images);
+        images.append(&mut view.images);
     }
     let mut bytes = Vec::new();
     piece(&format!("class=\"entries\" data-n=\"{}\"", range.start), text.as_bytes(), &mut bytes)?;

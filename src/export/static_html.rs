@@ -1,6 +1,6 @@
 //! One path as HTML without a script, for mail and wikis.
 
-use super::entry_view::article;
+use super::entry_view::entry_view;
 use super::html::{Html, html};
 use super::page::{STATIC_STYLE, head};
 use super::source::cut;
@@ -25,14 +25,14 @@ pub fn static_page(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     }
     let mut model: Option<String> = None;
     for &ix in &path {
-        let article = article(&source, ix)?;
-        let body = html(&article.markup, &is_here, &article.images);
+        let view = entry_view(&source, ix)?;
+        let body = html(&view.markup, &is_here, &view.images);
         let (label, edit) = (labels.name(ix), edits.get(&ix).copied());
         // A message that contains only tool calls is omitted: each call is shown with its result.
         if body.as_str().is_empty() && edit.is_none() && label.is_none() {
             continue;
         }
-        let new = article.facts.model.filter(|new| model.as_ref() != Some(new));
+        let new = view.facts.model.filter(|new| model.as_ref() != Some(new));
         let in_element = |begin: &str, text: Option<&str>, end: &str| {
             text.map(|text| format!("{begin}{}{end}", Html::text(text))).unwrap_or_default()
         };

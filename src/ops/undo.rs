@@ -99,12 +99,12 @@ pub fn undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<Ent
     if undone.is_empty() {
         return Ok(undone);
     }
-    let is_note = |ix: EntryIx| session.entry(ix).kind.is_bookkeeping();
-    let after: Vec<_> = session.all().filter(|&ix| !is_note(ix) && !undone.contains(&ix)).collect();
+    let is_bookkeeping = |ix: EntryIx| session.entry(ix).kind.is_bookkeeping();
+    let after: Vec<_> = session.all().filter(|&ix| !is_bookkeeping(ix) && !undone.contains(&ix)).collect();
     let mut passed = HashSet::default();
     for ix in after {
         let above = session.upwards(session.entry(ix).parent);
-        above.take_while(|&ix| undone.remove(&ix) || is_note(ix) && passed.insert(ix)).for_each(drop);
+        above.take_while(|&ix| undone.remove(&ix) || is_bookkeeping(ix) && passed.insert(ix)).for_each(drop);
     }
     Ok(undone)
 }

@@ -7,7 +7,7 @@ use crate::cli::output::{
     Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, fitted, fitted_path, is_plain, visible,
     visible_lines,
 };
-use crate::cli::rows::stretches::draw_stretches;
+use crate::cli::rows::batches::draw_batches;
 use crate::cli::transaction::output_or_input;
 use crate::load::Options;
 use crate::ops::rows::{Ending, Row, Tone};
@@ -135,9 +135,9 @@ pub fn print_rows(
     let line_width = session.entries.last().map_or(1, |last| last.line.0.to_string().len());
     let id_width =
         entries.iter().map(|&ix| session.entry(ix).id.len as usize).max().unwrap_or(0).min(ID_COLUMNS);
-    let draw = |rows: &mut Rows, stretch: Range<usize>| {
-        rows.follow(stretch.start.checked_sub(1).map(|before| session.entry(entries[before]).time_ms));
-        for &ix in &entries[stretch] {
+    let draw = |rows: &mut Rows, batch: Range<usize>| {
+        rows.follow(batch.start.checked_sub(1).map(|before| session.entry(entries[before]).time_ms));
+        for &ix in &entries[batch] {
             let entry = session.entry(ix);
             rows.begin();
             rows.push_number(entry.line.0 as usize, line_width);
@@ -153,7 +153,7 @@ pub fn print_rows(
         }
     };
     let pen = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, Some(Clock::new(ui)));
-    draw_stretches(&pen, entries.len(), draw, ui)
+    draw_batches(&pen, entries.len(), draw, ui)
 }
 
 /// The appearance of rows.

@@ -1,6 +1,6 @@
 //! Rows of entries, sessions, labels and differences, as several commands print them.
 
-pub mod stretches;
+pub mod batches;
 
 pub mod entry;
 pub mod hits;

@@ -2,8 +2,8 @@
 
 use crate::cli::ids::Ids;
 use crate::cli::output::{Clock, Failure, Glyphs, Rows, Ui, columns, fitted, styled, visible};
+use crate::cli::rows::batches::{BATCH, draw_batches};
 use crate::cli::rows::entry::{ID_COLUMNS, Look};
-use crate::cli::rows::stretches::{STRETCH, draw_stretches};
 use crate::format::{age, counted, dollars, grouped, tokens};
 use crate::ops::label::last_of_conversation;
 use crate::ops::rows::{Ending, Extent, extents, folded_tools, folds};
@@ -141,17 +141,17 @@ impl<'a> Painter<'a> {
         let mut bars = 0;
         let mut starts = Vec::new();
         for (at, fold) in self.folds[..shown.end].iter().enumerate() {
-            if at >= shown.start && (at - shown.start).is_multiple_of(STRETCH) {
+            if at >= shown.start && (at - shown.start).is_multiple_of(BATCH) {
                 starts.push(bars);
             }
             let place = &places[fold.end - 1];
             bars = bars_after(bars_past(bars, place), place);
         }
         let folds = &self.folds[shown];
-        let draw = |rows: &mut Rows, stretch: Range<usize>| {
-            let mut bars = starts[stretch.start / STRETCH];
-            rows.follow(stretch.start.checked_sub(1).map(|before| self.time(&folds[before])));
-            for fold in &folds[stretch] {
+        let draw = |rows: &mut Rows, batch: Range<usize>| {
+            let mut bars = starts[batch.start / BATCH];
+            rows.follow(batch.start.checked_sub(1).map(|before| self.time(&folds[before])));
+            for fold in &folds[batch] {
                 if self.look.drawing.is_live() {
                     rows.follow(None);
                 }
@@ -162,7 +162,7 @@ impl<'a> Painter<'a> {
             }
         };
         let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
-        draw_stretches(&pen, folds.len(), draw, ui)
+        draw_batches(&pen, folds.len(), draw, ui)
     }
 
     fn time(&self, fold: &Range<usize>) -> i64 {

@@ -8,7 +8,7 @@ use foldhash::HashMap;
 const MANY: usize = 3;
 
 /// The maximum number of line ranges to list.
-const STRETCHES: usize = 8;
+const MOST_RANGES: usize = 8;
 
 /// Groups equal findings at the position of the first; too few to group stay separate.
 pub fn grouped(findings: &[Finding]) -> Vec<Vec<&Finding>> {
@@ -36,26 +36,26 @@ pub fn lines_of(findings: &[&Finding]) -> Option<String> {
     if findings.len() < MANY {
         return None;
     }
-    let runs = stretches(findings.iter().map(|finding| finding.line));
+    let runs = ranges(findings.iter().map(|finding| finding.line));
     let shown = |&(first, last): &(LineNo, LineNo)| match last {
         _ if first == last => first.0.to_string(),
         _ => format!("{}-{}", first.0, last.0),
     };
-    let lines: Vec<_> = runs.iter().take(STRETCHES).map(shown).collect();
-    let more = if runs.len() > STRETCHES { ", …" } else { "" };
+    let lines: Vec<_> = runs.iter().take(MOST_RANGES).map(shown).collect();
+    let more = if runs.len() > MOST_RANGES { ", …" } else { "" };
     Some(format!("{} entries, lines {}{more}", findings.len(), lines.join(", ")))
 }
 
 /// Returns runs of consecutive lines, each as its first and last; `lines` must be in order.
-fn stretches(lines: impl Iterator<Item = LineNo>) -> Vec<(LineNo, LineNo)> {
-    let mut stretches: Vec<(LineNo, LineNo)> = Vec::new();
+fn ranges(lines: impl Iterator<Item = LineNo>) -> Vec<(LineNo, LineNo)> {
+    let mut ranges: Vec<(LineNo, LineNo)> = Vec::new();
     for line in lines {
-        match stretches.last_mut() {
+        match ranges.last_mut() {
             Some((_, last)) if line.0 <= last.0 + 1 => *last = line,
-            _ => stretches.push((line, line)),
+            _ => ranges.push((line, line)),
         }
     }
-    stretches
+    ranges
 }
 
 #[cfg(test)]

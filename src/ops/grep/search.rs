@@ -112,12 +112,11 @@ pub fn search(
     {
         return Ok(search.done());
     }
-    let flow =
-        read_chunks(buffer, source, at.end..source.len(), |stretch| match search.stretch(stretch, take) {
-            Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
-            Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
-            Err(error) => ControlFlow::Break(Err(error)),
-        })?;
+    let flow = read_chunks(buffer, source, at.end..source.len(), |chunk| match search.chunk(chunk, take) {
+        Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
+        Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
+        Err(error) => ControlFlow::Break(Err(error)),
+    })?;
     if let ControlFlow::Break(Err(error)) = flow {
         return Err(error);
     }
@@ -143,19 +142,19 @@ impl Search<'_> {
         Searched { header: self.preamble.header, unread: self.unread, resume }
     }
 
-    fn stretch(
+    fn chunk(
         &mut self,
-        stretch: LineChunk,
+        chunk: LineChunk,
         take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, LoadError> {
-        let bytes = stretch.bytes;
+        let bytes = chunk.bytes;
         let mut blocks = Vec::new();
         let mut at = 0;
         // An entry that does not match can be on any line.
         let prefilter = self.query.pattern.prefilter().filter(|_| !self.query.inverted);
         let mut position = prefilter.map(|prefilter| prefilter.positions(bytes));
         while let Some(start) = next_line(bytes, at, position.as_mut()) {
-            let (end, hit) = self.line(stretch, start, &mut blocks)?;
+            let (end, hit) = self.line(chunk, start, &mut blocks)?;
             at = end + 1;
             if let Some(hit) = hit
                 && take(&self.preamble.header, hit).is_break()
@@ -165,23 +164,23 @@ impl Search<'_> {
         }
         // Once a number was needed, the rest is counted while it is in memory.
         let Resume { lines, counted, .. } = &mut self.at;
-        if *counted >= stretch.start && *counted > self.preamble.end {
-            *lines += newlines(&bytes[(*counted - stretch.start) as usize..]);
-            *counted = stretch.start + bytes.len() as u64;
+        if *counted >= chunk.start && *counted > self.preamble.end {
+            *lines += newlines(&bytes[(*counted - chunk.start) as usize..]);
+            *counted = chunk.start + bytes.len() as u64;
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns the number of the line that starts at an offset of a stretch.
-    fn number(&mut self, stretch: LineChunk, start: usize) -> io::Result<LineNo> {
+    /// Returns the number of the line that starts at an offset of a chunk.
+    fn number(&mut self, chunk: LineChunk, start: usize) -> io::Result<LineNo> {
         let Resume { lines, counted, .. } = &mut self.at;
-        if *counted < stretch.start {
-            // The stretches before this one needed no number.
-            *lines += lines_in(self.source, *counted..stretch.start)?;
-            *counted = stretch.start;
+        if *counted < chunk.start {
+            // The chunks before this one needed no number.
+            *lines += lines_in(self.source, *counted..chunk.start)?;
+            *counted = chunk.start;
         }
-        *lines += newlines(&stretch.bytes[(*counted - stretch.start) as usize..start]);
-        *counted = stretch.start + start as u64;
+        *lines += newlines(&chunk.bytes[(*counted - chunk.start) as usize..start]);
+        *counted = chunk.start + start as u64;
         Ok(LineNo(*lines + 1))
     }
 
@@ -213,31 +212,31 @@ impl Search<'_> {
     /// Searches the line from `start`. Returns where it ends, and the hit.
     fn line<'b>(
         &mut self,
-        stretch: LineChunk<'b>,
+        chunk: LineChunk<'b>,
         start: usize,
         blocks: &mut Vec<Block<'b>>,
     ) -> Result<(usize, Option<Match>), LoadError> {
-        let rest = &stretch.bytes[start..];
+        let rest = &chunk.bytes[start..];
         let mut scanner = Scanner::new(rest);
         let mut record = Record::default();
         let scanned = scan_into(&mut scanner, &mut self.keys, &mut record, blocks);
         if scanned.is_err() || !scanner.at_end() {
             let end = memchr(b'\n', rest).unwrap_or(rest.len());
-            let is_last = stretch.start + ((start + end) as u64) >= self.source.len();
+            let is_last = chunk.start + ((start + end) as u64) >= self.source.len();
             if !is_last && !rest[..end].trim_ascii().is_empty() {
-                let line = self.number(stretch, start)?;
+                let line = self.number(chunk, start)?;
                 self.unread.get_or_insert((0, line)).0 += 1;
             }
             return Ok((start + end, None));
         }
-        Ok((start + scanner.pos(), self.record(&record, blocks, stretch, start)?))
+        Ok((start + scanner.pos(), self.record(&record, blocks, chunk, start)?))
     }
 
     fn record(
         &mut self,
         record: &Record,
         blocks: &[Block],
-        stretch: LineChunk,
+        chunk: LineChunk,
         start: usize,
     ) -> Result<Option<Match>, LoadError> {
         let kind = Kind::of_string(record.kind);
@@ -252,7 +251,7 @@ impl Search<'_> {
         let found = if self.query.inverted { self.first_text(found, &typed) } else { found };
         let Some(hit) = found else { return Ok(None) };
         let has_line = self.query.snippets.is_some() || self.query.active;
-        let line = if has_line { self.number(stretch, start)? } else { LineNo(0) };
+        let line = if has_line { self.number(chunk, start)? } else { LineNo(0) };
         let id = record.id.map(|text| text.text()).unwrap_or_default().into_owned();
         let (role, timestamp) = (role_name.into_owned(), timestamp.map(Text::into_owned));
         self.on_path(Match { line, id, role, timestamp, hit, turn: None })

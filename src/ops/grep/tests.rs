@@ -264,7 +264,7 @@ fn lines_that_are_no_json_are_counted_where_they_may_match() {
 
 #[test]
 fn lines_are_numbered_whatever_was_read_before() {
-    // The only hit is in the third stretch: the lines of the first two are counted late.
+    // The only hit is in the third chunk: the lines of the first two are counted late.
     let filler = format!("{}\n", r#"{"type":"custom","id":"x","parentId":null}"#).repeat(30_000);
     let lines = format!(
         "{}{filler}{}",

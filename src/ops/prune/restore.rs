@@ -275,7 +275,7 @@ impl<'a> Lines<'a> {
                 Some(_) => Some(root),
                 None => at_path(root, field).filter(|_| is_of(root, record)),
             };
-            if value.is_some_and(|value| is_note(value, note)) {
+            if value.is_some_and(|value| is_placeholder(value, note)) {
                 self.edits.entry(line.place()).or_default().push((field, record.payload));
                 return Ok(Fate::Placed);
             }
@@ -368,6 +368,6 @@ fn is_of(line: Raw, record: &Record) -> bool {
 }
 
 /// Whether a value is the note, even if an agent has rewritten the file with another formatting.
-fn is_note(value: Raw, note: Raw) -> bool {
+fn is_placeholder(value: Raw, note: Raw) -> bool {
     value.bytes().len() <= 8 * note.bytes().len() && js::stringify(value) == js::stringify(note)
 }

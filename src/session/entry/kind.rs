@@ -1,7 +1,7 @@
 //! The tables of entry types and message roles.
 //!
 //! What is a value is in its row, and what a row leaves out has a default that loses and hides nothing. What is code (a text
-//! of its own in a tree, a counterpart in the other agent, an article of its own on a page) is in a `match` of its room, which
+//! of its own in a tree, a counterpart in the other agent, a view of its own on a page) is in a `match` of its room, which
 //! falls back on the row; only that of `undo` names all types.
 
 use crate::session::dialect::Dialect;

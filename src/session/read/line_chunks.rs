@@ -1,7 +1,7 @@
-//! Reads a file in stretches of whole lines, into one buffer that is reused for the next file.
+//! Reads a file in chunks of whole lines, into one buffer that is reused for the next file.
 //!
 //! Readers of many files read each in one thread; [`crate::load`] and others read one file on several threads, a range
-//! at a time. The buffer grows to the longest line, and holds at least `STRETCH` bytes.
+//! at a time. The buffer grows to the longest line, and holds at least `CHUNK` bytes.
 
 use crate::session::entry::Span;
 use memchr::{memchr, memrchr};
@@ -10,18 +10,16 @@ use std::io;
 use std::ops::{ControlFlow, Range};
 
 /// The number of bytes to read at a time.
-const STRETCH: usize = 512 * 1024;
+const CHUNK: usize = 512 * 1024;
 /// The maximum capacity that a buffer keeps between files, so that one long line does not occupy memory
 /// forever.
-const KEPT: usize = 4 * STRETCH;
+const KEPT: usize = 4 * CHUNK;
 
 /// Returns the ranges in which workers read a source from `start` on, each at a time.
 pub fn ranges(source: &dyn ReadAt, start: u64) -> impl Iterator<Item = Range<u64>> + Send + use<> {
     let len = source.len();
-    let count = len.saturating_sub(start).div_ceil(STRETCH as u64);
-    (0..count)
-        .map(move |at| start + at * STRETCH as u64)
-        .map(move |from| from..len.min(from + STRETCH as u64))
+    let count = len.saturating_sub(start).div_ceil(CHUNK as u64);
+    (0..count).map(move |at| start + at * CHUNK as u64).map(move |from| from..len.min(from + CHUNK as u64))
 }
 
 fn to_usize(length: u64) -> usize {
@@ -117,7 +115,7 @@ pub fn read_chunks<B>(
                 more = more.saturating_mul(2).min(KEPT);
                 more
             }
-            inside => inside.min(STRETCH + 1),
+            inside => inside.min(CHUNK + 1),
         };
         let wanted = most.min(to_usize(source.len().saturating_sub(next)));
         source.read_exact_at(buffer.extend(next, wanted)?, next)?;
@@ -166,8 +164,8 @@ mod tests {
         // Twice, because the buffer is reused.
         for _ in 0..2 {
             all.clear();
-            let done = read_chunks(&mut buffer, bytes, from..bytes.len(), |stretch| {
-                all.push((stretch.start, stretch.bytes.to_vec()));
+            let done = read_chunks(&mut buffer, bytes, from..bytes.len(), |chunk| {
+                all.push((chunk.start, chunk.bytes.to_vec()));
                 ControlFlow::<()>::Continue(())
             });
             assert!(done.unwrap().is_continue());
@@ -177,7 +175,7 @@ mod tests {
 
     #[test]
     fn stretches_are_whole_lines_and_leave_nothing_out() {
-        let lines = [1, 100, STRETCH, STRETCH - 1, 3 * STRETCH + 17, 0, 5, 9 * STRETCH, 300, 7 * 4096];
+        let lines = [1, 100, CHUNK, CHUNK - 1, 3 * CHUNK + 17, 0, 5, 9 * CHUNK, 300, 7 * 4096];
         for last in [&b""[..], b"\n", b"tail"] {
             let mut bytes = Vec::new();
             for (at, len) in lines.into_iter().enumerate() {
@@ -188,10 +186,10 @@ mod tests {
             for from in [0, 2] {
                 let read = read_all(&bytes, from);
                 let mut place = from;
-                for (at, (start, stretch)) in read.iter().enumerate() {
+                for (at, (start, chunk)) in read.iter().enumerate() {
                     assert_eq!(*start, place);
-                    assert!(stretch.ends_with(b"\n") || at + 1 == read.len());
-                    place += stretch.len() as u64;
+                    assert!(chunk.ends_with(b"\n") || at + 1 == read.len());
+                    place += chunk.len() as u64;
                 }
                 let all: Vec<_> = read.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
                 assert_eq!(all, bytes[from as usize..]);
@@ -208,7 +206,7 @@ mod tests {
 
     #[test]
     fn reading_ends_where_it_is_told_to() {
-        let bytes = b"a\nb\n".repeat(STRETCH);
+        let bytes = b"a\nb\n".repeat(CHUNK);
         let mut count = 0;
         let done = read_chunks(&mut PageBuffer::default(), &bytes, 0..bytes.len() as u64, |_| {
             count += 1;

@@ -7,31 +7,31 @@ use std::ops::Range;
 
 /// The number of rows that a thread draws at a time: enough that their text usually exceeds the buffer of standard
 /// output, and so is written without a copy.
-pub const STRETCH: usize = 1024;
+pub const BATCH: usize = 1024;
 /// Up to this number of rows, one thread is as fast as several.
 const FEW: usize = 2048;
 /// The maximum number of threads: only one prints at a time.
 const THREADS: usize = 8;
 
-/// Draws `count` rows in stretches, on several threads, and prints them in order. Copies of `pen` are used for several
-/// stretches each: `draw` must begin with [`Rows::follow`] if the rows have times.
-pub fn draw_stretches(
+/// Draws `count` rows in batches, on several threads, and prints them in order. Copies of `pen` are used for several
+/// batches each: `draw` must begin with [`Rows::follow`] if the rows have times.
+pub fn draw_batches(
     pen: &Rows,
     count: usize,
     draw: impl Fn(&mut Rows, Range<usize>) + Sync,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let workers = if count > FEW { ui.processors().min(THREADS) } else { 1 };
-    let stretches = (0..count).step_by(STRETCH).map(|start| start..count.min(start + STRETCH));
+    let batches = (0..count).step_by(BATCH).map(|start| start..count.min(start + BATCH));
     let pens = Pool::new(|| pen.clone());
-    let drawn = |stretch| {
+    let drawn = |batch| {
         let mut pen = pens.get();
         pen.text.clear();
-        draw(&mut pen, stretch);
+        draw(&mut pen, batch);
         pen
     };
     let out = ui.stdout();
-    in_order(stretches, workers, drawn, |pen| {
+    in_order(batches, workers, drawn, |pen| {
         out.write_all(&pen.text)?;
         pens.put(pen);
         Ok::<(), io::Error>(())
