@@ -109,6 +109,7 @@ fn each_entry_of_oh_my_pi_comes_back_as_it_was() {
         (r#"{"type":"custom","customType":"x","data":{"a":1},"id":"a1","parentId":"a0","timestamp":"t"}"#.to_owned(), "custom"),
         (line("title_change", r#""title":"T","source":"user","previousTitle":"S""#), "session_info"),
         (line("ttsr_injection", r#""injectedRules":["r"]"#), KEPT),
+        (line("credential_pin", r#""provider":"p","hash":"h""#), KEPT),
         (line("session_init", r#""systemPrompt":"SP","task":"T","tools":[]"#), KEPT),
         (line("mode_change", r#""mode":"plan","data":{}"#), KEPT),
         (r#"{"type":"custom_message","customType":"prewalk-plan","content":"y","display":true,"id":"a1","parentId":"a0","timestamp":"t"}"#.to_owned(), KEPT),
