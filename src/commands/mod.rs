@@ -8,7 +8,6 @@ pub mod check;
 pub mod compact;
 pub mod completions;
 pub mod context;
-pub mod count;
 pub mod diff;
 pub mod edit;
 pub mod export;
@@ -96,7 +95,7 @@ macro_rules! commands {
 /// All commands, in the order of `--help`.
 const COMMANDS: &[Command] = commands! {
     "look": tree path show branches context diff;
-    "find": list grep stats count;
+    "find": list grep stats;
     "move": switch pop summarize merge fork pick;
     "annotate": label append edit;
     "shorten": compact prune;

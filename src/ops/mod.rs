@@ -12,7 +12,6 @@ pub mod archive;
 pub mod branches;
 pub mod check;
 pub mod convert;
-pub mod count;
 pub mod diff;
 pub mod edit;
 pub mod fork;

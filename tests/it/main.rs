@@ -12,7 +12,6 @@ mod complete;
 mod completions;
 mod context;
 mod convert;
-mod count;
 mod diff;
 #[cfg(target_os = "linux")]
 mod documents;
