@@ -29,6 +29,12 @@ impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
         self.push(NewEntry::new(kind, id, self.parent.as_ref(), &self.fresh.timestamp(), members));
     }
 
+    /// Adds a `custom` entry.
+    pub fn custom(&mut self, custom_type: &str, data: Object) {
+        let id = self.fresh.entry_id(self.session);
+        self.push(NewEntry::custom(custom_type, data, id, self.parent.as_ref(), &self.fresh.timestamp()));
+    }
+
     /// Adds a label, or one that clears the label if `name` is `None`.
     pub fn label(&mut self, target: &Text, name: Option<&Text>) {
         let id = self.fresh.entry_id(self.session);

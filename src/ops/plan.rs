@@ -48,6 +48,25 @@ impl NewEntry {
         NewEntry { id: Text::from(id), line }
     }
 
+    /// Returns a `custom` entry, in the agents' key order, which differs from that of other types.
+    pub fn custom(
+        custom_type: &str,
+        data: Object,
+        id: String,
+        parent: Option<&Text>,
+        timestamp: &str,
+    ) -> NewEntry {
+        let line = Object::new()
+            .str("type", "custom")
+            .str("customType", custom_type)
+            .json("data", &data.finish())
+            .str("id", &id)
+            .text_or_null("parentId", parent)
+            .str("timestamp", timestamp)
+            .finish();
+        NewEntry { id: Text::from(id), line }
+    }
+
     /// Returns a label of an entry, or one that clears it if `name` is `None`.
     pub fn label(
         id: String,

@@ -172,18 +172,5 @@ pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
 /// Returns a mark at `to`.
 pub fn mark(from: Option<&Text>, to: Option<&Text>, id: String, timestamp: &str) -> NewEntry {
     let data = Object::new().text_or_null("from", from).text_or_null("to", to);
-    mark_entry(data, to, id, timestamp)
-}
-
-/// Returns a mark with this data, in the agents' key order for a `custom` entry.
-pub(super) fn mark_entry(data: Object, parent: Option<&Text>, id: String, timestamp: &str) -> NewEntry {
-    let line = Object::new()
-        .str("type", "custom")
-        .str("customType", MARK)
-        .json("data", &data.finish())
-        .str("id", &id)
-        .text_or_null("parentId", parent)
-        .str("timestamp", timestamp)
-        .finish();
-    NewEntry { id: Text::from(id), line }
+    NewEntry::custom(MARK, data, id, to, timestamp)
 }

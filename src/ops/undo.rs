@@ -15,7 +15,7 @@
 use super::append::filled;
 use super::chain::Chain;
 use super::edit::{replaced, show, stored};
-use super::switch::{behind_marks, leaf_before, mark_entry, moved};
+use super::switch::{MARK, behind_marks, leaf_before, moved};
 use super::{IdSource, Refusal, parent_id};
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
@@ -78,8 +78,7 @@ pub fn undo(
         .text_or_null("from", parent_id(session, session.leaf).as_ref())
         .text_or_null("to", parent_id(session, to).as_ref())
         .json("undid", &texts(&undid));
-    let id = chain.fresh.entry_id(session);
-    chain.push(mark_entry(data, chain.parent.as_ref(), id, &chain.fresh.timestamp()));
+    chain.custom(MARK, data);
     Ok(chain.change)
 }
 
