@@ -25,7 +25,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 pub const REFERENCES: [GuideRow; 10] = [
     (
         "@",
-        "the leaf, from which the conversation continues; `show`, `label`, `touch`, `edit` and `pick` pass over labels, names, marks and settings at the end, and so does `switch @~3`",
+        "the leaf, from which the conversation continues; `show`, `label`, `edit` and `pick` pass over labels, names, marks and settings at the end, and so does `switch @~3`",
     ),
     ("-", "the previous leaf, as in `switch -`"),
     ("root", "the position before the first entry (an empty conversation)"),
@@ -342,7 +342,7 @@ impl Guide {
         }
         if refers(command) {
             let leaf = match command.get_name() {
-                "show" | "label" | "touch" | "edit" | "pick" => "the last entry of the conversation",
+                "show" | "label" | "edit" | "pick" => "the last entry of the conversation",
                 _ => "the leaf",
             };
             let forms = format!(
