@@ -1,5 +1,4 @@
-//! The command line: arguments → core → print. Each command has its own file. These are declared last, after
-//! the modules that commands share; a module uses only modules declared above it.
+//! The commands: arguments → operation → print. Each has its own file, and is in the one list, [`COMMANDS`].
 
 pub mod append;
 pub mod archive;

@@ -49,7 +49,7 @@ fn samples(missing: &mut Missing) {
                 missing.push(
                     &format!("fixtures/{file}"),
                     end(file),
-                    &format!("add an entry of the type {name}"),
+                    &format!("add an entry of the type {name} before the last"),
                 );
             }
         }
@@ -60,7 +60,7 @@ fn samples(missing: &mut Missing) {
                 missing.push(
                     &format!("fixtures/{file}"),
                     end(file),
-                    &format!("add a message of the role {name}"),
+                    &format!("add a message of the role {name} before the last"),
                 );
             }
         }
@@ -69,7 +69,11 @@ fn samples(missing: &mut Missing) {
     for name in Kind::NAMED.iter().filter_map(|kind| kind.name()) {
         if !others.iter().any(|entry| type_of(entry) == name) && !is_written(name) {
             let file = OTHERS[0];
-            missing.push(&format!("fixtures/{file}"), end(file), &format!("add an entry of the type {name}"));
+            missing.push(
+                &format!("fixtures/{file}"),
+                end(file),
+                &format!("add an entry of the type {name} before the last"),
+            );
         }
     }
 }

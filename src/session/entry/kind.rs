@@ -24,7 +24,8 @@ pub struct Schema {
     pub searched: &'static [&'static str],
     /// Whether it can have the `usage` of a request; that of a message is in the message.
     pub is_billed: bool,
-    /// The name and the field by which the tree of the agents that write it shows it, if these suffice.
+    /// The name and the field by which the tree of the agents that write it shows it, if these suffice: `[name: text]`,
+    /// and `name: text` for people.
     pub named: Option<(&'static str, &'static str)>,
     /// Whether `prune --compacted` may move it if no branch needs it. What extensions store, and entries of unknown types,
     /// may be needed by other programs.
