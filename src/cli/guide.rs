@@ -25,7 +25,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 pub const REFERENCES: [GuideRow; 10] = [
     (
         "@",
-        "the leaf, from which the conversation continues; `show`, `label`, `edit` and `pick` pass over labels, names, marks and settings at the end, and so does `switch @~3`",
+        "the leaf, from which the conversation continues; if the help of a command says so, as that of `show` does, the last entry of the conversation, before labels, names, marks and settings at the end; `switch @~3` counts from there, too",
     ),
     ("-", "the previous leaf, as in `switch -`"),
     ("root", "the position before the first entry (an empty conversation)"),
@@ -313,15 +313,22 @@ pub struct Guide {
     pub examples: &'static [Example],
     /// The meaning of exit code 1, if the command uses it.
     found: Option<&'static str>,
+    /// Whether `@` is the last entry of the conversation.
+    is_of_conversation: bool,
 }
 
 impl Guide {
     pub(crate) const fn new(examples: &'static [Example]) -> Guide {
-        Guide { examples, found: None }
+        Guide { examples, found: None, is_of_conversation: false }
     }
 
     pub(crate) const fn found(self, found: &'static str) -> Guide {
         Guide { found: Some(found), ..self }
+    }
+
+    /// For a command that resolves a reference with `OpenSession::entry`.
+    pub(crate) const fn of_conversation(self) -> Guide {
+        Guide { is_of_conversation: true, ..self }
     }
 
     /// Returns the exit codes of the command.
@@ -341,10 +348,8 @@ impl Guide {
             text += &format!("  # {}\n  {}\n\n", example.what, folded(example.line, HELP_COLUMNS - 2));
         }
         if refers(command) {
-            let leaf = match command.get_name() {
-                "show" | "label" | "edit" | "pick" => "the last entry of the conversation",
-                _ => "the leaf",
-            };
+            let leaf =
+                if self.is_of_conversation { "the last entry of the conversation" } else { "the leaf" };
             let forms = format!(
                 "REF is @ ({leaf}), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3 or \
                  REF^{{user}}; see `pisess --help` for all forms."

@@ -20,7 +20,8 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess edit session.jsonl '@^{user}' '@^{assistant}' --omit",
     ),
     Example::new("Restore an entry that was edited", "pisess edit session.jsonl '@^{user}' --restore"),
-]);
+])
+.of_conversation();
 
 /// Change what the model sees of an entry, not the entry itself.
 ///

@@ -24,7 +24,8 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new("Move a label to another entry", "pisess label --move session.jsonl '@^{user}' green"),
     Example::new("List the labels in effect", "pisess label session.jsonl"),
     Example::new("Clear a label", "pisess label --clear session.jsonl label:done"),
-]);
+])
+.of_conversation();
 
 /// Set, clear or list labels.
 ///

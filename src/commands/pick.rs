@@ -15,7 +15,8 @@ pub const GUIDE: Guide = Guide::new(&[
         "Copy a user message and its replies under an earlier entry",
         "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --at 'cause found'",
     ),
-]);
+])
+.of_conversation();
 
 /// Append copies of entries under the leaf, or under another entry.
 ///

@@ -29,7 +29,8 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new("Print an entry as JSON", "pisess show --json session.jsonl '@^{assistant}'"),
     Example::new("List the children of an entry", "pisess show --children session.jsonl '@~4'"),
     Example::new("List the first entries of the session", "pisess show --children session.jsonl root"),
-]);
+])
+.of_conversation();
 
 /// Show entries in full.
 ///
