@@ -56,7 +56,7 @@ pub fn context_notes(notes: &Text) -> Text<'static> {
          includes entry identifiers and context-window or compaction boundaries. Do not assume it is current \
          without verification.\n\
          Keep the notebook a compact, current index: task state, decisions, changed files, evidence, blockers, \
-         and next steps, one line per item without copied logs or file reader. Replace stale entries rather than \
+         and next steps, one line per item without copied logs or file bodies. Replace stale entries rather than \
          appending, so the notebook stays well under its 16 KiB bound.\n\n\
          Latest notebook revision:\n",
         notes,

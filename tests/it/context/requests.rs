@@ -710,7 +710,7 @@ fn every_fixture_gives_a_body_that_holds_together() {
         "draft-tree.jsonl",
     ];
     let hazards: Vec<String> = hazards().iter().map(|name| format!("hazards/{name}.jsonl")).collect();
-    let mut reader = 0;
+    let mut bodies = 0;
     for name in files.into_iter().map(str::to_owned).chain(hazards) {
         let s = Sandbox::with(&[&name]);
         let file = name.rsplit('/').next().unwrap();
@@ -719,7 +719,7 @@ fn every_fixture_gives_a_body_that_holds_together() {
             if done.code == 0 {
                 let body: Value = serde_json::from_slice(&done.stdout).unwrap();
                 assert_paired(target, &body, &name);
-                reader += 1;
+                bodies += 1;
             } else {
                 assert!(
                     [1, 2].contains(&done.code) && done.stdout.is_empty(),
@@ -729,7 +729,7 @@ fn every_fixture_gives_a_body_that_holds_together() {
             }
         }
     }
-    assert!(reader > 100, "{reader}");
+    assert!(bodies > 100, "{bodies}");
 }
 
 /// Returns a session of oh-my-pi with these messages.
