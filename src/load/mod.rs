@@ -64,7 +64,7 @@ pub struct Options {
     pub messages: bool,
     /// Keep the files that tool calls name.
     pub file_calls: bool,
-    /// Keep what statistics need of entries and tool calls.
+    /// Keep what statistics need of entries and tool calls; with `file_calls`, also the paths of files that are only read.
     pub stats: bool,
     /// Keep the key of each entry, to recognize its copies in forks.
     pub keys: bool,

@@ -3,15 +3,16 @@
 use super::fragment::Fragment;
 use crate::session::collected::{Attribution, CountedCall};
 use crate::session::entry::{EntryIx, Kind, Role, Slice};
-use crate::session::file_calls::{FileCall, file_of};
+use crate::session::file_calls::{FileAct, FileCall, file_of};
 use crate::session::paths::{is_absolute, is_windows};
 use crate::session::read::record::Typed;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
 impl Fragment {
-    /// Stores the models and tools of an entry, and its calls, whose files are relative to `cwd`.
-    pub fn keep_stats(&mut self, entry: EntryIx, typed: &Typed, cwd: Option<&Text>) {
+    /// Stores the models and tools of an entry, and its calls, whose files are relative to `cwd`. The paths of files that are
+    /// only read are stored if `with_reads`.
+    pub fn keep_stats(&mut self, entry: EntryIx, typed: &Typed, cwd: Option<&Text>, with_reads: bool) {
         let (mut by, record) = (Attribution::none(entry), typed.record);
         match (typed.kind, typed.role, &record.message) {
             (Kind::Message, Role::Assistant, Some(message)) => {
@@ -21,8 +22,9 @@ impl Fragment {
                 by.began_ms = message.timestamp.and_then(Raw::number).map(|time| time as i64);
                 for call in typed.blocks.iter().filter(|block| block.is_call()) {
                     let file = file_of(call.name, call.arguments).map(|(tool, path)| {
-                        let path = Slice::append(&absolute(&path, cwd), &mut self.arena);
-                        FileCall { entry, tool, path }
+                        let is_kept = with_reads || tool.act != FileAct::Read;
+                        let kept = is_kept.then(|| Slice::append(&absolute(&path, cwd), &mut self.arena));
+                        FileCall { entry, tool, path: kept.unwrap_or_default() }
                     });
                     let tool = self.name(call.name.and_then(Raw::text));
                     self.collected.counted_calls.push(CountedCall { entry, tool, file });
