@@ -140,6 +140,7 @@ fn options(by_entry: bool, is_one: bool, ui: &Ui) -> Options {
         keys: !by_entry && !is_one,
         usage: true,
         stats: true,
+        unlinked: true,
         ..Options::default()
     }
 }

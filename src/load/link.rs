@@ -15,12 +15,13 @@ use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use uuid::Uuid;
 
-/// Returns the session made of all fragments.
+/// Returns the session made of all fragments, `unlinked` if nobody asks how its entries are linked.
 pub fn link(
     preamble: Preamble,
     fragment: Fragment,
     dialect: Dialect,
     source: &dyn ReadAt,
+    unlinked: bool,
 ) -> Result<Session, LoadError> {
     let format = match preamble.format {
         Format::V1 if fragment.draft => Format::Draft,
@@ -45,15 +46,19 @@ pub fn link(
         lines: fragment.lines - 1,
         records: fragment.records,
     };
-    if matches!(format, Format::V1 | Format::Draft) {
+    let is_older = matches!(format, Format::V1 | Format::Draft);
+    if is_older {
         give_ids(&mut session)?;
     }
-    link_parents(&mut session, fragment.parent_ids, &fragment.draft_links);
-    if format == Format::Draft {
-        link_draft_labels(&mut session, &fragment.draft_links, &fragment.numbered_targets);
+    // In the older formats, linking also gives entries their times.
+    if is_older || !unlinked {
+        link_parents(&mut session, fragment.parent_ids, &fragment.draft_links);
+        if format == Format::Draft {
+            link_draft_labels(&mut session, &fragment.draft_links, &fragment.numbered_targets);
+        }
+        session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
     }
     remove_copies(&mut session.collected.billed);
-    session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
     session.problems.sort_by_key(|problem| problem.line);
     Ok(session)
 }

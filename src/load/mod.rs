@@ -64,6 +64,9 @@ pub struct Options {
     pub messages: bool,
     /// Keep the files that tool calls name.
     pub file_calls: bool,
+    /// Leave out the links: no entry has a parent, none can be found by its id, and there is no leaf. For callers that only
+    /// go through the entries.
+    pub unlinked: bool,
     /// Keep what statistics need of entries and tool calls; with `file_calls`, also the paths of files that are only read.
     pub stats: bool,
     /// Keep the key of each entry, to recognize its copies in forks.
@@ -99,7 +102,7 @@ pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError
         // The first evidence of the agent came late: compute rows and flags again by its rules.
         fragment = pass(source, options, &preamble, dialect.agent())?;
     }
-    link::link(preamble, fragment, dialect, source)
+    link::link(preamble, fragment, dialect, source, options.unlinked)
 }
 
 /// Whether a source of this length is certainly read by one worker.
