@@ -33,15 +33,19 @@ impl Part<'_> {
     }
 }
 
-/// Returns the parts of a text. An element begins a line and ends with its closing tag; one without an end is text.
+/// The tags of such elements.
+const TAGS: [&str; 4] = ["file", "skill", "read-files", "modified-files"];
+
+/// Returns the parts of a text. An element begins a line and ends with its closing tag, on the same line or at the start of a
+/// later one; one without an end is text.
 pub fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
-    let (mut start, mut at) = (0, 0);
+    let (mut start, mut at, mut ends) = (0, 0, [0; TAGS.len()]);
     while let Some(found) = text[at..].find('<').map(|found| at + found) {
         at = found + 1;
         let begins_line =
             text[..found].trim_end_matches([' ', '\t']).bytes().last().is_none_or(|c| c == b'\n');
-        let Some((element, end)) = begins_line.then(|| element(text, found)).flatten() else {
+        let Some((element, end)) = begins_line.then(|| element(text, found, &mut ends)).flatten() else {
             continue;
         };
         parts.extend([Part::Text(&text[start..found]), element]);
@@ -51,26 +55,37 @@ pub fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Returns the element that begins at `start`, and where it ends.
-fn element(text: &str, start: usize) -> Option<(Part<'_>, usize)> {
-    let rest = &text[start + 1..];
-    let tag = ["file", "skill", "read-files", "modified-files"]
-        .into_iter()
-        .find(|tag| rest.strip_prefix(tag).is_some_and(|behind| behind.starts_with(['>', ' '])))?;
-    let (head, behind) = rest[tag.len()..].split_once('>')?;
-    let closing = format!("</{tag}>");
-    let ends = |at: usize| at == 0 || behind.as_bytes()[at - 1] == b'\n' || !behind[..at].contains('\n');
-    let end = behind.match_indices(&closing).map(|(at, _)| at).find(|&at| ends(at))?;
-    let body = behind[..end].strip_prefix('\n').unwrap_or(&behind[..end]);
-    let name = || Some(head.split_once("name=\"")?.1.split_once('"')?.0);
-    let part = match tag {
-        "file" => Part::File(name()?, body),
-        "skill" => Part::Skill(name()?, body),
-        _ if !head.is_empty() => return None,
+/// Returns the element that begins at `start`, and where it ends. For each tag, `ends` is where the closing tag was found that
+/// begins a line, or the length of the text if there is none, so that it is searched for once.
+fn element<'t>(text: &'t str, start: usize, ends: &mut [usize; TAGS.len()]) -> Option<(Part<'t>, usize)> {
+    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    let line = &text[start + 1..line_end];
+    let tag = TAGS
+        .iter()
+        .position(|tag| line.strip_prefix(tag).is_some_and(|behind| behind.starts_with(['>', ' '])))?;
+    let (head, behind) = line[TAGS[tag].len()..].split_once('>')?;
+    let name = match TAGS[tag] {
+        "file" | "skill" => head.split_once("name=\"")?.1.split_once('"')?.0,
+        _ if head.is_empty() => "",
+        _ => return None,
+    };
+    let closing = format!("</{}>", TAGS[tag]);
+    let from = line_end - behind.len();
+    let end = behind.find(&closing).map(|at| from + at).or_else(|| {
+        if ends[tag] <= line_end {
+            let next = text[line_end..].find(&format!("\n{closing}"));
+            ends[tag] = next.map_or(text.len(), |at| line_end + at + 1);
+        }
+        Some(ends[tag]).filter(|&end| end < text.len())
+    })?;
+    let body = text[from..end].strip_prefix('\n').unwrap_or(&text[from..end]);
+    let part = match TAGS[tag] {
+        "file" => Part::File(name, body),
+        "skill" => Part::Skill(name, body),
         "read-files" => Part::Read(body),
         _ => Part::Modified(body),
     };
-    Some((part, text.len() - behind.len() + end + closing.len()))
+    Some((part, end + closing.len()))
 }
 
 #[cfg(test)]
@@ -99,9 +114,28 @@ mod tests {
             "a <file name=\"x\"></file>",
             "<files></files>",
             "<file>x</file>",
+            "<file name=\"x\">\n  </file>",
             "",
         ] {
             assert_eq!(parts(text), [Part::Text(text)], "{text}");
+        }
+        let inline = "<file name=\"a\">\n<file name=\"b\">1</file>\n</file>\n<file name=\"c\"></file>";
+        let found = parts(inline);
+        assert_eq!(found[1], Part::File("a", "<file name=\"b\">1</file>\n"));
+        assert_eq!(found[3], Part::File("c", ""));
+    }
+
+    #[test]
+    fn what_has_no_end_is_searched_once() {
+        for line in [
+            "<file>\n",
+            "<file name=\"x\">\n",
+            "<file name=\"x\">\n  </file>\n",
+            "<skill x",
+            "<read-files >\n",
+        ] {
+            let text = line.repeat(200_000);
+            assert_eq!(parts(&text), [Part::Text(&text)]);
         }
     }
 }
