@@ -40,8 +40,21 @@ pub fn differing<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<[Range<usize>; 2]> {
 
 /// Returns the lines of both texts, with their ends.
 pub fn lines<'t>(old: &'t str, new: &'t str) -> Vec<(Sign, &'t str)> {
-    let [old, new] = [old, new].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+    let [old, new] = [old, new].map(split);
     signed(&differing(&old, &new), 0..old.len(), |at| old[at], |at| new[at])
+}
+
+/// Returns the lines of a text, each with the line feed or carriage return that ends it, or both.
+fn split(text: &str) -> Vec<&str> {
+    let ends =
+        text.match_indices(['\n', '\r']).map(|(at, _)| at).filter(|&at| !text[at..].starts_with("\r\n"));
+    let (mut lines, mut start) = (Vec::new(), 0);
+    for end in ends {
+        lines.push(&text[start..=end]);
+        start = end + 1;
+    }
+    lines.extend(Some(&text[start..]).filter(|rest| !rest.is_empty()));
+    lines
 }
 
 /// Returns the lines of a range of the old text, and for each change in it, the removed and then the added lines.
@@ -120,8 +133,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn text() -> impl Strategy<Value = String> {
-        prop::collection::vec(prop::sample::select(vec!["a", "b ", "ferry", " ", "\n", "é\n", "\r\n"]), 0..40)
-            .prop_map(|parts| parts.concat())
+        prop::collection::vec(
+            prop::sample::select(vec!["a", "b ", "ferry", " ", "\n", "é\n", "\r", "\r\n"]),
+            0..40,
+        )
+        .prop_map(|parts| parts.concat())
     }
 
     proptest! {
@@ -159,5 +175,6 @@ mod tests {
         let lines = lines("a\nb\nc\n", "a\nd\nc\ne\n");
         let signs: String = lines.iter().map(|(sign, line)| format!("{}{line}", sign.as_str())).collect();
         assert_eq!(signs, " a\n-b\n+d\n c\n+e\n");
+        assert_eq!(split("a\rb\r\nc\n\rd"), ["a\r", "b\r\n", "c\n", "\r", "d"]);
     }
 }
