@@ -1,7 +1,7 @@
 //! What differs between the agents: a table of values and functions, filled in by each of them.
 
 use crate::agents::ordered::Ordered;
-use crate::agents::prepare::{FileLists, FileOps, Preparation};
+use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::prompt::Requests;
 use crate::agents::row::RowText;
 use crate::session::Format;
@@ -117,7 +117,7 @@ pub struct Agent {
         path: &[EntryIx],
         reader: &EntryReader,
         keep_recent_tokens: u64,
-        first_kept: Option<Option<EntryIx>>,
+        first_kept: Option<FirstKept>,
     ) -> io::Result<Option<Preparation>>,
     /// Returns the entries above a compaction, the last entry of `path`, that contexts below it and the next compaction
     /// use, other than what extensions have stored.

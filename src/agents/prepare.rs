@@ -15,6 +15,15 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
 use std::io;
 
+/// Where the kept part of a compaction starts, if the caller specifies it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstKept {
+    /// At this entry of the path.
+    Entry(EntryIx),
+    /// Nowhere: everything before the compaction is summarized.
+    Nothing,
+}
+
 /// A compaction before its summary is written.
 #[derive(Clone, Debug, Default)]
 pub struct Preparation {

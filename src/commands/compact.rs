@@ -1,6 +1,6 @@
 //! `pisess compact`: replaces the older part of the context with a summary.
 
-use crate::agents::prepare::Preparation;
+use crate::agents::prepare::{FirstKept, Preparation};
 use crate::agents::prompt;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{HookEvent, entries, messages};
@@ -186,10 +186,10 @@ impl Compact<'_> {
     }
 
     /// Returns the first entry to keep, if `--first-kept` is given: with `none`, there is none.
-    fn first_kept(&self) -> Result<Option<Option<EntryIx>>, Failure> {
+    fn first_kept(&self) -> Result<Option<FirstKept>, Failure> {
         let Some(reference) = self.args.first_kept.as_deref() else { return Ok(None) };
         if reference == "none" {
-            return Ok(Some(None));
+            return Ok(Some(FirstKept::Nothing));
         }
         let session = &self.open.session;
         let found = self.open.resolve(reference)?.filter(|ix| session.path(session.leaf).contains(ix));
@@ -202,16 +202,16 @@ impl Compact<'_> {
                 self.open.input.cannot(format_args!("{reference} is a result, whose call would not be kept"));
             return Err(failure.hint("give the entry with the call, which is above it"));
         }
-        Ok(Some(Some(kept)))
+        Ok(Some(FirstKept::Entry(kept)))
     }
 
-    fn prepared(&self, kept: Option<Option<EntryIx>>) -> Result<Option<Preparation>, Failure> {
+    fn prepared(&self, kept: Option<FirstKept>) -> Result<Option<Preparation>, Failure> {
         let (session, tokens) = (&self.open.session, self.args.keep_recent_tokens);
         let (prepare, path) = (session.agent().prepare_compaction, session.path(session.leaf));
         self.open.input.read(prepare(&path, &self.reader, tokens, kept))
     }
 
-    fn prepare(&self, kept: Option<Option<EntryIx>>) -> Result<Preparation, Failure> {
+    fn prepare(&self, kept: Option<FirstKept>) -> Result<Preparation, Failure> {
         self.prepared(kept)?.map_or_else(|| Err(self.nothing()?), Ok)
     }
 
@@ -245,7 +245,7 @@ impl Compact<'_> {
 
     /// Returns the agent's estimate of all messages that a compaction could summarize, and its scale.
     fn estimate(&self) -> Result<(f64, f64), Failure> {
-        let Some(all) = self.prepared(Some(None))? else { return Ok((0.0, 1.0)) };
+        let Some(all) = self.prepared(Some(FirstKept::Nothing))? else { return Ok((0.0, 1.0)) };
         let agent = self.open.session.agent();
         let messages = all.messages_to_summarize.iter().chain(&all.turn_prefix_messages);
         let sizes = messages.map(|message| message.with(&self.reader, |json| (agent.message_tokens)(json)));
@@ -299,7 +299,7 @@ impl Compact<'_> {
                     "its `firstKeptEntryId` is a result, whose call would not be kept: {id}"
                 )));
             }
-            *preparation = self.prepare(Some(Some(kept)))?;
+            *preparation = self.prepare(Some(FirstKept::Entry(kept)))?;
         }
         preparation.tokens_before = answer.tokens_before.unwrap_or(preparation.tokens_before);
         Ok(answer.summary)

@@ -11,7 +11,7 @@
 
 use super::message;
 use super::{native, tokens};
-use crate::agents::prepare::Preparation;
+use crate::agents::prepare::{FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
@@ -20,8 +20,7 @@ use pisess_json::Raw;
 use std::io;
 
 /// Prepares a compaction at the end of `path`. The cut keeps at most `keep_recent_tokens` tokens (fewer if
-/// the provider counted more than the estimate), or is at `first_kept`, an entry of the path; with `Some(None)`, nothing is
-/// kept.
+/// the provider counted more than the estimate), or is at `first_kept`, an entry of the path.
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
 /// the entry at the cut has no id.
@@ -29,7 +28,7 @@ pub fn prepare(
     path: &[EntryIx],
     reader: &EntryReader,
     keep_recent_tokens: u64,
-    first_kept: Option<Option<EntryIx>>,
+    first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
     let session = reader.session();
     if ends_compacted(path, reader)? {
@@ -41,8 +40,8 @@ pub fn prepare(
     let usage = tokens::last_counted(path, reader)?.map(|(_, usage)| usage);
     let scale = scale(usage, &said);
     let (cut, kept) = match first_kept {
-        Some(None) => (said.len(), None),
-        Some(Some(entry)) => {
+        Some(FirstKept::Nothing) => (said.len(), None),
+        Some(FirstKept::Entry(entry)) => {
             let Some(place) = path.iter().position(|&ix| ix == entry) else { return Ok(None) };
             (said.partition_point(|said| said.place < place), Some(entry))
         }

@@ -7,7 +7,7 @@
 
 use super::context::{Projection, role};
 use super::tokens;
-use crate::agents::prepare::Preparation;
+use crate::agents::prepare::{FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -18,7 +18,7 @@ use std::io;
 use std::ops::Range;
 
 /// Prepares a compaction at the end of `path`. The cut keeps about `keep_recent_tokens` tokens, or is at
-/// `first_kept`, an entry of the path; with `Some(None)`, nothing is kept.
+/// `first_kept`, an entry of the path.
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
 /// the entry at the cut has no id.
@@ -26,7 +26,7 @@ pub fn prepare(
     path: &[EntryIx],
     reader: &EntryReader,
     keep_recent_tokens: u64,
-    first_kept: Option<Option<EntryIx>>,
+    first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
     let session = reader.session();
     if path.last().is_some_and(|&ix| session.entry(ix).kind == Kind::Compaction) {
@@ -36,8 +36,8 @@ pub fn prepare(
     let previous = projection.previous_compaction();
     let start = previous.map_or(0, |at| at + 1);
     let (cut, kept) = match first_kept {
-        Some(None) => (projection.end(), None),
-        Some(Some(entry)) => {
+        Some(FirstKept::Nothing) => (projection.end(), None),
+        Some(FirstKept::Entry(entry)) => {
             let Some(at) = projection.place_of(entry, start) else { return Ok(None) };
             (at, Some(entry))
         }

@@ -1,6 +1,6 @@
 //! Small sessions for tests.
 
-use crate::agents::prepare::Preparation;
+use crate::agents::prepare::{FirstKept, Preparation};
 use crate::load::{self, Options};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
@@ -58,7 +58,8 @@ impl Sample {
 
     /// Prepares a compaction that keeps about so many tokens, or what follows `first_kept`, an id or `none`.
     pub fn prepared(&self, keep: u64, first_kept: Option<&str>) -> Option<Preparation> {
-        let kept = first_kept.map(|id| (id != "none").then(|| self.ix(id)));
+        let kept = first_kept
+            .map(|id| if id == "none" { FirstKept::Nothing } else { FirstKept::Entry(self.ix(id)) });
         (self.session.agent().prepare_compaction)(&self.path(), &self.reader(), keep, kept).unwrap()
     }
 
