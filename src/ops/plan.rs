@@ -279,7 +279,7 @@ impl Piece {
             Piece::New(entry) => return out.write_all(&entry.line),
             Piece::Copied { entry, parent, first_kept, to, edit } => (*entry, parent, first_kept, to, edit),
         };
-        let edit = edit.map(|edit| edit.with_content(reader)).transpose()?;
+        let edit = edit.map(|edit| edit.loaded(reader)).transpose()?;
         reader.with_line(entry, |line| {
             let line = match (parent, first_kept) {
                 (None, None) => Cow::Borrowed(line.strip_suffix(b"\r").unwrap_or(line)),

@@ -1,7 +1,8 @@
 //! Entries of pi, in the terms of oh-my-pi.
 
+use super::Converted::{self, Entry, Kept};
 use super::{blocks, typed};
-use crate::agents::pi::edits::{Edit, replaced};
+use crate::agents::pi::edits::{Edit, LoadedEdit, replaced};
 use crate::session::content::is_block;
 use crate::session::entry::Role;
 use pisess_json::Raw;
@@ -9,24 +10,21 @@ use pisess_json::edit::with;
 use pisess_json::text::{Text, concat};
 use pisess_json::write::Object;
 
-pub(super) fn message(
-    entry: Raw,
-    edit: Option<&Edit<Option<Vec<u8>>>>,
-) -> Option<Result<Vec<u8>, &'static str>> {
+pub(super) fn message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
     if role == Role::System {
-        return Some(Err("a system prompt: oh-my-pi builds its own"));
+        return Some(Kept("a system prompt: oh-my-pi builds its own"));
     }
     let edited = match edit {
-        Some(Edit::Omit) => return Some(Err("an edit omits it from the context")),
+        Some(Edit::Omit) => return Some(Kept("an edit omits it from the context")),
         Some(Edit::Replace(content)) => replaced(message, content.as_deref()),
         None => None,
     };
     let message = edited.as_deref().map_or(message, Raw::checked);
     let turned = if role == Role::Assistant { assistant(message) } else { None };
     let message = turned.or(edited)?;
-    Some(Ok(with(entry, "message", &message)))
+    Some(Entry(with(entry, "message", &message)))
 }
 
 /// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs no change.
@@ -51,13 +49,10 @@ fn assistant(message: Raw) -> Option<Vec<u8>> {
     Some(with(changed.as_deref().map_or(message, Raw::checked), "stopReason", reason))
 }
 
-pub(super) fn custom_message(
-    entry: Raw,
-    edit: Option<&Edit<Option<Vec<u8>>>>,
-) -> Option<Result<Vec<u8>, &'static str>> {
+pub(super) fn custom_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     match edit? {
-        Edit::Omit => Some(Err("an edit omits it from the context")),
-        Edit::Replace(content) => Some(Ok(with(entry, "content", content.as_deref().unwrap_or(b"[]")))),
+        Edit::Omit => Some(Kept("an edit omits it from the context")),
+        Edit::Replace(content) => Some(Entry(with(entry, "content", content.as_deref().unwrap_or(b"[]")))),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Entries of oh-my-pi, in the terms of pi.
 
+use super::Converted::{self, Entry, Kept};
 use super::{PLACE, blocks, typed};
 use crate::agents::oh_my_pi::llm::alone;
 use crate::agents::oh_my_pi::message::TRANSIENT;
@@ -11,23 +12,23 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
-pub(super) fn message(entry: Raw) -> Option<Result<Vec<u8>, &'static str>> {
+pub(super) fn message(entry: Raw) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
     match role {
         Role::HookMessage => {
             let message = with(message, "role", b"\"custom\"");
-            Some(Ok(with(entry, "message", &message)))
+            Some(Entry(with(entry, "message", &message)))
         }
         Role::PythonExecution if truthy(message, "excludeFromContext") => {
-            Some(Err("Python that the user ran outside of the context; pi has no such message"))
+            Some(Kept("Python that the user ran outside of the context; pi has no such message"))
         }
-        Role::Developer => Some(Ok(as_custom_message(entry, message, "developer"))),
-        Role::FileMention => Some(Ok(as_custom_message(entry, message, "fileMention"))),
-        Role::PythonExecution => Some(Ok(as_custom_message(entry, message, "pythonExecution"))),
+        Role::Developer => Some(Entry(as_custom_message(entry, message, "developer"))),
+        Role::FileMention => Some(Entry(as_custom_message(entry, message, "fileMention"))),
+        Role::PythonExecution => Some(Entry(as_custom_message(entry, message, "pythonExecution"))),
         _ => {
             let content = blocks(message.get("content")?, block)?;
-            Some(Ok(with(entry, "message", &with(message, "content", &content))))
+            Some(Entry(with(entry, "message", &with(message, "content", &content))))
         }
     }
 }
@@ -73,28 +74,28 @@ fn block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     (!is_dropped).then(|| Cow::Borrowed(block.bytes()))
 }
 
-pub(super) fn custom_message(entry: Raw) -> Option<Result<Vec<u8>, &'static str>> {
+pub(super) fn custom_message(entry: Raw) -> Option<Converted> {
     let is_transient = |kind: Raw| TRANSIENT.iter().any(|transient| kind.is(transient));
     if entry.get("customType").is_some_and(is_transient) {
-        return Some(Err("a note that oh-my-pi leaves out when it opens the session again"));
+        return Some(Kept("a note that oh-my-pi leaves out when it opens the session again"));
     }
     let content = entry.get("content").filter(|content| content.is_string() || content.is_array());
     let Some(content) = content else {
-        return Some(Err("a custom message without content"));
+        return Some(Kept("a custom message without content"));
     };
-    Some(Ok(with(entry, "content", &blocks(content, block)?)))
+    Some(Entry(with(entry, "content", &blocks(content, block)?)))
 }
 
 /// Converts a change of the default model. oh-my-pi also has models for other roles; a change of those is
 /// kept as a custom entry.
-pub(super) fn model_change(entry: Raw) -> Option<Result<Vec<u8>, &'static str>> {
+pub(super) fn model_change(entry: Raw) -> Option<Converted> {
     let model = entry.get_text("model")?.to_string();
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
     let Some((provider, id)) = model.split_once('/').filter(|_| is_default) else {
-        return Some(Err("a model for a role that pi does not have"));
+        return Some(Kept("a model for a role that pi does not have"));
     };
     let line = typed("model_change", entry).str("provider", provider).str("modelId", id);
-    Some(Ok(line.finish()))
+    Some(Entry(line.finish()))
 }
 
 pub(super) fn thinking_level(entry: Raw) -> Option<Vec<u8>> {

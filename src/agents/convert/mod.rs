@@ -15,7 +15,7 @@
 mod for_oh_my_pi;
 mod for_pi;
 
-use crate::agents::pi::edits::Edit;
+use crate::agents::pi::edits::LoadedEdit;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use pisess_json::Raw;
@@ -33,9 +33,17 @@ const ORIGIN: &str = "pisess";
 /// The members that place an entry.
 const PLACE: [&str; 3] = ["id", "parentId", "timestamp"];
 
+/// What an entry becomes for the other agent.
+enum Converted {
+    /// This entry.
+    Entry(Vec<u8>),
+    /// A custom entry that keeps it, because the other agent has nothing like it: the note explains why.
+    Kept(&'static str),
+}
+
 /// Converts a line for an agent; if it was converted from that agent before, returns the original. `edit` is pi's edit of
 /// the entry, with the content as JSON, if it has any.
-pub fn entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&Edit<Option<Vec<u8>>>>) -> Cow<'a, [u8]> {
+pub fn entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>) -> Cow<'a, [u8]> {
     let bytes = line.trim_ascii();
     let entry = Raw::checked(bytes);
     if let Some(original) = restored(entry, to) {
@@ -45,8 +53,8 @@ pub fn entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&Edit<Option<Vec<u8>>
     let spelled = respelled(kind, entry, to);
     match counterpart(kind, spelled.as_deref().map_or(entry, Raw::checked), to, edit) {
         None => spelled.map_or(Cow::Borrowed(bytes), Cow::Owned),
-        Some(Ok(line)) => Cow::Owned(with_origin(&line, entry, other(to))),
-        Some(Err(note)) => Cow::Owned(kept(entry, other(to), note)),
+        Some(Converted::Entry(line)) => Cow::Owned(with_origin(&line, entry, other(to))),
+        Some(Converted::Kept(note)) => Cow::Owned(kept(entry, other(to), note)),
     }
 }
 
@@ -67,14 +75,9 @@ fn respelled(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     Some(edit.finish())
 }
 
-/// Returns what an entry becomes, `None` if it is the same for both agents. It is an error if the other agent has nothing
-/// like it: the note explains why.
-fn counterpart(
-    kind: Kind,
-    entry: Raw,
-    to: Dialect,
-    edit: Option<&Edit<Option<Vec<u8>>>>,
-) -> Option<Result<Vec<u8>, &'static str>> {
+/// Returns what an entry becomes, `None` if it is the same for both agents.
+fn counterpart(kind: Kind, entry: Raw, to: Dialect, edit: Option<&LoadedEdit>) -> Option<Converted> {
+    use Converted::{Entry, Kept};
     use Dialect::{OhMyPi, Pi};
     match (kind, to) {
         (Kind::Message, Pi) => for_pi::message(entry),
@@ -82,18 +85,18 @@ fn counterpart(
         (Kind::CustomMessage, Pi) => for_pi::custom_message(entry),
         (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::custom_message(entry, edit),
         (Kind::ModelChange, Pi) => for_pi::model_change(entry),
-        (Kind::ModelChange, OhMyPi) => for_oh_my_pi::model_change(entry).map(Ok),
-        (Kind::BranchSummary, OhMyPi) => for_oh_my_pi::branch_summary(entry).map(Ok),
-        (Kind::ThinkingLevelChange, Pi) => for_pi::thinking_level(entry).map(Ok),
-        (Kind::TitleChange, Pi) => Some(Ok(for_pi::session_info(entry))),
-        (Kind::SessionInfo, OhMyPi) => Some(Ok(for_oh_my_pi::title_change(entry))),
-        (Kind::ModelUsage, Pi) => Some(Ok(for_pi::usage(entry))),
-        (Kind::Usage, OhMyPi) => Some(Ok(for_oh_my_pi::usage(entry))),
-        (Kind::ResetBoundary, Pi) => Some(Ok(for_pi::cleared(entry))),
+        (Kind::ModelChange, OhMyPi) => for_oh_my_pi::model_change(entry).map(Entry),
+        (Kind::BranchSummary, OhMyPi) => for_oh_my_pi::branch_summary(entry).map(Entry),
+        (Kind::ThinkingLevelChange, Pi) => for_pi::thinking_level(entry).map(Entry),
+        (Kind::TitleChange, Pi) => Some(Entry(for_pi::session_info(entry))),
+        (Kind::SessionInfo, OhMyPi) => Some(Entry(for_oh_my_pi::title_change(entry))),
+        (Kind::ModelUsage, Pi) => Some(Entry(for_pi::usage(entry))),
+        (Kind::Usage, OhMyPi) => Some(Entry(for_oh_my_pi::usage(entry))),
+        (Kind::ResetBoundary, Pi) => Some(Entry(for_pi::cleared(entry))),
         // What only the other agent writes; all else is the same in both, or not an entry of the other agent.
         _ => {
             let schema = kind.schema();
-            schema.fields.writer().filter(|&writer| writer != to).map(|_| Err(schema.kept_as))
+            schema.fields.writer().filter(|&writer| writer != to).map(|_| Kept(schema.kept_as))
         }
     }
 }

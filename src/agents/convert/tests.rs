@@ -1,6 +1,7 @@
 //! Each type of entry, both ways.
 
 use super::*;
+use crate::agents::pi::edits::Edit;
 
 fn to(line: &str, to: Dialect) -> String {
     String::from_utf8(entry(line.as_bytes(), to, None).into_owned()).unwrap()

@@ -18,9 +18,12 @@ pub enum Edit<By = EntryIx> {
     Replace(By),
 }
 
+/// An edit with the content as JSON, if it has any, in place of its entry.
+pub type LoadedEdit = Edit<Option<Vec<u8>>>;
+
 impl Edit {
-    /// Returns the edit with the content as JSON, if it has any, in place of its entry.
-    pub fn with_content(self, reader: &EntryReader) -> io::Result<Edit<Option<Vec<u8>>>> {
+    /// Returns the edit with its content.
+    pub fn loaded(self, reader: &EntryReader) -> io::Result<LoadedEdit> {
         let Edit::Replace(by) = self else { return Ok(Edit::Omit) };
         reader.with_entry(by, |line| {
             let content = line.get("replacement").and_then(|new| new.get("content"));
@@ -54,7 +57,7 @@ pub fn edits_among(
 
 /// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
 pub fn edited(message: Message, edit: Edit, reader: &EntryReader) -> io::Result<Option<Message>> {
-    let Edit::Replace(content) = edit.with_content(reader)? else { return Ok(None) };
+    let Edit::Replace(content) = edit.loaded(reader)? else { return Ok(None) };
     let changed = message.with(reader, |json| replaced(json, content.as_deref()))?;
     Ok(Some(match changed {
         Some(json) => Message { body: Body::built(json), ..message },
