@@ -9,6 +9,7 @@ use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
 use crate::format::counted;
+use crate::ops::archive::Filter;
 use pisess_store::WriteOptions;
 use std::path::PathBuf;
 
@@ -75,14 +76,11 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let older_than = args.older_than.as_deref().map(|time| period::named("--older-than", time, ui));
-    let before_ms = older_than.transpose()?.map(|time| time.start);
-    let fits = |modified: i64, messages: u32| {
-        before_ms.is_none_or(|before| modified < before) && (!args.empty || messages == 0)
-    };
+    let filter = Filter { before_ms: older_than.transpose()?.map(|time| time.start), empty: args.empty };
     let places = args.places(ui);
     if args.list {
         let (archives, now) = (places.archived(args.all)?, Ids::new(ui)?.now_ms(ui));
-        return archive::list(archives, &places, &fits, (args.change.json, now), ui);
+        return archive::list(archives, &places, filter, (args.change.json, now), ui);
     }
     if args.restore || args.delete {
         // A filter chooses sessions to archive, and none to restore.
@@ -93,12 +91,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
         return args.change_archives(&places, ui);
     }
-    let is_chosen = before_ms.is_some() || args.empty || args.project.is_some() || args.all;
+    let is_chosen = filter.before_ms.is_some() || args.empty || args.project.is_some() || args.all;
     if !is_chosen && args.sessions.is_empty() {
         return Err(Failure::usage("neither a session nor a filter is given")
             .hint("name sessions, or choose them with --older-than, --empty, --project or --all"));
     }
-    args.archive(places, is_chosen.then_some(&fits), ui)
+    args.archive(places, is_chosen.then_some(filter), ui)
 }
 
 impl Args {
@@ -109,12 +107,7 @@ impl Args {
 
     /// Archives sessions on all processors. All is moved before anything is printed, so that a closed pipe does not end the
     /// command half done.
-    fn archive(
-        &self,
-        places: Places,
-        filter: Option<&(dyn Fn(i64, u32) -> bool + Sync)>,
-        ui: &mut Ui,
-    ) -> Result<Exit, Failure> {
+    fn archive(&self, places: Places, filter: Option<Filter>, ui: &mut Ui) -> Result<Exit, Failure> {
         let mut done = Vec::new();
         let mut sessions = Vec::new();
         if filter.is_some() {

@@ -181,6 +181,22 @@ impl Facts {
     }
 }
 
+/// Which sessions to choose.
+#[derive(Clone, Copy, Debug)]
+pub struct Filter {
+    /// The time before which the newest message must have been written, in milliseconds since 1970.
+    pub before_ms: Option<i64>,
+    /// Whether only sessions without messages are chosen.
+    pub empty: bool,
+}
+
+impl Filter {
+    /// Whether a session with this newest message and this number of messages is chosen.
+    pub fn fits(self, modified: i64, messages: u32) -> bool {
+        self.before_ms.is_none_or(|before| modified < before) && (!self.empty || messages == 0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use crate::cli::locate::Places;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
 use crate::format::{ID, age, id_end, size};
-use crate::ops::archive::Facts;
+use crate::ops::archive::{Facts, Filter};
 use crate::ops::list::titled;
 use crate::session::paths::below_home;
 use pisess_json::time::iso_string;
@@ -38,18 +38,20 @@ impl Archived {
     }
 }
 
-/// Prints the archived sessions whose newest message and number of messages fit, newest first.
+/// Prints the archived sessions that a filter chooses, newest first.
 pub fn list(
     paths: Vec<PathBuf>,
     places: &Places,
-    fits: &dyn Fn(i64, u32) -> bool,
+    filter: Filter,
     (json, now): (bool, i64),
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let (mut exit, mut list) = (Exit::Done, Vec::new());
     for path in paths {
         match Archived::read(&path) {
-            Ok(archived) if fits(archived.facts.modified, archived.facts.messages) => list.push(archived),
+            Ok(archived) if filter.fits(archived.facts.modified, archived.facts.messages) => {
+                list.push(archived)
+            }
             Ok(_) => {}
             Err(failure) => exit = exit.max(ui.report(&failure)),
         }

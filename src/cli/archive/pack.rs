@@ -8,7 +8,9 @@ use crate::cli::output::{Failure, visible};
 use crate::cli::status::Status;
 use crate::cli::transaction::{Attempted, under_lock};
 use crate::format::age;
-use crate::ops::archive::{Facts, SESSION, blobs_of, companions, folder_of, is_blob, place_of, stored_blobs};
+use crate::ops::archive::{
+    Facts, Filter, SESSION, blobs_of, companions, folder_of, is_blob, place_of, stored_blobs,
+};
 use crate::ops::list::{Listed, alone};
 use crate::session::dialect::Dialect;
 use pisess_store::{
@@ -25,8 +27,8 @@ const SETTLED_MS: i64 = 10 * 60 * 1000;
 /// Archives sessions, on several threads.
 pub struct Packer<'a> {
     pub places: Places,
-    /// Whether to archive a session with this newest message and this number of messages; `None` if they were named.
-    pub filter: Option<&'a (dyn Fn(i64, u32) -> bool + Sync)>,
+    /// Which sessions to archive; `None` if they were named.
+    pub filter: Option<Filter>,
     /// The current time in milliseconds since 1970.
     pub now_ms: i64,
     pub change: &'a ChangeArgs,
@@ -47,7 +49,7 @@ impl Packer<'_> {
                 .hint("give the path of a session"));
         };
         let listed = self.listed(&input)?;
-        if self.filter.is_some_and(|fits| !fits(listed.modified, listed.messages)) {
+        if self.filter.is_some_and(|filter| !filter.fits(listed.modified, listed.messages)) {
             return Ok(None);
         }
         let session = file.resolved();
