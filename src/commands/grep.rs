@@ -234,6 +234,7 @@ fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
         counts: args.count,
         only: args.only,
         json: args.json,
+        is_of_one: sessions.is_one,
         headings: is_for_people && !sessions.is_one,
         by_id: args.sessions.paths.is_empty(),
         paths: !sessions.is_one && !is_for_people,

@@ -1,6 +1,6 @@
 //! `pisess tree`: draws the tree.
 
-use crate::cli::follow::{FollowedSession, may_have_changed, watch};
+use crate::cli::follow::{Changed, FollowedSession, watch};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Clock, Exit, Failure, Glyphs, Ui};
@@ -129,9 +129,9 @@ fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Re
 fn follow(args: &Args, mut followed: FollowedSession, ui: &mut Ui) -> Result<Exit, Failure> {
     print_all(args, &followed.open, followed.open.session.leaf, ui)?;
     let mut wait = watch(std::slice::from_ref(&followed.path));
-    let mut changed = None;
+    let mut changed = Changed::default();
     loop {
-        if may_have_changed(&followed.path, changed.as_ref()) {
+        if changed.has(&followed.path) {
             let entries = followed.new_entries(ui);
             let drawing = live(&followed.open.session, &entries, args.filter, &args.search);
             print(args, &followed.open, drawing, None, ui)?;

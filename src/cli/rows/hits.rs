@@ -22,6 +22,8 @@ pub struct Painter {
     /// If these are set, and entries are not counted, a session has one row with its path.
     pub only: PathsArgs,
     pub json: bool,
+    /// Whether a single session is searched.
+    pub is_of_one: bool,
     /// Whether each session has a heading above its rows.
     pub headings: bool,
     /// Whether headings name sessions by the end of their ids, because no paths were given.
@@ -41,11 +43,6 @@ impl Painter {
     /// Whether there is a row for each entry that matches.
     pub fn has_rows(&self) -> bool {
         !self.counts && !self.only.is_set()
-    }
-
-    /// Whether a single session is searched, so that neither headings nor rows name it.
-    pub fn is_of_one(&self) -> bool {
-        !self.headings && !self.paths
     }
 
     pub fn has_context(&self) -> bool {
