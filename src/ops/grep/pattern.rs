@@ -3,9 +3,9 @@
 use super::prefilter::Prefilter;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
-use regex_syntax::ast::parse::Parser;
-use regex_syntax::ast::{Ast, ClassSet, ClassSetItem};
+use regex_syntax::ast::{self, Ast, ClassSetItem};
 use regex_syntax::hir::Hir;
+use std::convert::Infallible;
 use std::ops::Range;
 
 /// How patterns are interpreted.
@@ -92,41 +92,34 @@ fn has_upper_case(pattern: &str, is_fixed: bool) -> bool {
     if is_fixed {
         return pattern.chars().any(char::is_uppercase);
     }
-    // A syntax error is reported elsewhere.
-    let Ok(parsed) = Parser::new().parse(pattern) else { return false };
-    let (mut parts, mut classes) = (vec![&parsed], Vec::new());
-    while let Some(part) = parts.pop() {
-        match part {
-            Ast::Literal(literal) if literal.c.is_uppercase() => return true,
-            Ast::ClassBracketed(class) => classes.push(&class.kind),
-            Ast::Repetition(repetition) => parts.push(&repetition.ast),
-            Ast::Group(group) => parts.push(&group.ast),
-            Ast::Alternation(alternation) => parts.extend(&alternation.asts),
-            Ast::Concat(concat) => parts.extend(&concat.asts),
-            _ => {}
-        }
+    let parsed = ast::parse::Parser::new().parse(pattern);
+    parsed.is_ok_and(|parsed| ast::visit(&parsed, UpperCase(false)).unwrap_or(false))
+}
+
+/// Whether an upper-case letter was seen.
+struct UpperCase(bool);
+
+impl ast::Visitor for UpperCase {
+    type Output = bool;
+    type Err = Infallible;
+
+    fn finish(self) -> Result<bool, Infallible> {
+        Ok(self.0)
     }
-    let mut items = Vec::new();
-    while let Some(class) = classes.pop() {
-        match class {
-            ClassSet::BinaryOp(operation) => classes.extend([&*operation.lhs, &*operation.rhs]),
-            ClassSet::Item(item) => items.push(item),
-        }
-        while let Some(item) = items.pop() {
-            match item {
-                ClassSetItem::Literal(literal) if literal.c.is_uppercase() => return true,
-                ClassSetItem::Range(range)
-                    if [range.start.c, range.end.c].iter().any(|c| c.is_uppercase()) =>
-                {
-                    return true;
-                }
-                ClassSetItem::Bracketed(class) => classes.push(&class.kind),
-                ClassSetItem::Union(union) => items.extend(&union.items),
-                _ => {}
-            }
-        }
+
+    fn visit_pre(&mut self, part: &Ast) -> Result<(), Infallible> {
+        self.0 |= matches!(part, Ast::Literal(literal) if literal.c.is_uppercase());
+        Ok(())
     }
-    false
+
+    fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), Infallible> {
+        self.0 |= match item {
+            ClassSetItem::Literal(literal) => literal.c.is_uppercase(),
+            ClassSetItem::Range(range) => range.start.c.is_uppercase() || range.end.c.is_uppercase(),
+            _ => false,
+        };
+        Ok(())
+    }
 }
 
 #[cfg(test)]
