@@ -326,7 +326,7 @@ impl Guide {
         Guide { found: Some(found), ..self }
     }
 
-    /// For a command that resolves a reference with `OpenSession::entry`.
+    /// For a command that resolves references with `OpenSession::entry` or `resolve_entry`.
     pub(crate) const fn of_conversation(self) -> Guide {
         Guide { is_of_conversation: true, ..self }
     }

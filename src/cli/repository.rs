@@ -5,10 +5,12 @@ use foldhash::HashMap;
 use pisess_store::OnDisk;
 use std::path::{Path, PathBuf};
 
+/// The repository of each directory that was looked up; `None` if it is in none.
+pub type Repositories = HashMap<PathBuf, Option<PathBuf>>;
+
 /// Returns the main worktree of the repository that contains a directory, or the repository itself if it has none. For a
-/// directory that no longer exists, the nearest one above it decides. Each directory is looked up once; `known` are those
-/// that were.
-pub fn repository_of(folder: &Path, known: &mut HashMap<PathBuf, Option<PathBuf>>) -> Option<PathBuf> {
+/// directory that no longer exists, the nearest one above it decides. Each directory is looked up once.
+pub fn repository_of(folder: &Path, known: &mut Repositories) -> Option<PathBuf> {
     let look = || folder.ancestors().find_map(|folder| repository(folder, &OnDisk));
     known.entry(folder.to_owned()).or_insert_with(look).clone()
 }

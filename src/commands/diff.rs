@@ -109,10 +109,10 @@ struct End<'a> {
 }
 
 fn print(args: &Args, ends: &[End; 2], ui: &mut Ui) -> Result<Exit, Failure> {
-    let reader = ends.each_ref().map(|end| end.open.reader());
+    let readers = ends.each_ref().map(|end| end.open.reader());
     let [left, right] = [0, 1].map(|at| {
         let session = &ends[at].open.session;
-        Side { session, path: session.path(ends[at].place), reader: &reader[at] }
+        Side { session, path: session.path(ends[at].place), reader: &readers[at] }
     });
     if args.context {
         let hunks = ends[0].open.input.read(compare(&left, &right))?;

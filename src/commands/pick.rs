@@ -7,6 +7,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
 use crate::ops::ids;
 use crate::ops::pick::{copied, needed};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -50,6 +51,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         now.new_parent(at)?;
         let chosen = now.entries(&args.entries)?;
         let picked = needed(&now.reader(), &chosen).map_err(|refusal| now.refused(refusal))?;
+        let chosen: HashSet<_> = chosen.into_iter().collect();
         let unchosen: Vec<_> = picked.iter().copied().filter(|ix| !chosen.contains(ix)).collect();
         along = ids(&now.session, &unchosen);
         let change = copied(&now.reader(), &picked, at, fresh).map_err(|refusal| now.refused(refusal))?;

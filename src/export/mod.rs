@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! session, reader ──> entry view ──> markup ──> page (pieces that the page's script draws)
-//!                                       └──> HTML (one path, without a script)
+//!                                          └──> HTML (one path, without a script)
 //!                └──────────────> document (Markdown)
 //! ```
 //!

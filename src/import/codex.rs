@@ -49,7 +49,7 @@ pub struct Codex<'o> {
     /// those of its message.
     held: Vec<Draft>,
     /// What of its line the message that is held has no place for.
-    rest: Vec<u8>,
+    held_rest: Vec<u8>,
     model: Text<'static>,
     level: Option<Text<'static>>,
     names: HashMap<Box<[u8]>, Text<'static>>,
@@ -155,7 +155,7 @@ impl Codex<'_> {
                 .json("usage", usage.unwrap_or(&none))
                 .number("timestamp", reply.time_ms as f64)
                 .finish();
-            reply.members = Object::new().json("message", &message).json("codex", &self.rest);
+            reply.members = Object::new().json("message", &message).json("codex", &self.held_rest);
         }
         for draft in held {
             self.at = Some(self.writer.add(self.at, draft)?);
@@ -230,7 +230,7 @@ impl Codex<'_> {
             kind: "message",
             members: message,
         });
-        self.rest = rest;
+        self.held_rest = rest;
         Ok(())
     }
 

@@ -44,7 +44,8 @@ pub fn convert(
     let head = head_for(to.agent(), title, source, old, options, &new.timestamp);
     let new = listed(reader, new, options, fresh)?;
     let edits = edited(reader, session.leaf)?;
-    let copies = new.entries.into_iter().flatten().map(|piece| converted(piece, reader, to, &edits));
+    let copies =
+        new.entries.expect("they are listed").into_iter().map(|piece| converted(piece, reader, to, &edits));
     let mut pieces = copies.collect::<io::Result<Vec<_>>>()?;
     let mut leaf = new.leaf;
     if to == Dialect::Pi && name != last_title(reader, &pieces)? {

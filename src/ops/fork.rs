@@ -91,11 +91,11 @@ fn finished(
 ) -> NewSession {
     let timestamp = fresh.timestamp();
     let end = session.upwards(leaf).find(|&ix| !is_left_out(session.entry(ix).kind));
-    let above = end.map(|ix| session.id(ix).into_owned());
+    let end_id = end.map(|ix| session.id(ix).into_owned());
     let last = copies.last().map(|&(ix, _)| session.id(ix).into_owned());
     let kept: HashSet<_> = copies.iter().map(|&(ix, _)| ix).collect();
     let mut pieces: Vec<_> = copies.into_iter().map(|(_, piece)| piece).collect();
-    let (mut leaf, mut has_labels) = (above.clone(), false);
+    let (mut leaf, mut has_labels) = (end_id.clone(), false);
     let labels = Labels::new(session);
     for (target, change) in labels.iter().filter(|(target, _)| kept.contains(target)) {
         let keeps_time = session.agent().keeps_label_times;
@@ -106,8 +106,8 @@ fn finished(
         has_labels = true;
         pieces.push(Piece::New(label));
     }
-    if !has_labels && above != last {
-        let move_back = mark(last.as_ref(), above.as_ref(), fresh.entry_id(session), &timestamp);
+    if !has_labels && end_id != last {
+        let move_back = mark(last.as_ref(), end_id.as_ref(), fresh.entry_id(session), &timestamp);
         leaf = Some(move_back.id.clone());
         pieces.push(Piece::New(move_back));
     }

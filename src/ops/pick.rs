@@ -27,7 +27,8 @@ use pisess_json::text::Text;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Returns the chosen entries and those that they need, in tree order.
+/// Returns the chosen entries and those that they need, in tree order. A label of a picked entry is left out: labels are set
+/// anew by those who want them.
 pub fn needed(reader: &EntryReader, chosen: &[EntryIx]) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
     if let Some(&record) = chosen.iter().find(|&&ix| session.entry(ix).kind == Kind::Leaf) {

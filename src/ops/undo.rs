@@ -28,7 +28,7 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
 use std::io;
 
-/// Returns the entries that the last operation appended, in file order, unless it was taken back before; at least one.
+/// Returns the entries that the last operation which was not taken back appended, in file order; at least one.
 pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
     let (first, last) = last_write(reader)?.ok_or_else(|| {

@@ -82,9 +82,9 @@ impl Trail {
             if Some(&own) == self.seen.as_ref() {
                 (self.seen, self.turn) = (None, None);
             }
-            let is_last = is_found(&own);
+            let ends = is_found(&own);
             self.last = Some(own);
-            if is_last {
+            if ends {
                 return true;
             }
         }

@@ -50,7 +50,7 @@ fn counted(
     let mut billed = requests.into_iter().peekable();
     let mut attributions = session.collected.attributions.iter().peekable();
     let calls = &session.collected.counted_calls;
-    // The latest time of a message.
+    // What is waited for, and the latest time of a message.
     let (mut turn, mut last_ms) = (Turn::Over, Entry::NO_TIME);
     // The provider and model of the last reply, to which tool results are attributed.
     let mut model = (Slice::default(), Slice::default());
@@ -120,9 +120,9 @@ impl Turn {
         if time_ms == Entry::NO_TIME { Turn::Over } else { Turn::Working(time_ms) }
     }
 
-    /// Goes on to the next entry. Returns the time that the agent and its tools worked before an entry. A turn lasts from a user message to the
-    /// first reply that calls no tools. What follows without a request, as a message that another program appended,
-    /// or a reply to an extension, took no longer than its own generation. A step that took hours was idle.
+    /// Goes on to the next entry. Returns the time that the agent and its tools worked before it. A turn lasts from a user
+    /// message to the first reply that calls no tools. What follows without a request, as a message that another program
+    /// appended, or a reply to an extension, took no longer than its own generation. A step that took hours was idle.
     /// `began` is when a reply began, if it says so and nothing was written since.
     fn took(&mut self, entry: &Entry, is_copy: bool, began: Option<i64>, has_calls: bool) -> i64 {
         let time_ms = entry.time_ms;

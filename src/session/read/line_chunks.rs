@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_are_whole_lines_and_leave_nothing_out() {
+    fn chunks_are_whole_lines_and_leave_nothing_out() {
         let lines = [1, 100, CHUNK, CHUNK - 1, 3 * CHUNK + 17, 0, 5, 9 * CHUNK, 300, 7 * 4096];
         for last in [&b""[..], b"\n", b"tail"] {
             let mut bytes = Vec::new();
