@@ -18,7 +18,7 @@ pub enum Part<'t> {
 }
 
 impl Part<'_> {
-    /// Returns the line that stands for an element while it is folded; `None` for text.
+    /// Returns the line that is shown in place of a folded element; `None` for text.
     pub fn title(self) -> Option<String> {
         let files = |body: &str| {
             counted(body.lines().filter(|line| !line.trim().is_empty()).count(), "file", "files")
