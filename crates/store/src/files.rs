@@ -25,6 +25,12 @@ pub use os::{AsStream, is_closed_pipe};
 pub(super) use os::{duplicate, is_in_use, is_stdout, own_stream, read_at, real, unlock};
 pub(super) use processes::send;
 
+/// Another process that has a file open for writing.
+pub(super) struct Writer {
+    /// The process, if the system reports which one it is.
+    pub pid: Option<u32>,
+}
+
 /// The result of `stat`, as far as the rules need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
@@ -177,9 +183,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         os::try_lock(file)
     }
 
-    /// Returns another process that has this inode open for writing, if the system reports one; `Some(None)` if it does not
-    /// report which one it is.
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Option<u32>> {
+    /// Returns another process that has this inode open for writing, if the system reports one.
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Writer> {
         processes::writer_of(path, stat)
     }
 

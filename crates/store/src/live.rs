@@ -22,7 +22,7 @@
 //! seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
 
 use super::error::{Cause, StoreError};
-use super::files::{Files, Stat};
+use super::files::{Files, Stat, Writer};
 use super::snapshot::read_range;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -50,7 +50,7 @@ pub(super) fn refuse(
         let stat = files.stat(file).map_err(failed)?;
         if files.writer_of(resolved, &stat).is_some() {
             files.sleep(FORKING);
-            if let Some(pid) = files.writer_of(resolved, &stat) {
+            if let Some(Writer { pid }) = files.writer_of(resolved, &stat) {
                 return live(Cause::OpenForWriting { pid });
             }
         }

@@ -37,24 +37,29 @@ fn truncate(path: &Path, size: u64) {
     fs::OpenOptions::new().write(true).open(path).unwrap().set_len(size).unwrap();
 }
 
+fn long() -> String {
+    format!("{OLD}{}\n", "x".repeat(20_000))
+}
+
+#[track_caller]
+fn refused(change: FileChange, act: fn(&Path)) {
+    let bench = Bench::new(&long());
+    let file = bench.open();
+    assert!(file.still_same().unwrap());
+    // The kernel's clock ticks every few milliseconds.
+    std::thread::sleep(Duration::from_millis(10));
+    act(&bench.path);
+    let after = bench.content();
+    assert!(is_changed(lock_on(bench.seam, &file, &now(PI)), change));
+    // A file replaced by a rename can still be read as it was.
+    assert_eq!(file.still_same().unwrap(), change == FileChange::Replaced);
+    assert_eq!(bench.content(), after);
+}
+
 /// A title rewritten in place, an append undone and replaced, an edit in the middle, a touch, a truncation,
 /// another file.
 #[test]
 fn any_other_change_is_refused() {
-    let long = format!("{OLD}{}\n", "x".repeat(20_000));
-    let refused = |change: FileChange, act: fn(&Path)| {
-        let bench = Bench::new(&long);
-        let file = bench.open();
-        assert!(file.still_same().unwrap());
-        // The kernel's clock ticks every few milliseconds.
-        std::thread::sleep(Duration::from_millis(10));
-        act(&bench.path);
-        let after = bench.content();
-        assert!(is_changed(lock_on(bench.seam, &file, &now(PI)), change));
-        // A file replaced by a rename can still be read as it was.
-        assert_eq!(file.still_same().unwrap(), change == FileChange::Replaced);
-        assert_eq!(bench.content(), after);
-    };
     refused(FileChange::Edited, |path| overwrite(path, "{\"type\":\"TITLE\"", 0));
     refused(FileChange::Edited, |path| overwrite(path, "y", 10_000));
     refused(FileChange::Edited, |path| {
@@ -298,7 +303,7 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
         file.write_all_at(b"y", 10_000).unwrap();
         file.set_modified(written + Duration::from_millis(10)).unwrap();
     }
-    let long = format!("{OLD}{}\n", "x".repeat(20_000));
+    let long = long();
     let locked_after = |is_overlay: bool, act: fn(&Path)| {
         let bench = Bench::on(Seam { is_overlay, ..Seam::default() }, &long);
         bench.before("open_append", act);

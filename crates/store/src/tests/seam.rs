@@ -1,6 +1,6 @@
 //! Files that fail on demand, a clock that advances only by sleeping, and other processes that act between two calls.
 
-use super::super::files::{DISK, Files, Stat};
+use super::super::files::{DISK, Files, Stat, Writer};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -214,7 +214,7 @@ impl Files for Seam {
         self.step("try_lock").map_err(TryLockError::Error)?;
         if self.has_no_locks { Err(TryLockError::Error(os(EOPNOTSUPP))) } else { DISK.try_lock(file) }
     }
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Option<u32>> {
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Writer> {
         DISK.writer_of(path, stat).filter(|_| !self.is_blind)
     }
     fn sees_writers(&self) -> bool {

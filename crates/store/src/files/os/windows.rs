@@ -10,7 +10,7 @@
 
 #![expect(unsafe_code, reason = "locks, links and processes are not in the standard library")]
 
-use super::{FileType, Files, Stat};
+use super::{FileType, Files, Stat, Writer};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::windows::ffi::OsStrExt;
@@ -244,9 +244,9 @@ pub fn is_closed_pipe(error: &io::Error) -> bool {
 
 /// If another process has the file open for writing, opening it without sharing write access fails. Which process it is
 /// cannot be determined.
-pub(super) fn writer_of(path: &Path, _: &Stat) -> Option<Option<u32>> {
+pub(super) fn writer_of(path: &Path, _: &Stat) -> Option<Writer> {
     let opened = OpenOptions::new().read(true).share_mode(FILE_SHARE_READ | FILE_SHARE_DELETE).open(path);
-    opened.is_err_and(|error| is_in_use(&error)).then_some(None)
+    opened.is_err_and(|error| is_in_use(&error)).then_some(Writer { pid: None })
 }
 
 /// A process that may not be inspected counts as alive.

@@ -1,7 +1,7 @@
 //! Linux: which processes have a file open for writing (rule 5), which file systems copy files up, copying within the
 //! kernel, and reserving space. Its counterpart is `other.rs`.
 
-use super::Stat;
+use super::{Stat, Writer};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
@@ -79,8 +79,10 @@ pub(super) fn started(pid: u32) -> Option<SystemTime> {
 }
 
 /// Searches `/proc`. Processes of other users cannot be inspected and are skipped.
-pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<Option<u32>> {
-    other_processes().find(|pid| writes(*pid, path, stat) && !runs_this_program(*pid)).map(Some)
+pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<Writer> {
+    other_processes()
+        .find(|pid| writes(*pid, path, stat) && !runs_this_program(*pid))
+        .map(|pid| Writer { pid: Some(pid) })
 }
 
 /// Agents are recognized by the name of their process, or by the script that an interpreter runs.

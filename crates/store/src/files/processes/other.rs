@@ -31,7 +31,7 @@ pub(super) fn sees_writers() -> bool {
 }
 
 #[cfg(not(windows))]
-pub(super) fn writer_of(_: &std::path::Path, _: &super::Stat) -> Option<Option<u32>> {
+pub(super) fn writer_of(_: &std::path::Path, _: &super::Stat) -> Option<super::Writer> {
     None
 }
 
