@@ -86,7 +86,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         sessions.with_agents_first();
     }
     let is_one = sessions.is_one;
-    let options = Options { file_calls: args.by.contains(&By::File), ..options(by_entry, is_one, ui) };
+    let options = Options { read_paths: args.by.contains(&By::File), ..options(by_entry, is_one, ui) };
     // In the table of entries, nothing is taken out.
     let agents = Some(std::mem::take(&mut sessions.agents)).filter(|_| !by_entry);
     let is_wanted = |entry: &Counted| period.has(entry.time_ms);

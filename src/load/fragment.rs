@@ -291,7 +291,7 @@ impl Fragment {
             self.collected.billed.extend(Billed::of(entry, typed));
         }
         if options.stats {
-            self.keep_stats(entry, typed, cwd, options.file_calls);
+            self.keep_stats(entry, typed, cwd, options.read_paths);
         }
         if options.file_calls {
             self.keep_file_calls(entry, typed);

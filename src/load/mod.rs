@@ -64,11 +64,13 @@ pub struct Options {
     pub messages: bool,
     /// Keep the files that tool calls name.
     pub file_calls: bool,
-    /// Leave out the links: no entry has a parent, none can be found by its id, and there is no leaf. For callers that only
-    /// go through the entries.
+    /// Do not link entries, for callers that only go through them: parents, ids and the leaf cannot be relied on, and defects
+    /// of links are not found. Older formats are linked all the same.
     pub unlinked: bool,
-    /// Keep what statistics need of entries and tool calls; with `file_calls`, also the paths of files that are only read.
+    /// Keep what statistics need of entries and tool calls.
     pub stats: bool,
+    /// With `stats`, also keep the paths of files that are only read.
+    pub read_paths: bool,
     /// Keep the key of each entry, to recognize its copies in forks.
     pub keys: bool,
     /// Collect what a list of sessions shows, and whether an entry is in this period.
