@@ -67,10 +67,10 @@ fn a_change_whose_report_is_lost_is_exit_4() {
 fn a_listing_that_is_lost_is_exit_2() {
     let s = Sandbox::new();
     s.put("x", fixture("two-branches.jsonl"));
-    let forms = READS.iter().copied().chain(["--list", "--help", "--version", "help tree"]);
-    for (line, redirection) in forms.zip(BROKEN.into_iter().cycle()) {
+    for line in READS.iter().copied().chain(["--list", "--help", "--version", "help tree"]) {
         let line = every::of(line, "./x").replace("@^{user}", "'@^{user}'");
-        if !redirected(&s, &line, "").stdout.is_empty() {
+        let prints = !redirected(&s, &line, "").stdout.is_empty();
+        for redirection in BROKEN.into_iter().filter(|_| prints) {
             let output = redirected(&s, &line, redirection);
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{line} {redirection}: {said}");
