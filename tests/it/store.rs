@@ -4,6 +4,7 @@
 
 #![cfg(unix)]
 
+#[path = "store/worker.rs"]
 #[allow(dead_code, reason = "the program uses the rest")]
 mod worker;
 
@@ -16,8 +17,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use worker::{HEADER, backup_of, generation, names, rewrite_next_generation};
 
-/// The number of processes that each of two loops kills; a third loop kills a third as many.
-const KILLS: usize = 510;
+/// The number of processes that each of two loops kills; a third loop kills a third as many. Those of `tests/large` are what
+/// the store promises; the others find a mistake soon.
+const KILLS: usize = if matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"large") { 510 } else { 60 };
 
 fn worker(task: &str, session: &Path) -> Command {
     let mut command = Command::new(example("store-worker"));

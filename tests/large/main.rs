@@ -10,6 +10,9 @@ mod every;
 #[allow(dead_code, reason = "the tests of `it` use more of it")]
 mod sandbox;
 
+#[path = "../it/store.rs"]
+mod store;
+
 mod limits;
 mod others;
 mod sizes;

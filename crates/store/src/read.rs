@@ -75,9 +75,17 @@ impl ReadAt for Vec<u8> {
     }
 }
 
+/// The length in bytes for which there is always memory.
+const SMALL: usize = 1 << 20;
+
 /// Resizes a buffer, filling with 0. Insufficient memory for a long line is an error, and does not abort the
 /// process.
 pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
+    if bytes.is_empty() && len <= SMALL {
+        // The allocator has memory that is 0 already.
+        *bytes = vec![0; len];
+        return Ok(());
+    }
     if bytes.try_reserve(len.saturating_sub(bytes.len())).is_err() {
         let what = format!("out of memory: a line of it takes {} MB or more", len >> 20);
         return Err(io::Error::new(io::ErrorKind::OutOfMemory, what));
