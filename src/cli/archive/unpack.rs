@@ -147,19 +147,13 @@ pub fn restore(
     Ok(result(Status::Restored))
 }
 
-/// Returns the paths to be written. A file that is there with the same content was written by a run that was killed, or is
-/// a blob that another session uses, too.
+/// Reads the archive to its end, so that a damaged one is refused before anything is written, and returns the paths to be
+/// written. A file that is there with the same content was written by a run that was killed, or is a blob that another
+/// session uses, too.
 fn missing<'t>(open: &OpenArchive, targets: &'t [PathBuf]) -> Result<Vec<&'t PathBuf>, Failure> {
     let is_there = |target: &&PathBuf| target.symlink_metadata().is_ok();
     let (there, missing): (Vec<_>, Vec<_>) = targets.iter().partition(is_there);
     let members = &open.archive.members;
-    let is_blob_only = members
-        .iter()
-        .zip(targets)
-        .all(|(member, target)| is_blob(&member.name) || missing.contains(&target));
-    if is_blob_only {
-        return Ok(missing);
-    }
     let mut occupied = None;
     let compared = open.archive.contents(&open.file, &mut |member, content| {
         let at = members.iter().position(|other| other == member);
