@@ -661,11 +661,13 @@ fn prices_fill_in_what_has_none() {
     ~ $0.12 of the cost is estimated
     1 of 3 requests unpriced: no cost is recorded for them
     ");
-    assert_snapshot!(s.unchanged(&format!("stats --by entry --prices ./prices.json {line}")), @"
-    entry                               time                      role       input  output  cache r  cache w      cost  model
-    ./priced.jsonl:apriced  2026-05-01T10:00:11.000Z  assistant   1000      20        3        4   $0.2500  p/m
-    ./free.jsonl:afree      2026-05-01T11:00:11.000Z  assistant   1000      20        3        4  ~$0.1207  p/m
-    ./other.jsonl:aother    2026-05-01T12:00:11.000Z  assistant   1000      20        3        4  unpriced  p/n
+    // In its own directory, because the column is as wide as the paths.
+    let by_entry = format!("stats --by entry --prices prices.json {}", line.replace("./", ""));
+    assert_snapshot!(s.pisess(&by_entry).real(), @"
+    entry                 time                      role       input  output  cache r  cache w      cost  model
+    priced.jsonl:apriced  2026-05-01T10:00:11.000Z  assistant   1000      20        3        4   $0.2500  p/m
+    free.jsonl:afree      2026-05-01T11:00:11.000Z  assistant   1000      20        3        4  ~$0.1207  p/m
+    other.jsonl:aother    2026-05-01T12:00:11.000Z  assistant   1000      20        3        4  unpriced  p/n
     ");
     let row = &rows(&s.run(&format!("stats --json --prices ./prices.json {line}")))[0];
     assert_eq!(
