@@ -57,23 +57,21 @@ pub fn agree(s: &Sandbox, what: &str) {
     let models = texts(&listed["models"]);
 
     // `stats`
-    for line in ["stats --json ./s.jsonl", "stats --by session --json ./s.jsonl"] {
-        for sums in rows(&run(s, line)) {
-            for key in ["tokens", "cost", "unpriced"] {
-                assert_eq!(sums[key], listed[key], "{what}: {key} of {line}");
-            }
-            assert_eq!(sums["messages"], listed["messageCount"], "{what}: {line}");
+    let sums = |by: &str| rows(&run(s, &format!("stats {by} --json ./s.jsonl")));
+    let seconds = |rows: &[Value]| rows.iter().map(|row| row["seconds"].as_f64().unwrap()).sum::<f64>();
+    let whole = sums("");
+    let by_model = sums("--by model");
+    let by_session = sums("--by session");
+    for sums in whole.iter().chain(&by_session) {
+        for key in ["tokens", "cost", "unpriced"] {
+            assert_eq!(sums[key], listed[key], "{what}: {key} of stats in {sums}");
         }
+        assert_eq!(sums["messages"], listed["messageCount"], "{what}: stats: {sums}");
     }
-    let seconds = |by: &str| {
-        let rows = rows(&run(s, &format!("stats {by} --json ./s.jsonl")));
-        rows.iter().map(|row| row["seconds"].as_f64().unwrap()).sum::<f64>()
-    };
-    for by in ["session", "model", "day", "project"] {
-        let (part, whole) = (seconds(&format!("--by {by}")), seconds(""));
-        assert!((part - whole).abs() < 0.001, "{what}: stats --by {by}: {part} of {whole} seconds");
+    for parts in [&by_session, &by_model, &sums("--by day"), &sums("--by project")] {
+        let (part, whole) = (seconds(parts), seconds(&whole));
+        assert!((part - whole).abs() < 0.001, "{what}: {part} of {whole} seconds in {parts:?}");
     }
-    let by_model = rows(&run(s, "stats --by model --json ./s.jsonl"));
     for model in &models {
         assert!(by_model.iter().any(|row| row["model"] == **model), "{what}: {model} in {by_model:?}");
     }
@@ -234,8 +232,7 @@ fn archive_agrees(s: &Sandbox, what: &str) {
     // A session in use is not archived: one that is open for writing, or was changed just now.
     let old = UNIX_EPOCH + Duration::from_millis(NOW as u64 - 86_400_000);
     File::options().append(true).open(s.path(path)).and_then(|file| file.set_modified(old)).unwrap();
-    let home = s.path("");
-    let run = |line: &str| s.pisess(line).env("HOME", home.to_str().unwrap().trim_end_matches('/')).done();
+    let run = |line: &str| s.pisess(line).at_home().done();
     let listed = &rows(&run(&format!("list ./{path} --json")).text())[0];
     let archived = run(&format!("archive -q ./{path}"));
     assert!(archived.code == 0 || what.starts_with("hazards/"), "{what}: {archived}");
