@@ -1,7 +1,7 @@
 //! `pisess archive`: moves sessions into compressed archives, and back.
 
 use crate::every::READS;
-use crate::sandbox::{Done, Files, Sandbox, fixture, hazards, program};
+use crate::sandbox::{Call, Done, Files, Sandbox, fixture, hazards, program};
 use insta::assert_snapshot;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -80,9 +80,12 @@ impl Home {
         }
     }
 
+    fn call(&self, line: &str) -> Call<'_> {
+        self.s.pisess(line).at_home()
+    }
+
     fn run(&self, line: &str) -> Done {
-        let home = self.s.path("");
-        self.s.pisess(line).env("HOME", home.to_str().unwrap().trim_end_matches('/')).done()
+        self.call(line).done()
     }
 
     /// Starts the real program in the project `kites`.
@@ -213,9 +216,7 @@ fn filters_are_combined() {
         ("--project ./boats", "boat"),
     ] {
         let h = Home::new();
-        let home = h.s.path("");
-        let call = h.s.pisess(&format!("archive -q -n {options}"));
-        let planned = call.env("HOME", home.to_str().unwrap().trim_end_matches('/')).done();
+        let planned = h.run(&format!("archive -q -n {options}"));
         let here = planned.text();
         // The sandbox is not the project: its sessions are chosen by --project.
         let is_elsewhere = !options.contains("--all") && !options.contains("--project");
@@ -523,11 +524,7 @@ fn deleting_asks_or_needs_force() {
     assert_snapshot!(h.run("archive --delete -n omp1"), @r"
     ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst
     ");
-    let home = h.s.path("");
-    let answer = |answer: &str| {
-        let call = h.s.pisess("archive --delete omp1").typed().stdin(answer);
-        call.env("HOME", home.to_str().unwrap().trim_end_matches('/')).done()
-    };
+    let answer = |answer: &str| h.call("archive --delete omp1").typed().stdin(answer).done();
     assert_snapshot!(answer("n\n"), @r"
     2> pisess: delete ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail)? [y/N] pisess: ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst is not deleted
     exit 1
@@ -705,23 +702,17 @@ fn a_full_disk_changes_nothing() {
     );
     h.age();
     let before = h.s.files();
-    let limited = |limit: &str, line: &str| {
-        let line = format!("trap '' XFSZ; ulimit -f {limit} && exec \"$0\" {line}");
-        let mut command = Command::new("sh");
-        command.args(["-c", &line]).arg(program()).current_dir(h.s.path("kites")).env("HOME", h.s.path(""));
-        command.output().unwrap()
-    };
     for limit in ["1", "500", "1500"] {
-        let done = limited(limit, "archive -q pold");
-        assert_eq!(done.status.code(), Some(2), "{limit}: {done:?}");
+        let done = h.call("archive -q pold").limited(limit);
+        assert_eq!(done.code, 2, "{limit}: {done}");
         assert!(h.s.files() == before, "{limit}");
         assert!(!h.s.path(".pi/agent/sessions.archive").exists(), "{limit}");
     }
     h.run("archive -q pold").quiet();
     let archived = h.s.files();
     for limit in ["1", "1500"] {
-        let done = limited(limit, "archive -q --restore pold");
-        assert_eq!(done.status.code(), Some(2), "{limit}: {done:?}");
+        let done = h.call("archive -q --restore pold").limited(limit);
+        assert_eq!(done.code, 2, "{limit}: {done}");
         assert!(h.s.files() == archived, "{limit}");
     }
     h.run("archive -q --restore pold").quiet();

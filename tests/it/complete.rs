@@ -277,9 +277,7 @@ fn rows_of_last(forms: &[&str]) -> String {
     let s = Sandbox::with(&["hazards/torn-tail.jsonl", "claude/tree.jsonl"]);
     s.put(".pi/agent/sessions/--kites--/s.jsonl", fixture("tour.jsonl"));
     s.put(".claude/projects/-kites/tree.jsonl", fixture("claude/tree.jsonl"));
-    let home = s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
-    let run =
-        |form: &&str| s.pisess(&of(form, "./.pi/agent/sessions/--kites--/s.jsonl")).env("HOME", &home).done();
+    let run = |form: &&str| s.pisess(&of(form, "./.pi/agent/sessions/--kites--/s.jsonl")).at_home().done();
     let (last, before) = forms.split_last().unwrap();
     before.iter().for_each(|form| drop(run(form)));
     let done = run(last);

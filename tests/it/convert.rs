@@ -189,22 +189,18 @@ fn it_goes_to_the_store_of_the_other_agent() {
     );
     let file = format!(".pi/agent/sessions/--{name}-old--/a.jsonl");
     s.put(&file, header + "\n");
-    let done = s.pisess(&format!("fork --branches --for omp ./{file}")).env("HOME", &home).done();
+    let done = s.pisess(&format!("fork --branches --for omp ./{file}")).at_home().done();
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
     // It does so from elsewhere, too.
     s.put("b.jsonl", s.bytes(&file));
-    let done = s.pisess("fork --branches --for omp ./b.jsonl --force").env("HOME", &home).done();
+    let done = s.pisess("fork --branches --for omp ./b.jsonl --force").at_home().done();
     assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
-    let done = s.pisess("fork --branches --for pi ./b.jsonl").env("HOME", &home).done();
+    let done = s.pisess("fork --branches --for pi ./b.jsonl").at_home().done();
     assert!(done.text().contains(&format!("/.pi/agent/sessions/--{name}-old--/")), "{}", done.text());
     // A directory that was made for a fork that is not written is removed again.
     std::fs::remove_dir_all(s.path(".omp")).unwrap();
-    let line = "trap '' XFSZ; ulimit -f 0 && exec \"$0\" fork --branches --for omp b.jsonl";
-    let mut command = std::process::Command::new("sh");
-    command.args(["-c", line, env!("CARGO_BIN_EXE_pisess")]).env("HOME", &home).current_dir(&home);
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    s.pisess("fork --branches --for omp b.jsonl").at_home().limited("0").fails(2);
     assert!(!s.path(".omp").exists());
 }
 

@@ -1,6 +1,6 @@
 //! `pisess import`: sessions of Claude Code and Codex.
 
-use crate::sandbox::{Done, Files, Sandbox, fixture, program};
+use crate::sandbox::{Call, Done, Files, Sandbox, fixture, program};
 use insta::assert_snapshot;
 use std::process::Command;
 
@@ -25,9 +25,12 @@ impl Home {
         Home(Sandbox::with(fixtures))
     }
 
+    fn call(&self, line: &str) -> Call<'_> {
+        self.0.pisess(line).at_home()
+    }
+
     fn run(&self, line: &str) -> Done {
-        let home = self.0.path("");
-        self.0.pisess(line).env("HOME", home.to_str().unwrap().trim_end_matches('/')).done()
+        self.call(line).done()
     }
 
     /// Checks a session: that a call has no result yet is all that may be noted.
@@ -603,11 +606,9 @@ fn hostile_sources() {
         line("d", r#""message":{"role":"user","content":"y","content":[{"type":"text","text":"z"}]}"#),
     ];
     s.put("x.jsonl", lines.concat());
-    let home = s.path("").to_str().unwrap().to_owned();
     for agent in ["pi", "omp"] {
         for options in ["-n", "", "--json"] {
-            let done =
-                s.pisess(&format!("import --for {agent} {options} ./x.jsonl")).env("HOME", &home).done();
+            let done = s.pisess(&format!("import --for {agent} {options} ./x.jsonl")).at_home().done();
             assert_eq!(done.code, 0, "{done}");
             assert!(!done.to_string().contains(['\u{1b}', '\u{7}']), "{done:}");
         }
@@ -785,21 +786,16 @@ fn a_full_disk_changes_nothing() {
     let h = Home::with(&["claude/tree.jsonl"]);
     let mut source = fixture("claude/tree.jsonl");
     source.extend_from_slice(format!("{{\"type\":\"kite\",\"x\":\"{}\"}}\n", "x".repeat(300_000)).as_bytes());
-    let limited = |limit: &str| {
-        let line = format!("trap '' XFSZ; ulimit -f {limit} && exec \"$0\" import -q tree.jsonl");
-        let mut command = Command::new("sh");
-        command.args(["-c", &line]).arg(program()).current_dir(h.0.path("")).env("HOME", h.0.path(""));
-        command.output().unwrap()
-    };
+    let limited = |limit: &str| h.call("import -q tree.jsonl").limited(limit).code;
     let before = h.0.files();
-    assert_eq!(limited("1").status.code(), Some(2));
+    assert_eq!(limited("1"), 2);
     assert!(h.0.files() == before && !h.0.path(".pi").exists());
-    assert_eq!(limited("500").status.code(), Some(0));
+    assert_eq!(limited("500"), 0);
     h.0.put("tree.jsonl", source);
     let before = h.0.files();
-    assert_eq!(limited("100").status.code(), Some(2));
+    assert_eq!(limited("100"), 2);
     assert!(h.0.files() == before);
-    assert_eq!(limited("1000").status.code(), Some(0));
+    assert_eq!(limited("1000"), 0);
 }
 
 /// Runs that are killed leave no session, or a whole one; the next run completes them.

@@ -417,9 +417,8 @@ fn sessions_of_all_worktrees_of_a_repository() {
             ),
         );
     }
-    let home = s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
     let listed = |line: &str| {
-        let done = s.pisess(line).env("HOME", &home).done();
+        let done = s.pisess(line).at_home().done();
         assert_eq!(done.code, 0, "{done}");
         let rows = done.text();
         let rows = rows.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
@@ -442,7 +441,7 @@ fn sessions_of_all_worktrees_of_a_repository() {
     ");
     assert_eq!(listed("list --repo --json --all"), listed(&format!("list --repo --json ./{store}")));
     assert_eq!(listed("list --repo --json --all --limit 2").lines().count(), 2);
-    let table = s.pisess(&format!("list --repo ./{store}")).env("HOME", &home).env("COLUMNS", "100").done();
+    let table = s.pisess(&format!("list --repo ./{store}")).at_home().env("COLUMNS", "100").done();
     assert_snapshot!(table.text(), @"
     age  id        repository  project       msgs  br  context  cost  name or first user message
     4mo  00000000  ferry       ferry            1   1        1     -  hi
@@ -456,7 +455,7 @@ fn sessions_of_all_worktrees_of_a_repository() {
     4mo  00000007  -           plain            1   1        1     -  hi
     ");
     // Without --all, of the current directory.
-    let here = || s.pisess("list --repo --json").env("HOME", &home).done();
+    let here = || s.pisess("list --repo --json").at_home().done();
     assert_snapshot!(here().fails(2), @"--repo: the current directory is not in a git repository (hint: --all includes all projects)");
     s.put(".git/HEAD", "");
     assert_eq!(listed("list --repo --json"), ". broken\n. plain");

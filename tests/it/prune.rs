@@ -325,11 +325,8 @@ mod unix {
             for limit in ["100", "500", "1500"] {
                 let s = Sandbox::new();
                 s.put("s.jsonl", &whole);
-                let line = format!("trap '' XFSZ; ulimit -f {limit} && exec \"$0\" {pruning}");
-                let mut command = Command::new("sh");
-                command.args(["-c", &line]).arg(env!("CARGO_BIN_EXE_pisess")).current_dir(s.path(""));
-                let done = command.output().unwrap();
-                assert_eq!(done.status.code(), Some(2), "{done:?}");
+                let done = s.pisess(pruning).limited(limit);
+                assert_eq!(done.code, 2, "{done}");
                 assert_eq!(s.text("s.jsonl"), whole);
                 assert_eq!(s.names(), ["s.jsonl"], "{limit}");
             }

@@ -1,6 +1,6 @@
 //! `pisess relocate`: moves sessions to another project directory.
 
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Call, Done, Sandbox, fixture};
 use insta::assert_snapshot;
 
 /// Returns the name of the store directory of a project in the sandbox.
@@ -48,8 +48,12 @@ impl Home {
         Home { s, pi, omp }
     }
 
-    fn run(&self, line: &str) -> crate::sandbox::Done {
-        self.s.pisess(line).env("HOME", self.s.path("").to_str().unwrap().trim_end_matches('/')).done()
+    fn call(&self, line: &str) -> Call<'_> {
+        self.s.pisess(line).at_home()
+    }
+
+    fn run(&self, line: &str) -> Done {
+        self.call(line).done()
     }
 
     fn exists(&self, name: &str) -> bool {
@@ -209,12 +213,8 @@ fn a_full_disk_moves_nothing() {
     h.s.put(&name, long);
     let before = h.s.files();
     for limit in ["8", "500", "2000"] {
-        let line = format!("trap '' XFSZ; ulimit -f {limit} && exec \"$0\" relocate -q {name} ./new");
-        let mut command = std::process::Command::new("sh");
-        let home = h.s.path("");
-        command.args(["-c", &line]).arg(env!("CARGO_BIN_EXE_pisess")).current_dir(&home).env("HOME", &home);
-        let done = command.output().unwrap();
-        assert_eq!(done.status.code(), Some(2), "{limit}: {done:?}");
+        let done = h.call(&format!("relocate -q {name} ./new")).limited(limit);
+        assert_eq!(done.code, 2, "{limit}: {done}");
         assert!(h.s.files() == before, "{limit}");
     }
     assert_eq!(h.run(&format!("relocate -q ./{name} ./new")).code, 0);

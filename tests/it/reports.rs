@@ -9,7 +9,7 @@ const BROKEN: [&str; 2] = [">/dev/full", ">&-"];
 
 /// Runs the real binary with a redirection.
 fn redirected(s: &Sandbox, line: &str, redirection: &str) -> Output {
-    let mut command = Command::new("sh");
+    let mut command = Command::new("/bin/sh");
     let line = line.replace("./", s.path("").to_str().unwrap());
     command.arg("-c").arg(format!("\"$PISESS\" {line} {redirection}")).current_dir(s.path("")).env_clear();
     command.env("PISESS", env!("CARGO_BIN_EXE_pisess")).env("PISESS_ID_SEED", "test");
@@ -150,7 +150,7 @@ fn a_limit_on_the_size_of_files_is_a_failure() {
             long.push(b'\n');
         }
         s.put("x", &long);
-        let mut command = Command::new("sh");
+        let mut command = Command::new("/bin/sh");
         let line = line.replace("./", s.path("").to_str().unwrap());
         command.arg("-c").arg(format!("ulimit -f 4; exec \"$PISESS\" {line}")).current_dir(s.path(""));
         let output = command.env("PISESS", env!("CARGO_BIN_EXE_pisess")).output().unwrap();

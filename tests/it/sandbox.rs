@@ -269,6 +269,12 @@ impl Call<'_> {
         self
     }
 
+    /// Makes the sandbox the home directory.
+    pub fn at_home(self) -> Self {
+        let home = self.sandbox.path("");
+        self.env("HOME", home.to_str().unwrap().trim_end_matches('/'))
+    }
+
     /// Removes an environment variable.
     pub fn without(mut self, name: &str) -> Self {
         self.env.remove(name);
@@ -318,7 +324,19 @@ impl Call<'_> {
 
     /// Runs the real binary in the sandbox.
     pub fn real(self) -> Done {
-        let mut command = assert_cmd::Command::new(program());
+        let command = assert_cmd::Command::new(program());
+        self.run_by(command)
+    }
+
+    /// Runs the real binary with this limit of `ulimit` on the size of files, which represents a full disk.
+    #[cfg(unix)]
+    pub fn limited(self, blocks: &str) -> Done {
+        let mut shell = assert_cmd::Command::new("/bin/sh");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f \"$0\" && exec \"$@\"", blocks]).arg(program());
+        self.run_by(shell)
+    }
+
+    fn run_by(self, mut command: assert_cmd::Command) -> Done {
         command.current_dir(self.sandbox.path("")).env_clear().envs(&self.env);
         if let Some(path) = std::env::var_os("PATH").filter(|_| !self.env.contains_key("PATH")) {
             command.env("PATH", path);
