@@ -263,7 +263,7 @@ pub fn absolute(path: &str, here: Here) -> PathBuf {
 }
 
 /// Returns the path without `.`, `..` and trailing separators, links not resolved.
-fn lexical(path: &Path) -> PathBuf {
+pub fn lexical(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {

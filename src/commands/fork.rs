@@ -1,6 +1,6 @@
 //! `pisess fork`: copies a path of a session into a new session.
 
-use crate::agents::stores::Disk;
+use crate::agents::stores::{Disk, lexical};
 use crate::cli::follow::folder_of;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{HookArgs, HookEvent};
@@ -94,6 +94,13 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+impl Args {
+    /// Returns the directory given by `--cwd`, as an absolute path.
+    fn cwd(&self, ui: &Ui) -> Option<PathBuf> {
+        self.cwd.as_ref().map(|cwd| lexical(&ui.folder().join(cwd)))
+    }
+}
+
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let chosen = if args.branches { open.session.leaf } else { open.resolve(&args.at)? };
@@ -111,9 +118,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let editor_text = open.input.read(message.map(text).transpose())?;
     let end = message.map_or(chosen, |message| open.session.entry(message).parent);
     let mut ids = Ids::new(ui)?;
-    let cwd = args.cwd.as_deref().map(|cwd| without_dots(&ui.folder().join(cwd)));
+    let cwd = args.cwd(ui).map(|cwd| Text::from(cwd.to_string_lossy().into_owned()));
     let source = open.input.file().map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
-    let options = ForkOptions { session_id: ids.session_id(ui)?, source, cwd: cwd.map(Text::from) };
+    let options = ForkOptions { session_id: ids.session_id(ui)?, source, cwd };
     let (session, reader) = (&open.session, open.reader());
     let is_for_other = args.agent.is_some_and(|agent| agent != session.dialect);
     let new = ids.issue(ui, |fresh| {
@@ -177,8 +184,8 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     if args.write.output.is_some() || args.dir.is_some() {
         return None;
     }
-    let stores = match (&args.cwd, &open.session.header.cwd) {
-        (Some(cwd), _) => stores_seen_from(Path::new(&without_dots(&ui.folder().join(cwd))), ui),
+    let stores = match (args.cwd(ui), &open.session.header.cwd) {
+        (Some(cwd), _) => stores_seen_from(&cwd, ui),
         (None, Some(cwd)) => stores_seen_from_recorded(Path::new(&cwd.to_string()), ui),
         (None, None) => stores_seen_from(ui.folder(), ui),
     };
@@ -186,19 +193,4 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     let store = stores.iter().find(|store| store.agent == agent)?;
     let folder = store.folders.first()?;
     (*folder != OnDisk.real(folder_of(file.path()))).then(|| folder.clone())
-}
-
-/// Returns an absolute path without `.` and `..`; the directory need not exist.
-fn without_dots(path: &Path) -> String {
-    let mut whole = PathBuf::new();
-    for component in path.components() {
-        match component {
-            std::path::Component::ParentDir => {
-                whole.pop();
-            }
-            std::path::Component::CurDir => {}
-            other => whole.push(other),
-        }
-    }
-    whole.to_string_lossy().into_owned()
 }
