@@ -11,7 +11,7 @@ use crate::load::{Options, load};
 use crate::ops::plan::{Change, copy_all};
 use crate::session::{Format, Session};
 use pisess_json::write::Object;
-use pisess_store::{self as store, Batch, FoundFile, Reach, SessionFile, StoreError};
+use pisess_store::{self as store, Batch, Committed, FoundFile, Reach, SessionFile};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -72,12 +72,10 @@ pub struct Args {
 
 struct Outcome {
     path: PathBuf,
-    /// The version that it had, and its number of entries; `None` if it could not be read.
-    was: Option<(&'static str, usize)>,
+    /// The version that it had, and its number of entries.
+    was: Result<(&'static str, usize), Failure>,
     status: Status,
-    error: Option<String>,
-    exit: Option<Exit>,
-    warnings: Vec<String>,
+    committed: Option<Committed>,
 }
 
 impl Args {
@@ -127,8 +125,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let batch = Batch::default();
     // An argument that was not found, or a directory that could not be searched.
     let missing =
-        |failure: &Failure| Outcome::failed(Path::new(failure.path.as_deref().unwrap_or_default()), failure);
-    let mut outcomes: Vec<_> = failures.iter().map(missing).collect();
+        |failure: Failure| Outcome::failed(Path::new(&failure.path.clone().unwrap_or_default()), failure);
+    let mut outcomes: Vec<_> = failures.into_iter().map(missing).collect();
     outcomes.extend(migrated(files, args, &batch, ui));
     for warning in batch.finish() {
         ui.warn(&warning.to_string());
@@ -168,7 +166,7 @@ fn migrated(files: Vec<FoundFile>, args: &Args, batch: &Batch, ui: &Ui) -> Vec<O
     let options = Options { workers, ..Options::default() };
     let work = |file: FoundFile| match one(&file.path, args, batch, &options) {
         Err(failure) if failure.is_transcript() && !file.named => None,
-        Err(failure) => Some(Outcome::failed(&file.path, &failure)),
+        Err(failure) => Some(Outcome::failed(&file.path, failure)),
         Ok(outcome) => Some(outcome),
     };
     let mut done = Vec::new();
@@ -199,9 +197,7 @@ fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result
     let locked = store::lock(&file, &args.write.change.options(session.dialect))?;
     let mut fill = |out: &mut dyn std::io::Write| Change::default().write(&session, &file, out);
     let committed = batch.rewrite(locked, backup.as_deref(), &mut fill)?.done()?;
-    let warnings = committed.troubles.iter().map(ToString::to_string).collect();
-    let exit = committed.troubles.iter().any(StoreError::is_loss).then_some(Exit::Written);
-    Ok(Outcome { warnings, exit, ..Outcome::of(path, &session, Status::Migrated) })
+    Ok(Outcome { committed: Some(committed), ..Outcome::of(path, &session, Status::Migrated) })
 }
 
 fn before(session: &Session) -> Status {
@@ -216,35 +212,23 @@ impl Outcome {
             Format::V2 => "v2",
             Format::V3 => "v3",
         };
-        Outcome {
-            path: path.to_owned(),
-            was: Some((version, session.entries.len())),
-            status,
-            error: None,
-            exit: None,
-            warnings: Vec::new(),
-        }
+        let was = Ok((version, session.entries.len()));
+        Outcome { path: path.to_owned(), was, status, committed: None }
     }
 
-    fn failed(path: &Path, failure: &Failure) -> Outcome {
-        Outcome {
-            path: path.to_owned(),
-            was: None,
-            status: Status::Failed,
-            error: Some(failure.line()),
-            exit: Some(failure.exit()),
-            warnings: Vec::new(),
-        }
+    fn failed(path: &Path, failure: Failure) -> Outcome {
+        Outcome { path: path.to_owned(), was: Err(failure), status: Status::Failed, committed: None }
     }
 
     fn json(&self) -> Vec<u8> {
+        let was = self.was.as_ref().ok();
         Object::new()
             .str("path", &self.path.to_string_lossy())
-            .str_or_null("from", self.was.map(|(version, _)| version))
-            .str_or_null("to", self.was.map(|_| "v3"))
-            .number_or_null("entries", self.was.map(|(_, entries)| entries as f64))
+            .str_or_null("from", was.map(|(version, _)| *version))
+            .str_or_null("to", was.map(|_| "v3"))
+            .number_or_null("entries", was.map(|(_, entries)| *entries as f64))
             .json("status", &self.status.json())
-            .with(self.error.as_deref(), |row, error| row.str("error", error))
+            .with(self.was.as_ref().err(), |row, failure| row.str("error", &failure.line()))
             .finish()
     }
 }
@@ -252,21 +236,23 @@ impl Outcome {
 /// Prints the outcomes; returns the worst exit code among them. A failure here does not undo a migration
 /// (rule 7 of the store).
 fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let worst = outcomes.iter().filter_map(|outcome| outcome.exit).max();
+    let failures: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.was.as_ref().err()).collect();
     let work = args.check && outcomes.iter().any(|outcome| outcome.status == Status::Outdated);
-    let exit = worst.into_iter().chain(work.then_some(Exit::Found)).max().unwrap_or(Exit::Done);
+    let worst = failures.iter().map(|failure| failure.exit());
+    let exit = worst.chain(work.then_some(Exit::Found)).max().unwrap_or(Exit::Done);
     for outcome in outcomes {
-        outcome.warnings.iter().for_each(|warning| ui.status(warning));
+        outcome.committed.iter().for_each(|committed| ui.warn_of(committed));
         if outcome.status == Status::Migrated && is_by_name(&args.sessions, &outcome.path) {
             ui.status(&format!("changed {}", outcome.path.to_string_lossy()));
         }
-        outcome.error.iter().for_each(|error| ui.error(error));
+        if let Err(failure) = &outcome.was {
+            ui.error(&failure.line());
+        }
     }
     let changed = outcomes.iter().filter(|outcome| outcome.status == Status::Migrated);
     let migrated: Vec<_> = changed.map(|outcome| outcome.path.to_string_lossy()).collect();
-    if outcomes.len() > 1 && worst.is_some() && args.writes() {
-        let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
-        ui.status(&format!("{} migrated, {failed} failed", migrated.len()));
+    if outcomes.len() > 1 && !failures.is_empty() && args.writes() {
+        ui.status(&format!("{} migrated, {} failed", migrated.len(), failures.len()));
     }
     if migrated.is_empty() {
         print(outcomes, args, ui)?
@@ -281,8 +267,7 @@ fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> 
         return outcomes.iter().try_for_each(|outcome| ui.print_json(&outcome.json()));
     }
     match outcomes {
-        [] => Ok(()),
-        [outcome] if outcome.error.is_some() => Ok(()),
+        [outcome] if outcome.was.is_err() => Ok(()),
         [outcome] => ui.print(&one_line(outcome)),
         outcomes => {
             let is_listed =
@@ -295,7 +280,7 @@ fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> 
 
 fn one_line(outcome: &Outcome) -> String {
     let path = visible(&outcome.path.to_string_lossy());
-    let (from, entries) = outcome.was.unwrap_or(("?", 0));
+    let (from, entries) = outcome.was.as_ref().map_or(("?", 0), |was| *was);
     match outcome.status {
         Status::Current => format!("{path}: already version 3, {entries} entries\n"),
         Status::Outdated => format!("{path}: {from}, {entries} entries, to be migrated\n"),
@@ -309,7 +294,7 @@ fn table(outcomes: &[Outcome], args: &Args) -> Table {
     let numbers = ["files", "entries", done, "current", "failed"].map(Column::number);
     let mut table = Table::new([&[Column::text("from")], &numbers[..]].concat());
     for from in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
-        let is_from = |outcome: &&Outcome| outcome.was.map(|(version, _)| version) == from;
+        let is_from = |outcome: &&Outcome| outcome.was.as_ref().ok().map(|(version, _)| *version) == from;
         let group: Vec<_> = outcomes.iter().filter(is_from).collect();
         let count = |status: Status| group.iter().filter(|outcome| outcome.status == status).count();
         if group.is_empty() {
@@ -320,7 +305,7 @@ fn table(outcomes: &[Outcome], args: &Args) -> Table {
             group.len().to_string(),
             group
                 .iter()
-                .filter_map(|outcome| outcome.was)
+                .flat_map(|outcome| &outcome.was)
                 .map(|(_, entries)| entries)
                 .sum::<usize>()
                 .to_string(),
