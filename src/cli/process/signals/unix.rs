@@ -8,7 +8,6 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 use std::io::{self, PipeReader};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -46,16 +45,11 @@ impl Waiting {
         i32::try_from(number).ok().filter(|&number| number > 0)
     }
 
-    /// Returns a descriptor that is readable once a signal has arrived.
-    pub fn woken(&self) -> Option<BorrowedFd<'_>> {
-        self.0.map(|signals| signals.woken.as_fd())
-    }
-
     /// Calls `last` before a signal ends the process. If no thread can be started, the default actions apply.
     pub fn then(self, last: impl FnOnce() + Send + 'static) {
         let wait = move || {
-            let Some(woken) = self.woken() else { return };
-            let mut fds = [PollFd::from_borrowed_fd(woken, PollFlags::IN)];
+            let Some(signals) = self.0 else { return };
+            let mut fds = [PollFd::new(&signals.woken, PollFlags::IN)];
             while poll(&mut fds, None) == Err(Errno::INTR) {}
             last();
         };
