@@ -2,7 +2,6 @@
 
 use super::output::{Exit, Failure, FailureKind};
 use crate::load::LoadError;
-use crate::session::reference::ReferenceError;
 use pisess_store::{Cause, StoreError, is_closed_pipe, plain};
 use std::io;
 
@@ -36,13 +35,6 @@ impl Failure {
             LoadError::Io(error) => Failure::reading(name, error),
             LoadError::TooLarge => Failure::cannot(format_args!("cannot read {name}: {error}")).path(name),
         }
-    }
-
-    /// Returns a failure to resolve a reference: it is unknown or ambiguous.
-    pub fn reference(name: &str, error: &ReferenceError) -> Self {
-        Failure::new(Exit::Cannot, FailureKind::Reference, format_args!("{name}: {error}"))
-            .path(name)
-            .hint(error.hint())
     }
 }
 

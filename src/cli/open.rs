@@ -271,7 +271,8 @@ impl OpenSession {
                 failure.hint("`pisess branches` lists the branches; an entry with the id - is `id:-`")
             });
         }
-        resolve(&self.session, leaf, reference).map_err(|error| Failure::reference(&self.input.name, &error))
+        resolve(&self.session, leaf, reference)
+            .map_err(|error| self.input.unresolved(&error).hint(error.hint()))
     }
 
     /// Returns the entries that would be edited or omitted if the leaf were at this position.
