@@ -9,15 +9,19 @@ use std::convert::Infallible;
 use std::ops::Range;
 
 /// How patterns are interpreted.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct PatternOptions {
-    /// Whether patterns are literal text, not regular expressions.
-    pub fixed: bool,
-    /// Whether case is ignored.
+    /// Ignore case
+    #[arg(short, long)]
     pub ignore_case: bool,
-    /// Whether case is ignored unless a pattern contains an upper-case letter.
+    /// Ignore case unless a pattern contains an upper-case letter
+    #[arg(short = 'S', long)]
     pub smart_case: bool,
-    /// Whether a match must have no word character beside it.
+    /// Treat patterns as literal text
+    #[arg(short = 'F', long = "fixed-strings")]
+    pub fixed: bool,
+    /// Match whole words only
+    #[arg(short = 'w', long = "word-regexp")]
     pub words: bool,
 }
 
