@@ -44,10 +44,10 @@ impl<'w> Ui<'w> {
 
     /// Does `work` on all processors, and passes the results to `take` in the order of the items. Progress is shown.
     pub fn parallel<I: Send, T: Send>(
-        &self,
+        &mut self,
         items: Vec<I>,
         work: impl Fn(I) -> T + Sync,
-        mut take: impl FnMut(T),
+        mut take: impl FnMut(&mut Self, T),
     ) {
         let progress = self.progress(items.len());
         let workers = self.processors().min(items.len()).max(1);
@@ -57,7 +57,7 @@ impl<'w> Ui<'w> {
             done
         };
         let take = |done| {
-            take(done);
+            take(self, done);
             Ok::<(), Infallible>(())
         };
         let Ok(()) = in_order(items, workers, work, take);

@@ -53,7 +53,8 @@ impl Places {
         Places { home, folder, stores, blobs, workers: ui.processors() }
     }
 
-    fn here(&self) -> Here<'_> {
+    /// Returns what relative paths, and those below the home directory, start from.
+    pub fn here(&self) -> Here<'_> {
         Here { home: self.home.as_deref(), folder: &self.folder }
     }
 

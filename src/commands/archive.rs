@@ -127,7 +127,7 @@ impl Args {
             (path, archived)
         };
         let mut skipped: Vec<Failure> = Vec::new();
-        ui.parallel(sessions, work, |(path, archived)| match archived {
+        ui.parallel(sessions, work, |_, (path, archived)| match archived {
             Ok(None) => {}
             Ok(Some(row)) => done.push((path, Ok(row))),
             // Files that are not sessions, and those that another process just moved.

@@ -84,7 +84,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_first =
         |(source, _): &(Survey, Destination)| seen.insert((source.origin.name(), source.id.clone()));
     let (sources, again): (Vec<_>, Vec<_>) = sources.into_iter().partition(is_first);
-    ui.parallel(sources, work, |outcome| outcomes.push(outcome));
+    ui.parallel(sources, work, |_, outcome| outcomes.push(outcome));
     outcomes.extend(again.into_iter().map(work));
     worst = worst.max(report(outcomes, args, ui)?);
     Ok(worst)
@@ -94,14 +94,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 #[allow(clippy::type_complexity)]
 fn read(
     files: Vec<FoundFile>,
-    ui: &Ui,
+    ui: &mut Ui,
 ) -> (Vec<Survey>, Vec<(PathBuf, Option<Survey>, Result<Done, Failure>)>) {
     let work = |file: FoundFile| {
         let read = survey(&file.path);
         (file, read)
     };
     let (mut sources, mut failures) = (Vec::new(), Vec::new());
-    ui.parallel(files, work, |(file, read)| {
+    ui.parallel(files, work, |_, (file, read)| {
         let name = visible(&file.path.to_string_lossy());
         let refused = |what: &str| Failure::cannot(format_args!("{name}: {what}")).path(&name);
         let failure = match read {

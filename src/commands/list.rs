@@ -1,6 +1,6 @@
 //! `pisess list`: lists sessions.
 
-use crate::agents::stores::{Here, is_cwd};
+use crate::agents::stores::is_cwd;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::import::{converted, foreign, found};
@@ -103,6 +103,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (files, mut failed) = files(args, period, &places, &mut repositories, ui)?;
     let has_files = !files.is_empty();
     failed |= add_read(&mut list, files, args, period, ui);
+    if args.source.is_some() && args.is_here() {
+        list.retain(|session| is_cwd(&session.cwd.to_string_lossy(), places.here()));
+    }
     if list.is_empty() && has_files && !args.is_here() && !failed && !args.period.is_given() {
         ui.warn(NO_SESSIONS);
     }
@@ -180,25 +183,37 @@ fn files(
     Ok((files, !failures.is_empty()))
 }
 
-/// Reads the files, and adds their sessions to the list. Returns whether one that was named cannot be listed.
+/// Reads the files on all processors, and adds their sessions to the list. Returns whether one that was named cannot be
+/// listed.
 fn add_read(list: &mut Vec<Listed>, files: Vec<FoundFile>, args: &Args, period: Period, ui: &mut Ui) -> bool {
-    let home = ui.home();
-    let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
-    let (read, unread, notes) = readings(files, args.source, args.forks, period, ui);
-    let is_listed = |session: &Listed| {
-        args.source.is_none() || !args.is_here() || is_cwd(&session.cwd.to_string_lossy(), here)
+    let agents = SubAgents::among(&files);
+    let (forks, origin) = (args.forks, args.source);
+    // A shared entry belongs to the session that was started first.
+    let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };
+    let inner = ui.processors() / ui.processors().min(files.len()).max(1);
+    let stdout_is = ui.stdout_is();
+    let work = |(file, is_fork): (FoundFile, bool)| {
+        let options = options(inner, is_fork, period);
+        let reading = match origin {
+            Some(origin) => imported(&file, origin, &options).map(|reading| Some((reading?, None))),
+            None => one(&file, &options, &agents, stdout_is),
+        };
+        (file, reading)
     };
-    list.extend(read.into_iter().filter(is_listed));
-    notes.iter().for_each(|damaged| warn_uncounted(damaged, ui));
-    let is_named = unread.iter().any(|(file, _)| file.named);
-    for (file, failure) in unread {
-        if file.named {
-            ui.report(&failure);
-        } else {
-            ui.warn(&failure.line());
+    let (mut seen, mut has_failed) = (HashSet::default(), false);
+    ui.parallel(files, work, |ui, (file, reading)| match reading {
+        Ok(None) => {}
+        Ok(Some((reading, damaged))) => {
+            list.push(own(&mut seen, reading));
+            damaged.iter().for_each(|damaged| warn_uncounted(damaged, ui));
         }
-    }
-    is_named
+        Err(failure) if file.named => {
+            ui.report(&failure);
+            has_failed = true;
+        }
+        Err(failure) => ui.warn(&failure.line()),
+    });
+    has_failed
 }
 
 /// Reports that --limit leaves out the session that `last` refers to: its file changed last, but its last message is older
@@ -271,40 +286,6 @@ fn limited(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     });
     rows.truncate(end.unwrap_or(rows.len()));
     rows
-}
-
-/// Reads all files, on all processors. Returns also the files that could not be listed, and why.
-fn readings(
-    files: Vec<FoundFile>,
-    origin: Option<Origin>,
-    forks: bool,
-    period: Period,
-    ui: &Ui,
-) -> (Vec<Listed>, Vec<(FoundFile, Failure)>, Vec<Failure>) {
-    let agents = SubAgents::among(&files);
-    // A shared entry belongs to the session that was started first.
-    let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };
-    let inner = ui.processors() / ui.processors().min(files.len()).max(1);
-    let stdout_is = ui.stdout_is();
-    let work = |(file, is_fork): (FoundFile, bool)| {
-        let options = options(inner, is_fork, period);
-        let reading = match origin {
-            Some(origin) => imported(&file, origin, &options).map(|reading| Some((reading?, None))),
-            None => one(&file, &options, &agents, stdout_is),
-        };
-        (file, reading)
-    };
-    let (mut list, mut unread, mut notes, mut seen) =
-        (Vec::new(), Vec::new(), Vec::new(), HashSet::default());
-    ui.parallel(files, work, |(file, reading)| match reading {
-        Ok(Some((reading, damaged))) => {
-            list.push(own(&mut seen, reading));
-            notes.extend(damaged);
-        }
-        Ok(None) => {}
-        Err(failure) => unread.push((file, failure)),
-    });
-    (list, unread, notes)
 }
 
 fn options(workers: usize, keys: bool, period: Period) -> Options {

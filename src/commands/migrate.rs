@@ -161,7 +161,7 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Migrates many files on all processors; returns the outcomes in the order of the files.
-fn migrated(files: Vec<FoundFile>, args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outcome> {
+fn migrated(files: Vec<FoundFile>, args: &Args, batch: &Batch, ui: &mut Ui) -> Vec<Outcome> {
     let workers = ui.processors() / ui.processors().min(files.len()).max(1);
     let options = Options { workers, ..Options::default() };
     let work = |file: FoundFile| match one(&file.path, args, batch, &options) {
@@ -170,7 +170,7 @@ fn migrated(files: Vec<FoundFile>, args: &Args, batch: &Batch, ui: &Ui) -> Vec<O
         Ok(outcome) => Some(outcome),
     };
     let mut done = Vec::new();
-    ui.parallel(files, work, |outcome| done.extend(outcome));
+    ui.parallel(files, work, |_, outcome| done.extend(outcome));
     done
 }
 

@@ -97,7 +97,7 @@ fn named(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
         chosen => return chosen,
     }
     let mut known = Vec::new();
-    ui.parallel(files, |file| titled(&file), |read| known.extend(read));
+    ui.parallel(files, |file| titled(&file), |_, read| known.extend(read));
     choose(name, &known)
 }
 
