@@ -214,7 +214,7 @@ impl OpenSession {
         Ok(open)
     }
 
-    fn load(input: Input, options: Options) -> Result<OpenSession, Failure> {
+    pub fn load(input: Input, options: Options) -> Result<OpenSession, Failure> {
         let session = input.load(&options)?;
         Ok(OpenSession { input, session, options })
     }

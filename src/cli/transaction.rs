@@ -85,7 +85,7 @@ impl OpenSession {
             let mut attempt = |now: &OpenSession, locked: Locked| {
                 let decision = ids.issue(ui, |fresh| decide(now, fresh))?;
                 let outcome = Outcome::of(&decision, path, is_own, &now.session);
-                let attempt = commit(&decision.change, &now.session, &now.input, locked)?;
+                let attempt = commit(&decision.change, now, locked)?;
                 Ok((attempt, (decision.notification, outcome)))
             };
             let (committed, (notification, outcome)) =
@@ -185,12 +185,8 @@ impl OpenSession {
 }
 
 /// Commits a change to a session that is locked; there is no commit if there is nothing to do.
-pub fn commit(
-    change: &Change,
-    session: &Session,
-    input: &Input,
-    locked: Locked,
-) -> Result<Option<Attempt>, Failure> {
+pub fn commit(change: &Change, now: &OpenSession, locked: Locked) -> Result<Option<Attempt>, Failure> {
+    let OpenSession { session, input, .. } = now;
     let attempt = match change.action(session) {
         Action::Nothing => return Ok(None),
         Action::Append => locked.append(&change.appended()),

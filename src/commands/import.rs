@@ -70,19 +70,19 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sources = destinations(sources, importer.agent, output, ui);
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
         return match (sources.first(), outcomes.pop()) {
-            (Some((source, destination)), _) => stream(&importer, source, destination, args, ui),
+            (Some(destination), _) => stream(&importer, destination, args, ui),
             (None, Some((_, _, Err(failure)))) => Err(failure),
             (None, _) => Ok(worst),
         };
     }
-    let work = |(source, destination): (Survey, Destination)| {
-        let done = importer.import(&source, &destination);
-        (source.path.clone(), Some(source), done)
+    let work = |destination: Destination| {
+        let done = importer.import(&destination);
+        (destination.source.path.clone(), Some(destination.source), done)
     };
     // What several files have of one session is imported one after another.
     let mut seen = HashSet::default();
     let is_first =
-        |(source, _): &(Survey, Destination)| seen.insert((source.origin.name(), source.id.clone()));
+        |Destination { source, .. }: &Destination| seen.insert((source.origin.name(), source.id.clone()));
     let (sources, again): (Vec<_>, Vec<_>) = sources.into_iter().partition(is_first);
     ui.parallel(sources, work, |_, outcome| outcomes.push(outcome));
     outcomes.extend(again.into_iter().map(work));
@@ -116,19 +116,13 @@ fn read(
     (sources, failures)
 }
 
-fn stream(
-    importer: &Importer,
-    source: &Survey,
-    destination: &Destination,
-    args: &Args,
-    ui: &mut Ui,
-) -> Result<Exit, Failure> {
+fn stream(importer: &Importer, to: &Destination, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.change.json {
         return Err(Failure::carries_session());
     }
-    importer.print(source, destination, &mut *ui.verbatim())?;
+    importer.print(to, &mut *ui.verbatim())?;
     ui.flush()?;
-    note(source, ui);
+    note(&to.source, ui);
     Ok(Exit::Done)
 }
 
@@ -147,12 +141,9 @@ fn report(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut worst = Exit::Done;
-    let action = |outcome: &Result<Done, Failure>| outcome.as_ref().ok().map(|done| done.action);
     let count = |wanted: &[Action]| {
-        outcomes
-            .iter()
-            .filter(|(.., outcome)| action(outcome).is_some_and(|action| wanted.contains(&action)))
-            .count()
+        let is_wanted = |done: &Done| wanted.contains(&done.action);
+        outcomes.iter().filter(|(.., outcome)| outcome.as_ref().is_ok_and(is_wanted)).count()
     };
     let (new, grown) = (count(&[Action::Create]), count(&[Action::Append, Action::Rewrite]));
     let (unchanged, all) = (count(&[Action::Nothing]), outcomes.len());

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 /// Where the session of a source is, or will be.
 #[derive(Clone, Debug)]
 pub struct Destination {
+    pub source: Survey,
     /// The working directory of the session.
     pub cwd: Text<'static>,
     /// The id of the session, and its file.
@@ -32,20 +33,17 @@ pub fn destinations(
     agent: Dialect,
     output: Option<&Path>,
     ui: &Ui,
-) -> Vec<(Survey, Destination)> {
+) -> Vec<Destination> {
     let mut known = known_sessions(output, ui);
     let mut folders: HashMap<String, PathBuf> = HashMap::default();
-    let mut destination = |survey: &Survey| {
+    let destination = |source: Survey| {
         let here = || Text::from(ui.folder().to_string_lossy().into_owned());
-        let cwd = survey.cwd.clone().unwrap_or_else(here);
-        let id = survey.session_id(agent, 0);
-        if let Some(file) = output.filter(|output| !output.is_dir()) {
-            let exists = file != Path::new("-") && file.symlink_metadata().is_ok();
-            return Destination { cwd, id, path: file.to_owned(), exists, beside: None, is_given: true };
-        }
-        if let Some(path) = below_owner(survey, agent, &known) {
-            let exists = path.symlink_metadata().is_ok();
-            return Destination { cwd, id, path, exists, beside: None, is_given: false };
+        let cwd = source.cwd.clone().unwrap_or_else(here);
+        let id = source.session_id(agent, 0);
+        let file = output.filter(|output| !output.is_dir());
+        if let Some(path) = file.map(Path::to_owned).or_else(|| below_owner(&source, agent, &known)) {
+            let exists = path != Path::new("-") && path.symlink_metadata().is_ok();
+            return Destination { source, cwd, id, path, exists, beside: None, is_given: file.is_some() };
         }
         let mut own = || {
             let project = cwd.to_string_lossy().into_owned();
@@ -53,35 +51,29 @@ pub fn destinations(
             folders.entry(project).or_insert_with(folder).clone()
         };
         // The newest of those that were made of the source.
-        let is_new = |copy: &u32| !known.contains_key(&survey.session_id(agent, *copy));
+        let is_new = |copy: &u32| !known.contains_key(&source.session_id(agent, *copy));
         let next = (0..).find(is_new).unwrap_or_default();
         let last = next.checked_sub(1).and_then(|copy| {
-            let id = survey.session_id(agent, copy);
+            let id = source.session_id(agent, copy);
             Some((known.get(&id)?.clone(), id))
         });
-        let beside = survey.session_id(agent, next);
+        let beside = source.session_id(agent, next);
         let folder = match (output, &last) {
             (Some(folder), _) => folder.to_owned(),
             (None, Some((path, _))) => path.parent().map_or_else(&mut own, Path::to_owned),
             (None, None) => own(),
         };
-        let new = folder.join(survey.file_name(&beside));
+        let new = folder.join(source.file_name(&beside));
+        let exists = last.is_some();
+        let (path, id) = last.unwrap_or((new.clone(), beside.clone()));
         // Another source of the same session finds it there.
-        let (path, id, exists) =
-            last.map_or((new.clone(), beside.clone(), false), |(path, id)| (path, id, true));
         known.entry(id.clone()).or_insert_with(|| path.clone());
-        Destination { cwd, id, path, exists, beside: exists.then_some((beside, new)), is_given: false }
+        let beside = exists.then_some((beside, new));
+        Destination { source, cwd, id, path, exists, beside, is_given: false }
     };
     let (agents, others): (Vec<_>, Vec<_>) =
         sources.into_iter().partition(|source| source.sub_agent.is_some());
-    others
-        .into_iter()
-        .chain(agents)
-        .map(|source| {
-            let destination = destination(&source);
-            (source, destination)
-        })
-        .collect()
+    others.into_iter().chain(agents).map(destination).collect()
 }
 
 /// Returns the sessions that may have been made of a source, by their ids.

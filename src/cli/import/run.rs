@@ -1,20 +1,19 @@
 //! Imports one source: decides what is left to do, and does it under the lock of the session.
 
 use super::destinations::Destination;
-use crate::cli::open::Input;
+use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, visible};
-use crate::cli::transaction::{Attempted, commit, output_or_input, under_lock};
+use crate::cli::transaction::{Attempted, commit, output_or_input};
 use crate::import::{Record, Survey, Target, convert, digest, write};
 use crate::load::Options;
 use crate::ops::plan::{Action, Change, NewEntry};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
-use crate::session::read::entry_reader::EntryReader;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_store::{self as store, Committed, Locked, Member, NewFolder, SessionFile};
+use pisess_store::{self as store, Committed, Fill, Locked, Member, NewFolder, SessionFile};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -65,28 +64,26 @@ impl Importer<'_> {
     ///
     /// # Errors
     /// If it cannot be imported. Nothing was written.
-    pub fn import(&self, source: &Survey, destination: &Destination) -> Result<Done, Failure> {
-        if !destination.exists {
-            return self.create(source, destination, (&destination.id, &destination.path));
+    pub fn import(&self, to: &Destination) -> Result<Done, Failure> {
+        if !to.exists {
+            return self.create(to, &to.id, &to.path);
         }
-        let input = Input::open_path(&destination.path, self.stdout_is)?;
-        let session = input.load(&Options::default())?;
-        let file = SessionFile::open(&source.path)?;
-        let state = match self.state(source, &file, &input, &session) {
+        let open = OpenSession::load(Input::open_path(&to.path, self.stdout_is)?, Options::default())?;
+        let file = SessionFile::open(&to.source.path)?;
+        let state = match self.state(to, &file, &open) {
             Err(_) if self.change.force => State::Continued,
             state => state?,
         };
-        match (state, &destination.beside) {
-            (State::Current, _) => Ok(Done::to(&destination.path, Action::Nothing, 0)),
-            (State::Grown(_), _) => match self.append(source, &file, destination, &input)? {
+        match (state, &to.beside) {
+            (State::Current, _) => Ok(Done::to(&to.path, Action::Nothing, 0)),
+            (State::Grown(_), _) => match self.append(to, &file, &open)? {
                 Some(done) => Ok(done),
-                None => self.import(source, destination),
+                None => self.import(to),
             },
-            (State::Continued, Some((id, path))) => self.create(source, destination, (id, path)),
-            (State::Continued, None) if self.change.force => {
-                self.create(source, destination, (&destination.id, &destination.path))
-            }
-            (State::Continued, None) => Err(input
+            (State::Continued, Some((id, path))) => self.create(to, id, path),
+            (State::Continued, None) if self.change.force => self.create(to, &to.id, &to.path),
+            (State::Continued, None) => Err(open
+                .input
                 .cannot("it was continued since it was imported")
                 .hint("give another path with -o, or overwrite it with --force")),
         }
@@ -96,108 +93,81 @@ impl Importer<'_> {
     ///
     /// # Errors
     /// If the source cannot be read, or the stream not be written.
-    pub fn print(
-        &self,
-        source: &Survey,
-        destination: &Destination,
-        out: &mut dyn Write,
-    ) -> Result<(), Failure> {
-        let file = Input::open_path(&source.path, self.stdout_is)?;
-        let filled = self.fill(source, destination, &destination.id, out);
-        filled.map(|_| ()).map_err(|error| output_or_input(&file, error))
+    pub fn print(&self, to: &Destination, out: &mut dyn Write) -> Result<(), Failure> {
+        let file = Input::open_path(&to.source.path, self.stdout_is)?;
+        self.fill(to, &to.id, out).map(drop).map_err(|error| output_or_input(&file, error))
     }
 
     /// Writes the whole session; returns the number of its entries.
-    fn fill(
-        &self,
-        source: &Survey,
-        destination: &Destination,
-        id: &str,
-        out: &mut dyn Write,
-    ) -> Result<usize, io::Error> {
+    fn fill(&self, to: &Destination, id: &str, out: &mut dyn Write) -> io::Result<usize> {
+        let source = &to.source;
         let file = SessionFile::open(&source.path).map_err(io::Error::other)?;
         let target = Target { agent: self.agent, id, source: &real(&source.path), earlier: &[] };
-        let entries = write(&file, source, &target, &destination.cwd, out)?;
+        let entries = write(&file, source, &target, &to.cwd, out)?;
         unchanged(&file, source)?;
         Ok(entries)
     }
 
     /// Creates a session.
-    fn create(
-        &self,
-        source: &Survey,
-        destination: &Destination,
-        (id, path): (&str, &Path),
-    ) -> Result<Done, Failure> {
+    fn create(&self, to: &Destination, id: &str, path: &Path) -> Result<Done, Failure> {
         let mut entries = 0;
         let mut fill = |out: &mut dyn Write| {
-            entries = self.fill(source, destination, id, out)?;
+            entries = self.fill(to, id, out)?;
             Ok(())
         };
         if self.change.dry_run {
-            fill(&mut io::sink()).map_err(|error| unreadable(source, error))?;
+            fill(&mut io::sink()).map_err(|error| unreadable(&to.source, error))?;
             return Ok(Done::to(path, Action::Create, entries));
         }
-        let folder = path.parent().filter(|_| !destination.is_given).map(NewFolder::make).transpose()?;
-        let committed = Some(self.put(source, path, &mut fill)?);
+        let folder = path.parent().filter(|_| !to.is_given).map(NewFolder::make).transpose()?;
+        let committed = Some(self.put(&to.source.path, path, &mut fill)?);
         folder.into_iter().for_each(NewFolder::keep);
         Ok(Done { committed, ..Done::to(path, Action::Create, entries) })
     }
 
     /// Writes a new file. In a store, it has the time of the source, so that the agents do not take it for the session
     /// that was used last.
-    fn put(
-        &self,
-        source: &Survey,
-        path: &Path,
-        fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<Committed, Failure> {
+    fn put(&self, source: &Path, path: &Path, fill: &mut Fill) -> Result<Committed, Failure> {
         if self.change.force {
-            let file = SessionFile::open(&source.path)?;
-            return Ok(store::create(path, Some(&file), true, fill)?);
+            return Ok(store::create(path, Some(&SessionFile::open(source)?), true, fill)?);
         }
-        let modified = store::modified(&source.path).unwrap_or(UNIX_EPOCH);
+        let modified = store::modified(source).unwrap_or(UNIX_EPOCH);
         Ok(store::restore(path, &Member::new(String::new(), 0, modified, 0o600), fill)?)
     }
 
     /// Appends what the source has grown by. Returns `None` if the session was continued meanwhile.
     fn append(
         &self,
-        source: &Survey,
+        to: &Destination,
         file: &SessionFile,
-        destination: &Destination,
-        input: &Input,
+        open: &OpenSession,
     ) -> Result<Option<Done>, Failure> {
-        let grown = |now: &Input| -> Result<Option<(Session, Change)>, Failure> {
-            let session = now.load(&Options::default())?;
-            let State::Grown(earlier) = self.state(source, file, now, &session)? else { return Ok(None) };
-            let change = self.growth(source, file, &session, &earlier)?;
-            Ok(Some((session, change)))
-        };
-        let done = |session: &Session, change: &Change| {
-            Done::to(&destination.path, change.action(session), change.entries.len())
+        let grown = |now: &OpenSession| -> Result<Option<(Change, Done)>, Failure> {
+            let State::Grown(earlier) = self.state(to, file, now)? else { return Ok(None) };
+            let change = self.growth(to, file, &now.session, &earlier)?;
+            let done = Done::to(&to.path, change.action(&now.session), change.entries.len());
+            Ok(Some((change, done)))
         };
         if self.change.dry_run {
-            return Ok(grown(input)?.map(|(session, change)| done(&session, &change)));
+            return Ok(grown(open)?.map(|(_, done)| done));
         }
-        let mut attempt = |newer: Option<Input>, locked: Locked| -> Attempted<Option<Done>> {
-            let now = newer.as_ref().unwrap_or(input);
-            let Some((session, change)) = grown(now)? else { return Ok((None, None)) };
-            Ok((commit(&change, &session, now, locked)?, Some(done(&session, &change))))
+        let mut attempt = |now: &OpenSession, locked: Locked| -> Attempted<Option<Done>> {
+            let Some((change, done)) = grown(now)? else { return Ok((None, None)) };
+            Ok((commit(&change, now, locked)?, Some(done)))
         };
-        let options = self.change.options(self.agent);
-        let (committed, done) = under_lock(input, &options, &mut attempt)?;
+        let (committed, done) = open.under_lock(&self.change.options(self.agent), &mut attempt)?;
         Ok(done.map(|done| Done { committed, ..done }))
     }
 
     /// Returns the entries that the source has grown by.
     fn growth(
         &self,
-        source: &Survey,
+        to: &Destination,
         file: &SessionFile,
         session: &Session,
         earlier: &[u64],
     ) -> Result<Change, Failure> {
+        let source = &to.source;
         let id = session.header.id.to_string_lossy();
         let target = Target { agent: self.agent, id: &id, source: &real(&source.path), earlier };
         let mut change = Change::default();
@@ -220,21 +190,15 @@ impl Importer<'_> {
     }
 
     /// Returns what is left to do for a session that was made of the source.
-    fn state(
-        &self,
-        source: &Survey,
-        file: &SessionFile,
-        input: &Input,
-        session: &Session,
-    ) -> Result<State, Failure> {
-        let failed = |error| input.unreadable(error);
-        let Some((record, is_last)) = record_in(session, input).map_err(failed)? else {
+    fn state(&self, to: &Destination, file: &SessionFile, open: &OpenSession) -> Result<State, Failure> {
+        let (source, input) = (&to.source, &open.input);
+        let Some((record, is_last)) = input.read(record_in(open))? else {
             return Err(input
                 .cannot("it exists, and has no record of an import")
                 .hint("give another path with -o, or import the source again with --force"));
         };
         let is_other = record.origin != source.origin || record.id != source.id;
-        if is_other || session.dialect != self.agent {
+        if is_other || open.session.dialect != self.agent {
             return Err(input
                 .cannot("it was made of another session, or for another agent")
                 .hint("give another path with -o, or overwrite it with --force"));
@@ -248,11 +212,11 @@ impl Importer<'_> {
         if read > source.read {
             return Err(refused("it has become shorter"));
         }
-        let start =
-            if read == source.read { source.sha256.clone() } else { digest(file, read).map_err(failed)? };
+        let is_all = read == source.read;
+        let start = if is_all { source.sha256.clone() } else { input.read(digest(file, read))? };
         Ok(match () {
             () if start != record.sha256 => return Err(refused("it was edited")),
-            () if read == source.read => State::Current,
+            () if is_all => State::Current,
             () if is_last => State::Grown(record.read),
             () => State::Continued,
         })
@@ -260,8 +224,8 @@ impl Importer<'_> {
 }
 
 /// Returns the last record of an import in a session, and whether it is the last entry.
-fn record_in(session: &Session, input: &Input) -> io::Result<Option<(Record, bool)>> {
-    let reader = EntryReader::new(session, input.source());
+fn record_in(open: &OpenSession) -> io::Result<Option<(Record, bool)>> {
+    let (session, reader) = (&open.session, open.reader());
     let customs = session.all().filter(|ix| session.entry(*ix).kind == Kind::Custom);
     for ix in customs.collect::<Vec<_>>().into_iter().rev() {
         if let Some(record) = Record::of(&reader.line(ix)?) {
