@@ -71,13 +71,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
         return match (sources.first(), outcomes.pop()) {
             (Some(destination), _) => stream(&importer, destination, args, ui),
-            (None, Some((_, _, Err(failure)))) => Err(failure),
-            (None, _) => Ok(worst),
+            (None, Some(outcome)) => outcome.done.map(|_| worst),
+            (None, None) => Ok(worst),
         };
     }
     let work = |destination: Destination| {
         let done = importer.import(&destination);
-        (destination.source.path.clone(), Some(destination.source), done)
+        Outcome { path: destination.source.path.clone(), source: Some(destination.source), done }
     };
     // What several files have of one session is imported one after another.
     let mut seen = HashSet::default();
@@ -90,12 +90,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(worst)
 }
 
+/// What became of a file.
+struct Outcome {
+    path: PathBuf,
+    /// What it contains, if it can be imported.
+    source: Option<Survey>,
+    done: Result<Done, Failure>,
+}
+
 /// Reads the sources, on all processors. Returns those that can be imported, and why others that were named cannot.
-#[allow(clippy::type_complexity)]
-fn read(
-    files: Vec<FoundFile>,
-    ui: &mut Ui,
-) -> (Vec<Survey>, Vec<(PathBuf, Option<Survey>, Result<Done, Failure>)>) {
+fn read(files: Vec<FoundFile>, ui: &mut Ui) -> (Vec<Survey>, Vec<Outcome>) {
     let work = |file: FoundFile| {
         let read = survey(&file.path);
         (file, read)
@@ -111,7 +115,7 @@ fn read(
             Ok(None) => refused("not a session of Claude Code or Codex"),
             Err(failure) => failure,
         };
-        failures.push((file.path, None, Err(failure)));
+        failures.push(Outcome { path: file.path, source: None, done: Err(failure) });
     });
     (sources, failures)
 }
@@ -135,75 +139,64 @@ fn note(source: &Survey, ui: &mut Ui) {
 }
 
 /// Prints what became of the sources; returns how the command ends.
-fn report(
-    outcomes: Vec<(PathBuf, Option<Survey>, Result<Done, Failure>)>,
-    args: &Args,
-    ui: &mut Ui,
-) -> Result<Exit, Failure> {
+fn report(outcomes: Vec<Outcome>, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let WriteArgs { change, .. } = &args.write;
     let mut worst = Exit::Done;
     let count = |wanted: &[Action]| {
         let is_wanted = |done: &Done| wanted.contains(&done.action);
-        outcomes.iter().filter(|(.., outcome)| outcome.as_ref().is_ok_and(is_wanted)).count()
+        outcomes.iter().filter(|outcome| outcome.done.as_ref().is_ok_and(is_wanted)).count()
     };
     let (new, grown) = (count(&[Action::Create]), count(&[Action::Append, Action::Rewrite]));
     let (unchanged, all) = (count(&[Action::Nothing]), outcomes.len());
     let print = |ui: &mut Ui| {
-        for (path, source, outcome) in outcomes {
-            source.iter().for_each(|source| note(source, ui));
-            if let Err(failure) = &outcome {
-                worst = worst.max(ui.report(failure));
+        for outcome in outcomes {
+            outcome.source.iter().for_each(|source| note(source, ui));
+            match &outcome.done {
+                Ok(done) => done.committed.iter().for_each(|committed| ui.warn_of(committed)),
+                Err(failure) => worst = worst.max(ui.report(failure)),
             }
-            if let Some(committed) = outcome.as_ref().ok().and_then(|done| done.committed.as_ref()) {
-                ui.warn_of(committed);
-            }
-            row(&path, source.as_ref(), &outcome, args, ui)?;
+            outcome.print(args, ui)?;
         }
         let failed = all - new - grown - unchanged;
-        if all > 1 && !args.write.change.json {
+        if all > 1 && !change.json {
             let new = counted(new, "session", "sessions");
             ui.status(&format!("{new} created, {grown} appended to, {unchanged} unchanged, {failed} failed"));
-        } else if unchanged == 1 && !args.write.change.json {
+        } else if unchanged == 1 && !change.json {
             ui.status("nothing to do");
         }
         Ok(())
     };
     let printed = match new + grown {
-        written if written == 0 || args.write.change.dry_run => print(ui),
+        written if written == 0 || change.dry_run => print(ui),
         written => ui.print_after(&counted(written, "session", "sessions"), print),
     };
     worst.printed(printed)
 }
 
-fn row(
-    path: &Path,
-    source: Option<&Survey>,
-    outcome: &Result<Done, Failure>,
-    args: &Args,
-    ui: &mut Ui,
-) -> Result<(), Failure> {
-    let path = path.to_string_lossy();
-    let done = outcome.as_ref().ok();
-    let to = done.map(|done| done.to.to_string_lossy().into_owned());
-    if args.write.change.json {
-        let row = Object::new()
-            .str("path", &path)
-            .str_or_null("from", source.map(|source| source.origin.name()))
-            .str_or_null("sessionId", source.map(|source| &*source.id))
-            .str_or_null("to", to.as_deref())
-            .str("action", done.map_or("failed", |done| done.action.name()))
-            .bool("dryRun", args.write.change.dry_run)
-            .number("entries", done.map_or(0, |done| done.entries) as f64)
-            .str_or_null("error", outcome.as_ref().err().map(Failure::line).as_deref());
-        return ui.print_json(&row.finish());
-    }
-    match done.zip(to) {
-        Some((done, _)) if done.action == Action::Nothing => Ok(()),
-        Some((done, to)) if args.write.change.dry_run => {
-            let entries = counted(done.entries, "entry", "entries");
-            let to = visible(&to);
-            ui.print(&format!("{} -> {to} ({}, {entries})\n", visible(&path), done.action.name()))
+impl Outcome {
+    fn print(&self, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+        let (path, done) = (self.path.to_string_lossy(), self.done.as_ref().ok());
+        let to = done.map(|done| done.to.to_string_lossy());
+        if args.write.change.json {
+            let row = Object::new()
+                .str("path", &path)
+                .str_or_null("from", self.source.as_ref().map(|source| source.origin.name()))
+                .str_or_null("sessionId", self.source.as_ref().map(|source| &*source.id))
+                .str_or_null("to", to.as_deref())
+                .str("action", done.map_or("failed", |done| done.action.name()))
+                .bool("dryRun", args.write.change.dry_run)
+                .number("entries", done.map_or(0, |done| done.entries) as f64)
+                .str_or_null("error", self.done.as_ref().err().map(Failure::line).as_deref());
+            return ui.print_json(&row.finish());
         }
-        Some((_, to)) => ui.print_path(&to),
-        None => Ok(()),
+        match done.zip(to) {
+            Some((done, to)) if done.action != Action::Nothing && args.write.change.dry_run => {
+                let (path, to, entries) =
+                    (visible(&path), visible(&to), counted(done.entries, "entry", "entries"));
+                ui.print(&format!("{path} -> {to} ({}, {entries})\n", done.action.name()))
+            }
+            Some((done, to)) if done.action != Action::Nothing => ui.print_path(&to),
+            _ => Ok(()),
+        }
     }
 }
