@@ -6,7 +6,7 @@
 
 use super::hook::{HookEvent, entries};
 use super::open::{OpenSession, label_name};
-use super::summary_source::{SummaryArgs, extract, stored};
+use super::summary_source::{SummaryArgs, ask, extract, stored};
 use super::transaction::Decision;
 use crate::agents::prepare::{BRANCH_BUDGET, FileOps};
 use crate::agents::prompt;
@@ -247,21 +247,23 @@ impl<'a> Move<'a> {
         let (session, reader) = (&self.open.session, self.open.reader());
         let (_, file_ops) = self.prepared(&reader, BRANCH_BUDGET)?;
         let files = file_ops.lists(session);
-        let prompts = || Ok(vec![self.prompt()?]);
-        let built_in = || {
-            let material = Material {
-                messages: &self.left(&reader)?,
-                turn_prefix: &[],
-                previous_summary: None,
-                instructions: self.options.summary.instructions.as_deref(),
-            };
-            extract(self.open, &material)
-        };
-        let only = |answers: Vec<_>| answers.into_iter().next().unwrap_or_default();
         stored(given, hooked, details(&files), || {
-            let text = self.options.summary.made(self.open, prompts, only, built_in, ui)?;
+            let text = match self.options.summary.summarizer(&self.open.input, ui) {
+                Some(summarizer) => ask(&summarizer, self.prompt()?, ui)?,
+                None => self.built_in(&reader)?,
+            };
             Ok(file_ops.below(concat(&[&session.agent().branch_preamble, &text]), session))
         })
+    }
+
+    fn built_in(&self, reader: &EntryReader) -> Result<Text<'static>, Failure> {
+        let material = Material {
+            messages: &self.left(reader)?,
+            turn_prefix: &[],
+            previous_summary: None,
+            instructions: self.options.summary.instructions.as_deref(),
+        };
+        extract(self.open, &material)
     }
 
     /// Returns the messages of the branch that is left for the built-in summary: those for a prompt, with the results of

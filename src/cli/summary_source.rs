@@ -118,29 +118,15 @@ impl SummaryArgs {
         }
     }
 
-    /// Returns the output of the summarizer for the prompts, or without one the built-in summary.
-    pub fn made(
-        &self,
-        open: &OpenSession,
-        prompts: impl FnOnce() -> Result<Vec<Vec<u8>>, Failure>,
-        joined: impl FnOnce(Vec<Text<'static>>) -> Text<'static>,
-        built_in: impl FnOnce() -> Result<Text<'static>, Failure>,
-        ui: &Ui,
-    ) -> Result<Text<'static>, Failure> {
+    /// Returns the summarizer: that of the option, else that of the environment. Without one, the summary is the built-in one.
+    pub fn summarizer(&self, input: &Input, ui: &Ui) -> Option<Shell> {
         let (names, hint) = (["--summarizer", SUMMARIZER], "--prompt prints its input, to run it by hand");
-        let (name, timeout) = (&open.input.name, self.hook.timeout);
-        match Shell::chosen(name, self.summarizer.as_ref(), names, timeout, hint, ui) {
-            Some(shell) => {
-                let answers = prompts()?.into_iter().map(|prompt| ask(&shell, prompt, ui));
-                Ok(joined(answers.collect::<Result<_, _>>()?))
-            }
-            None => built_in(),
-        }
+        Shell::chosen(&input.name, self.summarizer.as_ref(), names, self.hook.timeout, hint, ui)
     }
 }
 
 /// Runs the summarizer on one prompt and returns its output.
-fn ask(shell: &Shell, prompt: Vec<u8>, ui: &Ui) -> Result<Text<'static>, Failure> {
+pub fn ask(shell: &Shell, prompt: Vec<u8>, ui: &Ui) -> Result<Text<'static>, Failure> {
     let _waiting = ui.spinner("waiting for the summarizer");
     let answer = shell.run(prompt)?;
     let answer = String::from_utf8_lossy(&answer);

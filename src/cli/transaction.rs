@@ -85,17 +85,16 @@ impl OpenSession {
             let mut attempt = |now: &OpenSession, locked: Locked| {
                 let decision = ids.issue(ui, |fresh| decide(now, fresh))?;
                 let outcome = Outcome::of(&decision, path, is_own, &now.session);
-                let attempt = commit(&decision.change, now, locked)?;
-                Ok((attempt, (decision.notification, outcome)))
+                Ok((commit(&decision.change, now, locked)?, outcome))
             };
-            let (committed, (notification, outcome)) =
-                self.under_lock(&write.change.options(self.session.dialect), &mut attempt)?;
+            let options = write.change.options(self.session.dialect);
+            let (committed, outcome) = self.under_lock(&options, &mut attempt)?;
             if let Some(committed) = &committed {
                 ui.warn_of(committed);
                 self.input.report_path(ui);
             }
             self.report_nothing(&outcome, write, ui);
-            return outcome.report(write, notification, ui);
+            return outcome.report(write, ui);
         }
         let decision = ids.issue(ui, |fresh| decide(self, fresh))?;
         let outcome = Outcome::of(&decision, path, is_own, &self.session);
@@ -112,7 +111,7 @@ impl OpenSession {
         };
         self.write_elsewhere(path, write.change.force, &mut fill, ui)?;
         self.report_nothing(&outcome, write, ui);
-        outcome.report(write, decision.notification, ui)
+        outcome.report(write, ui)
     }
 
     /// Does the same as [`under_lock`]; `attempt` is called with the session as it is now.
@@ -156,6 +155,7 @@ impl OpenSession {
             path: creation.path,
             lines,
             editor_text: creation.editor_text,
+            notification: creation.notification,
         };
         if write.change.dry_run {
             return outcome.plan(write, ui);
@@ -164,7 +164,7 @@ impl OpenSession {
         self.write_elsewhere(&outcome.path, write.change.force, &mut fill, ui)?;
         folder.into_iter().for_each(NewFolder::keep);
         let names = if outcome.path == Path::new("-") { Vec::new() } else { outcome.names };
-        Outcome { names, ..outcome }.report(write, creation.notification, ui)
+        Outcome { names, ..outcome }.report(write, ui)
     }
 
     /// Writes a whole session to a new file, or to standard output for `-`. With `force`, an existing file is overwritten.
@@ -244,6 +244,7 @@ struct Outcome {
     /// Ids of new entries, or the path of a new file.
     names: Vec<String>,
     editor_text: Option<Text<'static>>,
+    notification: Option<HookEvent>,
 }
 
 impl Outcome {
@@ -268,6 +269,7 @@ impl Outcome {
             copied: 0,
             names: names.collect(),
             editor_text: decision.editor_text.clone(),
+            notification: decision.notification.clone(),
         }
     }
 
@@ -282,21 +284,18 @@ impl Outcome {
 
     /// Reports the result to the user, then to the hook. The hook is notified even if printing fails. A
     /// failure here does not undo the write (rule 7 of the store).
-    fn report(
-        self,
-        write: &WriteArgs,
-        notification: Option<HookEvent>,
-        ui: &mut Ui,
-    ) -> Result<Exit, Failure> {
+    fn report(self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let is_written = self.action != Action::Nothing && self.path != Path::new("-");
         let late = |failure: Failure| {
             if is_written { failure.after_writing(&self.names.join(" ")) } else { failure }
         };
         let printed = self.print(write, ui).and_then(|()| ui.flush()).map_err(late);
         let file = (self.path != Path::new("-")).then(|| ui.absolute(&self.path));
-        let notified = match notification.filter(|_| self.action != Action::Nothing) {
-            Some(notification) => notification.send(file.as_deref(), ui).map_err(late),
-            None => Ok(()),
+        let notified = match &self.notification {
+            Some(notification) if self.action != Action::Nothing => {
+                notification.clone().send(file.as_deref(), ui).map_err(late)
+            }
+            _ => Ok(()),
         };
         notified.and(printed).map(|()| Exit::Done)
     }

@@ -8,7 +8,7 @@ use crate::cli::open::OpenSession;
 use crate::cli::options::{self, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::Shell;
-use crate::cli::summary_source::{SummaryArgs, extract, stored};
+use crate::cli::summary_source::{SummaryArgs, ask, extract, stored};
 use crate::cli::transaction::Decision;
 use crate::format::tokens;
 use crate::load::{Options, append, load};
@@ -262,13 +262,17 @@ impl Compact<'_> {
         let given = self.args.summary.given(&self.open.input, ui)?;
         let mut preparation = self.prepare(self.first_kept()?)?;
         let hooked = hook.map_or(Ok(None), |hook| self.ask(hook, &mut preparation, ui))?;
-        let prompts = || self.prompts(&preparation);
-        let joined = |answers| prompt::merged_summary(&preparation, answers);
-        let built_in = || self.built_in(&preparation);
         let session = &self.open.session;
         let files = details(&preparation.file_ops.lists(session));
         let made = || {
-            let text = self.args.summary.made(self.open, prompts, joined, built_in, ui)?;
+            let text = match self.args.summary.summarizer(&self.open.input, ui) {
+                Some(summarizer) => {
+                    let prompts = self.prompts(&preparation)?.into_iter();
+                    let answers = prompts.map(|prompt| ask(&summarizer, prompt, ui));
+                    prompt::merged_summary(&preparation, answers.collect::<Result<_, _>>()?)
+                }
+                None => self.built_in(&preparation)?,
+            };
             Ok(preparation.file_ops.below(text, session))
         };
         let path = session.path(session.leaf);

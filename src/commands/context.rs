@@ -144,7 +144,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
     }
     if let Some(request) = request {
-        return body(&context, &request, &reader, ui, unreadable);
+        return body(&context, &request, &open, ui);
     }
     match args.form {
         ContextFormat::Messages => messages(&context, &open, ui),
@@ -173,16 +173,11 @@ impl Args {
     }
 }
 
-fn body(
-    context: &Context,
-    request: &Request,
-    reader: &EntryReader,
-    ui: &mut Ui,
-    unreadable: impl Fn(io::Error) -> Failure,
-) -> Result<Exit, Failure> {
+fn body(context: &Context, request: &Request, open: &OpenSession, ui: &mut Ui) -> Result<Exit, Failure> {
+    let unreadable = |error| output_or_input(&open.input, error);
     let mut out = ui.verbatim();
-    let written = request::write(&context.messages, request, reader, &mut out);
-    let Some(ends_with_answer) = written.map_err(&unreadable)? else {
+    let written = request::write(&context.messages, request, &open.reader(), &mut out);
+    let Some(ends_with_answer) = written.map_err(unreadable)? else {
         return Err(Failure::no("the context has no message to send"));
     };
     out.write_all(b"\n").and_then(|()| out.flush()).map_err(unreadable)?;
