@@ -137,21 +137,14 @@ pub struct Answer {
 
 fn read(answer: Raw) -> Result<Answer, String> {
     // pi expects the reply for a compaction in `compaction`, and that for a branch in `summary`.
-    let parts = answer.get_some("compaction").unwrap_or(answer);
-    if !parts.is_object() {
-        return Err("its `compaction` is not an object".to_owned());
-    }
-    let tokens_before = match parts.get_some("tokensBefore") {
-        Some(value) => {
-            let tokens = value.number().filter(|&tokens| is_count(tokens));
-            Some(tokens.ok_or("its `tokensBefore` is not a whole number")?)
-        }
-        None => None,
-    };
+    let compaction =
+        member(answer, "compaction", |parts| parts.is_object().then_some(parts), "not an object")?;
+    let parts = compaction.unwrap_or(answer);
+    let count = |value: Raw| value.number().filter(|count| *count >= 0.0 && count.fract() == 0.0);
     Ok(Answer {
         summary: summary(parts)?,
         first_kept: text(parts, "firstKeptEntryId")?,
-        tokens_before,
+        tokens_before: member(parts, "tokensBefore", count, "not a whole number")?,
         instructions: text(answer, "customInstructions")?.map(|text| text.to_string()),
         replace_instructions: flag(answer, "replaceInstructions")?,
         label: text(answer, "label")?,
@@ -159,47 +152,48 @@ fn read(answer: Raw) -> Result<Answer, String> {
     })
 }
 
-fn is_count(number: f64) -> bool {
-    number.is_finite() && number >= 0.0 && number.fract() == 0.0
-}
-
-fn summary(parts: Raw) -> Result<Option<Summary>, &'static str> {
+fn summary(parts: Raw) -> Result<Option<Summary>, String> {
     let Some(summary) = parts.get_some("summary") else { return Ok(None) };
     let (text, beside) =
         if summary.is_string() { (summary.text(), parts) } else { (summary.get_text("summary"), summary) };
     let text = text.ok_or("its `summary` has no text")?;
     if text.is_blank() {
-        return Err("its summary is empty");
-    }
-    let usage = beside.get_some("usage");
-    if usage.is_some_and(|usage| !usage.is_object()) {
-        return Err("its `usage` is not an object");
+        return Err("its summary is empty".to_owned());
     }
     let json = |value: Raw| value.bytes().to_vec();
+    let usage = member(beside, "usage", |usage| usage.is_object().then(|| json(usage)), "not an object")?;
     let details = beside.get_some("details").map(json).unwrap_or_default();
-    Ok(Some(Summary { text: text.into_owned(), details, usage: usage.map(json), from_hook: true }))
+    Ok(Some(Summary { text: text.into_owned(), details, usage, from_hook: true }))
 }
 
-fn messages_in(answer: Raw) -> Result<Option<Vec<u8>>, &'static str> {
-    let Some(messages) = answer.get_some("messages") else { return Ok(None) };
-    if !messages.is_array() || !messages.items().all(Raw::is_object) {
-        return Err("its `messages` is not an array of objects");
+fn messages_in(answer: Raw) -> Result<Option<Vec<u8>>, String> {
+    let of_objects = |messages: Raw| messages.is_array() && messages.items().all(Raw::is_object);
+    let list = |messages| of_objects(messages).then_some(messages);
+    let messages = member(answer, "messages", list, "not an array of objects")?;
+    let has_role = |message: Raw| message.get_text("role").is_some();
+    if messages.is_some_and(|messages| !messages.items().all(has_role)) {
+        return Err("one of its `messages` has no `role`".to_owned());
     }
-    if messages.items().any(|message| message.get_text("role").is_none()) {
-        return Err("one of its `messages` has no `role`");
-    }
-    Ok(Some(messages.bytes().to_vec()))
+    Ok(messages.map(|messages| messages.bytes().to_vec()))
 }
 
 fn text(from: Raw, key: &str) -> Result<Option<Text<'static>>, String> {
-    let Some(value) = from.get_some(key) else { return Ok(None) };
-    let text = value.text().ok_or_else(|| format!("its `{key}` is not a string"))?;
-    Ok(Some(text.into_owned()))
+    member(from, key, |value| value.text().map(Text::into_owned), "not a string")
 }
 
 fn flag(from: Raw, key: &str) -> Result<Option<bool>, String> {
+    member(from, key, |value| value.bool(), "neither true nor false")
+}
+
+/// Returns a member of a reply. If `read` returns nothing, it is `what`, such as "not a string".
+fn member<'r, T>(
+    from: Raw<'r>,
+    key: &str,
+    read: impl FnOnce(Raw<'r>) -> Option<T>,
+    what: &str,
+) -> Result<Option<T>, String> {
     let Some(value) = from.get_some(key) else { return Ok(None) };
-    value.bool().map(Some).ok_or_else(|| format!("its `{key}` is neither true nor false"))
+    read(value).map(Some).ok_or_else(|| format!("its `{key}` is {what}"))
 }
 
 #[cfg(test)]
