@@ -224,32 +224,26 @@ impl Args {
     fn lines(&self, open: &OpenSession, place: Position) -> Result<Vec<Vec<u8>>, Failure> {
         let agent = open.session.agent();
         let text = |text: &String| Text::from(text.clone());
-        let mut entries = Vec::new();
-        if let Some(name) = &self.name {
-            entries.push((agent.name_entry)(&(agent.stored_name)(name), open.session.name().as_ref()));
-        }
         let model = self.model.as_ref().map(|(provider, id)| (text(provider), text(id)));
-        if let Some((provider, id)) = &model {
-            entries.push((agent.model_entry)(provider, id));
-        }
-        if let Some(level) = &self.thinking {
-            entries.push((agent.thinking_entry)(&text(level)));
-        }
-        if let Some(kind) = &self.custom {
-            let data = self.data.as_ref().map(|data| Raw::checked(data.trim().as_bytes()));
-            entries.push(shorthand::custom(&text(kind), data));
-        }
-        if let Some((kind, said)) = self.custom_message.as_ref().zip(self.text.as_ref()) {
-            entries.push(shorthand::custom_message(agent, &text(kind), &text(said), !self.hidden));
-        }
-        if let Some(said) = &self.user {
-            entries.push(shorthand::user(&text(said)));
-        }
-        if let Some(said) = &self.assistant {
-            let like = reply(open, place, model)?;
-            entries.push(shorthand::assistant(&text(said), Raw::checked(&like)));
-        }
-        Ok(entries.into_iter().map(Object::finish).collect())
+        let data = self.data.as_ref().map(|data| Raw::checked(data.trim().as_bytes()));
+        let name =
+            |name: &String| (agent.name_entry)(&(agent.stored_name)(name), open.session.name().as_ref());
+        let custom_message = |(kind, said): (&String, &String)| {
+            shorthand::custom_message(agent, &text(kind), &text(said), !self.hidden)
+        };
+        let assistant = |said: &String| -> Result<Object, Failure> {
+            Ok(shorthand::assistant(&text(said), Raw::checked(&reply(open, place, model.clone())?)))
+        };
+        let entries = [
+            self.name.as_ref().map(name),
+            model.as_ref().map(|(provider, id)| (agent.model_entry)(provider, id)),
+            self.thinking.as_ref().map(|level| (agent.thinking_entry)(&text(level))),
+            self.custom.as_ref().map(|kind| shorthand::custom(&text(kind), data)),
+            self.custom_message.as_ref().zip(self.text.as_ref()).map(custom_message),
+            self.user.as_ref().map(|said| shorthand::user(&text(said))),
+            self.assistant.as_ref().map(assistant).transpose()?,
+        ];
+        Ok(entries.into_iter().flatten().map(Object::finish).collect())
     }
 }
 
