@@ -15,8 +15,9 @@ use crate::load::{Options, append, load};
 use crate::ops::plan::Change;
 use crate::ops::summary::{Compaction, Summary, compaction, details};
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::entry::{Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
+use crate::session::reference::Position;
 use crate::summary::Material;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -191,18 +192,22 @@ impl Compact<'_> {
         if reference == "none" {
             return Ok(Some(FirstKept::Nothing));
         }
+        let kept = self.cut(self.open.resolve(reference)?);
+        let refused = |(why, hint)| self.open.input.cannot(format_args!("{reference} {why}")).hint(hint);
+        kept.map(Some).map_err(refused)
+    }
+
+    /// Returns the cut above an entry, or why it is not possible, and what to try.
+    fn cut(&self, first_kept: Position) -> Result<FirstKept, (&'static str, &'static str)> {
         let session = &self.open.session;
-        let found = self.open.resolve(reference)?.filter(|ix| session.path(session.leaf).contains(ix));
-        let kept = found.ok_or_else(|| {
-            let failure = self.open.input.cannot(format_args!("{reference} is not on the path to the leaf"));
-            failure.hint("list the path with `pisess path`")
-        })?;
-        if session.is_message(kept, Role::ToolResult) {
-            let failure =
-                self.open.input.cannot(format_args!("{reference} is a result, whose call would not be kept"));
-            return Err(failure.hint("give the entry with the call, which is above it"));
+        match first_kept.filter(|ix| session.path(session.leaf).contains(ix)) {
+            None => Err(("is not on the path to the leaf", "list the path with `pisess path`")),
+            Some(kept) if session.is_message(kept, Role::ToolResult) => Err((
+                "is a result, whose call would not be kept",
+                "give the entry with the call, which is above it",
+            )),
+            Some(kept) => Ok(FirstKept::Entry(kept)),
         }
-        Ok(Some(FirstKept::Entry(kept)))
     }
 
     fn prepared(&self, kept: Option<FirstKept>) -> Result<Option<Preparation>, Failure> {
@@ -295,15 +300,9 @@ impl Compact<'_> {
         let answer = hook.ask(event, self.open, ui)?;
         self.args.summary.follow(&answer);
         if let Some(id) = &answer.first_kept {
-            let kept = on_path(&self.open.session, id).ok_or_else(|| {
-                hook.failed(&format!("its `firstKeptEntryId` is not on the path to the leaf: {id}"))
-            })?;
-            if self.open.session.is_message(kept, Role::ToolResult) {
-                return Err(hook.failed(&format!(
-                    "its `firstKeptEntryId` is a result, whose call would not be kept: {id}"
-                )));
-            }
-            *preparation = self.prepare(Some(FirstKept::Entry(kept)))?;
+            let refused = |(why, _)| hook.failed(&format!("its `firstKeptEntryId` {why}: {id}"));
+            let kept = self.cut(self.open.session.find(id)).map_err(refused)?;
+            *preparation = self.prepare(Some(kept))?;
         }
         preparation.tokens_before = answer.tokens_before.unwrap_or(preparation.tokens_before);
         Ok(answer.summary)
@@ -367,10 +366,6 @@ impl Compact<'_> {
             .str_or_null("customInstructions", self.args.summary.instructions.as_deref())
             .finish())
     }
-}
-
-fn on_path(session: &Session, id: &Text) -> Option<EntryIx> {
-    session.find(id).filter(|ix| session.path(session.leaf).contains(ix))
 }
 
 /// Returns the event for a hook after the compaction is written (`session_compact`).
