@@ -354,7 +354,7 @@ impl Guide {
                 "REF is @ ({leaf}), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3 or \
                  REF^{{user}}; see `pisess --help` for all forms."
             );
-            text += &format!("{}\n\n", indented(&forms, 0));
+            text += &format!("{}\n", indented(&forms, 0));
         }
         text + "Exit codes:\n" + table(self.exit_codes(command)).trim_end()
     }
@@ -428,7 +428,7 @@ pub fn topics() -> impl Iterator<Item = &'static str> {
 /// Returns the section with this name, as a text.
 pub fn topic(name: &str) -> Option<String> {
     let section = TOPICS.iter().find(|section| section.name == name)?;
-    let paragraph = |text: &&str| format!("\n  {}\n", indented(&text.replace('`', ""), 2));
+    let paragraph = |text: &&str| format!("\n{}", indented(&text.replace('`', ""), 2));
     Some(format!("{}\n{}", section.title, section.paragraphs.iter().map(paragraph).collect::<String>()))
 }
 
@@ -444,20 +444,9 @@ fn table(rows: impl IntoIterator<Item = GuideRow>) -> String {
     table.wrapped(HELP_COLUMNS - 2).lines().map(|line| format!("  {line}\n")).collect()
 }
 
-/// Returns a text wrapped to the width of a help text, each further line indented by `indent` columns.
+/// Returns a text wrapped to the width of a help text, each line indented by `indent` columns.
 fn indented(text: &str, indent: usize) -> String {
-    let mut lines = String::new();
-    let mut column = indent;
-    for (at, word) in text.split(' ').enumerate() {
-        if at > 0 && column + 1 + word.len() > HELP_COLUMNS {
-            lines += &format!("\n{:indent$}", "");
-            column = indent;
-        } else if at > 0 {
-            lines.push(' ');
-            column += 1;
-        }
-        lines += word;
-        column += word.len();
-    }
-    lines
+    let mut table = Table::new([Column::text("").cut()]);
+    table.texts([text.to_owned()]);
+    table.wrapped(HELP_COLUMNS - indent).lines().map(|line| format!("{:indent$}{line}\n", "")).collect()
 }
