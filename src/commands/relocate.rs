@@ -184,24 +184,23 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Prints the result for a session. A failure does not stop the others.
+    /// Reports a failure, which does not stop the others.
+    fn fail(&mut self, failure: &Failure, ui: &mut Ui) {
+        self.worst = self.worst.max(ui.report(failure));
+    }
+
+    /// Prints the result for a session.
     fn note(
         &mut self,
         session: &Path,
         done: Result<Relocation, Failure>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let outcome = match done {
-            Ok(outcome) => outcome,
-            Err(failure) => {
-                self.worst = self.worst.max(ui.report(&failure));
-                let (path, to) = (session.to_owned(), session.to_owned());
-                if !self.args.change.json {
-                    return Ok(());
-                }
-                Relocation { path, to, status: Status::Failed, by_name: false }
-            }
-        };
+        let outcome = done.unwrap_or_else(|failure| {
+            self.fail(&failure, ui);
+            let (path, to) = (session.to_owned(), session.to_owned());
+            Relocation { path, to, status: Status::Failed, by_name: false }
+        });
         let [path, to] = [&outcome.path, &outcome.to].map(|path| path.to_string_lossy());
         let left: Vec<_> = outcome.left().iter().map(|path| path.to_string_lossy().into_owned()).collect();
         if self.args.change.json {
@@ -222,6 +221,7 @@ impl Batch<'_> {
             ui.status(&format!("{verb} {}", left.join(", ")));
         }
         match outcome.status {
+            Status::Failed => Ok(()),
             Status::Planned => ui.print(&format!("{} -> {}\n", visible(&path), visible(&to))),
             Status::Current => {
                 ui.status(&format!("nothing to do in {path}"));
@@ -286,24 +286,21 @@ impl Batch<'_> {
     /// Returns all sessions in the stores, with their headers. Reports what cannot be read.
     fn heads(&mut self, ui: &mut Ui) -> Vec<(PathBuf, Header)> {
         let found = Places::of(ui).find(&Scope::All);
-        let mut failures: Vec<Failure> =
-            found.troubles.into_iter().filter_map(|trouble| trouble.error).map(Failure::from).collect();
+        let unread = found.troubles.into_iter().filter_map(|trouble| trouble.error);
+        unread.for_each(|error| self.fail(&error.into(), ui));
         let mut heads = Vec::new();
         for FoundFile { path, .. } in found.files.into_iter().filter(|file| file.owner.is_none()) {
             match Glance::open(&path).map(|file| read_header(&file)) {
                 Ok(Ok(head)) => heads.push((path, head)),
                 Ok(Err(LoadError::Io(error))) => {
-                    failures.push(Failure::reading(&path.to_string_lossy(), error))
+                    self.fail(&Failure::reading(&path.to_string_lossy(), error), ui);
                 }
                 // It is not a session.
                 Ok(Err(_)) => {}
                 // Another process has moved or deleted it meanwhile.
                 Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => {}
-                Err(error) => failures.push(error.into()),
+                Err(error) => self.fail(&error.into(), ui),
             }
-        }
-        for failure in failures {
-            self.worst = self.worst.max(ui.report(&failure));
         }
         heads
     }
@@ -323,9 +320,8 @@ impl Batch<'_> {
             match followed {
                 Ok(()) => updated += 1,
                 Err(failure) => {
-                    self.worst = self.worst.max(
-                        ui.report(&failure.after_writing("the header of the session it was forked from")),
-                    );
+                    let late = failure.after_writing("the header of the session it was forked from");
+                    self.fail(&late, ui);
                 }
             }
         }
