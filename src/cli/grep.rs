@@ -32,6 +32,7 @@ pub struct Searcher {
 /// The result for one session.
 #[derive(Debug)]
 pub struct Matches {
+    path: PathBuf,
     header: Header,
     count: u64,
     rows: Vec<u8>,
@@ -41,6 +42,9 @@ pub struct Matches {
 /// What is known of a session that was searched, to go on with what is written to it later.
 #[derive(Default)]
 pub struct SessionState {
+    path: PathBuf,
+    /// Its name in messages.
+    name: String,
     seen: Option<Snapshot>,
     resume: Option<Resume>,
     /// The entries that were printed, to know them again if the file is replaced.
@@ -56,9 +60,9 @@ impl Searcher {
         input: &Input,
         buffer: &mut PageBuffer,
     ) -> Result<(Matches, SessionState), Failure> {
-        let mut known = SessionState::default();
-        let mut search =
-            |source: &dyn ReadAt| self.search_source(path, &input.name, source, &mut known, buffer);
+        let (path, name) = (path.to_owned(), input.name.clone());
+        let mut known = SessionState { path, name, ..SessionState::default() };
+        let mut search = |source: &dyn ReadAt| self.search_source(source, &mut known, buffer);
         let found = match if self.with_pruned { pruned_of(input)? } else { None } {
             Some(pruned) => search(&pruned.whole(input.source())),
             None if self.follows => search(&input.read(WholeLines::of(input.source()))?),
@@ -71,12 +75,11 @@ impl Searcher {
     /// Searches a source from where the search ended before. If it fails, what is known stays as it is.
     fn search_source(
         &self,
-        path: &Path,
-        name: &str,
         source: &dyn ReadAt,
         known: &mut SessionState,
         buffer: &mut PageBuffer,
     ) -> Result<Matches, Failure> {
+        let (path, name) = (&known.path, &known.name);
         let (painter, mut count, mut rows) = (&self.painter, 0, Vec::new());
         let (mut matches, mut keys) = (Vec::new(), Vec::new());
         let most = self.most.saturating_sub(known.printed.len() as u64);
@@ -122,29 +125,24 @@ impl Searcher {
         if count > 0 {
             painter.summary(path, &searched.header, count, &mut rows);
         }
+        let path = path.clone();
         known.printed.extend(keys);
         known.resume = Some(searched.resume);
         known.trail = trail.end();
-        Ok(Matches { header: searched.header, count, rows, note })
+        Ok(Matches { path, header: searched.header, count, rows, note })
     }
 
     /// Prints the matches in a session. `last` is the session whose rows were printed last.
-    pub fn print(
-        &self,
-        path: &Path,
-        answer: &Matches,
-        last: &mut Option<PathBuf>,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
+    pub fn print(&self, answer: &Matches, last: &mut Option<PathBuf>, ui: &mut Ui) -> Result<(), Failure> {
         if let Some(note) = &answer.note {
             ui.warn(note);
         }
         if answer.count == 0 {
             return Ok(());
         }
-        if last.as_deref() != Some(path) {
-            let heading = self.painter.heading(path, &answer.header, last.is_none(), ui);
-            *last = Some(path.to_owned());
+        if last.as_ref() != Some(&answer.path) {
+            let heading = self.painter.heading(&answer.path, &answer.header, last.is_none(), ui);
+            *last = Some(answer.path.clone());
             ui.print(&heading)?;
         }
         let written = if self.painter.json {
@@ -190,9 +188,11 @@ impl Searcher {
                     .is_none_or(|changed| path.file_name().is_some_and(|name| changed.contains(name)))
             };
             for path in paths.iter().filter(may_have_changed) {
-                let known = searched.entry(path.clone()).or_default();
-                if let Some(answer) = self.search_on(path, known, &mut buffer, ui) {
-                    self.print(path, &answer, &mut last, ui)?;
+                let name = path.to_string_lossy().into_owned();
+                let new = || SessionState { path: path.clone(), name, ..SessionState::default() };
+                let known = searched.entry(path.clone()).or_insert_with(new);
+                if let Some(answer) = self.search_on(known, &mut buffer, ui) {
+                    self.print(&answer, &mut last, ui)?;
                 }
                 if self.painter.is_of_one && self.is_full(known) {
                     return Ok(());
@@ -208,16 +208,10 @@ impl Searcher {
     }
 
     /// Searches what was written to a session since.
-    fn search_on(
-        &self,
-        path: &Path,
-        known: &mut SessionState,
-        buffer: &mut PageBuffer,
-        ui: &Ui,
-    ) -> Option<Matches> {
+    fn search_on(&self, known: &mut SessionState, buffer: &mut PageBuffer, ui: &Ui) -> Option<Matches> {
         let changed = match &known.seen {
-            Some(seen) => seen.look(path),
-            None => SessionFile::open(path).map(Some),
+            Some(seen) => seen.look(&known.path),
+            None => SessionFile::open(&known.path).map(Some),
         };
         let file = changed.ok()??;
         let has_grown = known.seen.as_ref().map_or(Ok(false), |seen| seen.is_start_of(&file)).ok()?;
@@ -227,7 +221,7 @@ impl Searcher {
             return None;
         }
         let source = WholeLines::of(&file).ok()?;
-        self.search_source(path, &path.to_string_lossy(), &source, known, buffer).ok()
+        self.search_source(&source, known, buffer).ok()
     }
 }
 

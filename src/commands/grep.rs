@@ -183,7 +183,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui,
         |path, input| buffers.with(|buffer| searcher.search(path, input, buffer)),
         |ui, path, (answer, known)| {
-            searcher.print(path, &answer, &mut last, ui)?;
+            searcher.print(&answer, &mut last, ui)?;
             if args.follow {
                 searched.insert(path.to_owned(), known);
             }
