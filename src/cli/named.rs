@@ -54,18 +54,18 @@ fn named_by(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -
         }
     }
     let mut found = store::find(&paths, reach);
-    let of_projects = (reach == Reach::Whole).then(|| of_projects(&paths, &found.files, ui)).flatten();
-    let is_of_projects = of_projects.is_some();
-    found.files = of_projects.unwrap_or(found.files);
+    if reach == Reach::Whole
+        && let Some(files) = of_projects(&paths, &found.files, ui)
+    {
+        paths = files.iter().map(|file| file.path.clone()).collect();
+        found.files = files;
+    }
     unknown.extend(failures(found.troubles, is_strict, ui));
     if found.files.is_empty() && unknown.is_empty() && (streams.is_empty() || !paths.is_empty()) {
         warn_of_none(&paths, reach, ui);
     }
     for folder in found.shallow {
         ui.warn(&format!("{}: subdirectories are left out (hint: -r includes them)", folder.display()));
-    }
-    if is_of_projects {
-        paths = found.files.iter().map(|file| file.path.clone()).collect();
     }
     let mut files: Vec<_> =
         streams.into_iter().map(|path| FoundFile { path, owner: None, named: true }).collect();

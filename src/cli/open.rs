@@ -382,21 +382,17 @@ pub fn explained(refusal: &Refusal, failure: impl FnOnce(&Refusal) -> Failure) -
     }
 }
 
-fn noun(kind: FindingKind) -> &'static str {
-    match kind {
-        FindingKind::MalformedLine => "malformed line",
+/// Returns what a problem is, for people: its name, or a clearer one.
+fn noun(kind: FindingKind) -> String {
+    let clearer = match kind {
         FindingKind::TornTail => "torn last line",
         FindingKind::FusedLine => "several values",
         FindingKind::NotAnEntry => "value that is not an entry",
-        FindingKind::SecondHeader => "second header",
         FindingKind::InvalidUtf8 => "invalid UTF-8",
-        FindingKind::ByteOrderMark => "byte order mark",
         FindingKind::OddVersion => "version that is not a number",
         FindingKind::MissingId => "entry without id",
-        FindingKind::DuplicateId => "duplicate id",
         FindingKind::ParentCycle => "cycle of parents",
-        FindingKind::MissingParent => "missing parent",
-        // Loading reports no others.
-        other => other.name(),
-    }
+        _ => return kind.name().replace('-', " "),
+    };
+    clearer.to_owned()
 }

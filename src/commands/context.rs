@@ -221,8 +221,7 @@ fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()
         write!(out, ",\"{name}\":")?;
         out.write_all(value)?;
     }
-    out.write_all(b"}\n")?;
-    out.flush()
+    out.write_all(b"}\n")
 }
 
 /// Prints messages separated by commas; several threads read. Returns `false`, and prints nothing, if a stored message
@@ -255,12 +254,10 @@ fn for_model(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io
         first = false;
         write_valid(out, json, session.is_utf8())
     })?;
-    out.write_all(b"]\n")?;
-    out.flush()
+    out.write_all(b"]\n")
 }
 
 fn transcript(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
     (reader.session().agent().transcript)(&context.messages, reader, out)?;
-    out.write_all(b"\n")?;
-    out.flush()
+    out.write_all(b"\n")
 }

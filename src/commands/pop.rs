@@ -6,7 +6,6 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
 use crate::ops::navigate::{last_request, navigate};
-use crate::session::reference::Position;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -42,19 +41,13 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let navigation = navigate(&open.session, open.session.leaf, target(args, &open)?);
+    let target = match &args.to {
+        Some(reference) => open.resolve(reference)?,
+        None => Some(last_request(&open.session, open.session.leaf).ok_or_else(|| {
+            let failure = open.input.no("there is no user message on the path to the leaf");
+            failure.hint("give the entry to go back to")
+        })?),
+    };
+    let navigation = navigate(&open.session, open.session.leaf, target);
     Move::summarized(&open, navigation, &args.options).go(ui)
-}
-
-fn target(args: &Args, open: &OpenSession) -> Result<Position, Failure> {
-    match &args.to {
-        Some(reference) => open.resolve(reference),
-        None => match last_request(&open.session, open.session.leaf) {
-            None => Err(open
-                .input
-                .no("there is no user message on the path to the leaf")
-                .hint("give the entry to go back to")),
-            question => Ok(question),
-        },
-    }
 }

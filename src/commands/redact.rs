@@ -88,14 +88,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let [session] = &args.sessions[..] else {
         return Err(Failure::usage("-o takes only one session").hint("--check reports on any number of them"));
     };
-    let input = Input::open(session, ui)?;
-    let values = args.redaction.values(&input, ui)?;
-    let mut redactor = args.redaction.redactor(&input, values, ui)?;
-    if output == Path::new("-") {
-        print(args, &input, &mut redactor, ui)
-    } else {
-        create(args, output, &input, &mut redactor, ui)
-    }
+    create(args, output, &Input::open(session, ui)?, ui)
 }
 
 /// Prints what is found in the sessions, one row per secret. A session that cannot be read does not stop the others.
@@ -147,13 +140,12 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Writes the copy to a new file, which appears only if no secret that was found is left in it.
-fn create(
-    args: &Args,
-    path: &Path,
-    input: &Input,
-    redactor: &mut Redactor,
-    ui: &mut Ui,
-) -> Result<Exit, Failure> {
+fn create(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, Failure> {
+    let values = args.redaction.values(input, ui)?;
+    let mut redactor = args.redaction.redactor(input, values, ui)?;
+    if path == Path::new("-") {
+        return print(args, input, &mut redactor, ui);
+    }
     let (report, mut left, workers) = (RefCell::new(Report::default()), Vec::new(), ui.processors());
     let redactor = RefCell::new(redactor);
     let committed = store::create_checked(
