@@ -15,41 +15,30 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
     let (tips, cause): (Vec<_>, Vec<_>) = lines.partition(|line| line.starts_with("tip:"));
-    // `Usage: pisess tree [OPTIONS] <SESSION>` names the command.
-    let names = usage.split_whitespace().take(2).filter(|word| !word.starts_with(['[', '<', '-']));
-    let mut names: Vec<_> = names.collect();
-    // clap prints no usage for an invalid value.
+    // `Usage: pisess tree [OPTIONS] <SESSION>` names the command. clap prints no usage for an invalid value.
     let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
     let given = words.filter_map(|arg| command.find_subcommand(arg)).map(clap::Command::get_name).next();
-    if names.is_empty() {
-        names.extend(given.map(|given| ["pisess", given]).into_iter().flatten());
-    }
-    let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
-    let habit = habit(error, verb).map(str::to_owned);
-    let is_habit = habit.is_some();
+    let second = usage.split_whitespace().nth(1).filter(|word| !word.starts_with(['[', '<', '-']));
+    let name = if usage.is_empty() { given } else { second };
+    let verb = name.and_then(|name| command.find_subcommand(name));
+    let habit = habit(error, verb);
     let own = habit
+        .map(str::to_owned)
         .or_else(|| unknown_option(error).and_then(|option| meant(option, verb)))
         .or_else(|| renamed(error, verb))
         .or_else(|| always_summarized(error, args, verb))
         .or_else(|| too_much(error, verb))
         .or_else(|| too_little(error, args, verb));
-    let is_search = unknown_option(error).is_some() && verb.is_some_and(|verb| verb.get_name() == "grep");
-    // A label may begin with a hyphen.
-    let takes_text = verb.is_some_and(|verb| verb.get_name() == "label");
-    // What begins with a hyphen is more likely an option of another command than a file.
-    let is_likely = |tip: &String| takes_text || !tip.contains("as a value, use '-- ");
+    // A label may begin with a hyphen. What begins with one elsewhere is more likely an option of another command than a
+    // file.
+    let is_likely = |tip: &String| name == Some("label") || !tip.contains("as a value, use '-- ");
     let of_clap = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim().to_owned()).filter(is_likely);
     let mut advice: Vec<_> = own.map_or_else(|| of_clap.collect(), |own| vec![own]);
-    if is_search && !is_habit {
+    if habit.is_none() && unknown_option(error).is_some() && name == Some("grep") {
         advice.push("give a pattern that begins with - after -e or --".to_owned());
     }
-    let look = if names.is_empty() {
-        "see `pisess --help`".to_owned()
-    } else {
-        format!("see `{} --help`", names.join(" "))
-    };
-    let hint = advice.into_iter().chain([look]).collect::<Vec<_>>().join("; ");
-    Failure::usage(cause.join(" ").trim_start_matches("error:").trim()).hint(hint)
+    advice.push(format!("see `pisess {}--help`", name.map(|name| format!("{name} ")).unwrap_or_default()));
+    Failure::usage(cause.join(" ").trim_start_matches("error:").trim()).hint(advice.join("; "))
 }
 
 /// What users of git, ripgrep, jj, gh and ls type by habit, the command for which they do (`*` is any, and `` none), and the
@@ -145,38 +134,29 @@ fn too_much(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String>
 
 /// Returns a hint for a command without SESSION: how to read all sessions, or the last one.
 fn too_little(error: &clap::Error, args: &[OsString], verb: Option<&clap::Command>) -> Option<String> {
-    let has = |name: &str| verb.is_some_and(|verb| verb.get_arguments().any(|arg| arg.get_id() == name));
-    let message = error.to_string();
+    let verb = verb.filter(|_| error.kind() == ErrorKind::MissingRequiredArgument)?;
+    let (name, message) = (verb.get_name(), error.to_string());
+    let has = |name: &str| verb.get_arguments().any(|arg| arg.get_id() == name);
     let lacks = |argument: &str| message.lines().any(|line| line.trim_end_matches("...").trim() == argument);
-    match () {
-        () if error.kind() != ErrorKind::MissingRequiredArgument => return None,
-        () if lacks("<SESSION>") => {}
-        () if lacks("<SESSION|REF>") => {
-            return Some("give another session, or two entries, as in `pisess diff last @~3 @`".to_owned());
-        }
-        () if lacks("<REF>") => {
-            let reference = args.iter().filter_map(|arg| arg.to_str()).find(|arg| is_form(arg));
-            if let Some(reference) = reference {
-                return Some(format!(
-                    "the session comes first: pisess {} last {reference}",
-                    verb?.get_name()
-                ));
+    if !lacks("<SESSION>") {
+        let reference = args.iter().filter_map(|arg| arg.to_str()).find(|arg| is_form(arg));
+        return match reference {
+            _ if lacks("<SESSION|REF>") => {
+                Some("give another session, or two entries, as in `pisess diff last @~3 @`".to_owned())
             }
-            return Some("`pisess branches` lists the branches, `pisess tree` all entries".to_owned());
-        }
-        () => return None,
+            _ if !lacks("<REF>") => None,
+            Some(reference) => Some(format!("the session comes first: pisess {name} last {reference}")),
+            None => Some("`pisess branches` lists the branches, `pisess tree` all entries".to_owned()),
+        };
     }
-    if !has("all") {
-        let others = verb?.get_positionals().filter(|arg| arg.is_required_set()).skip(1);
-        let others: String = others.map(|arg| format!(" {arg}")).collect();
-        let command = verb?.get_name();
-        return Some(format!(
-            "the session of this directory that changed last is `last`: pisess {command} last{others}"
-        ));
+    if has("all") {
+        // What writes does not take all sessions at once.
+        let check = if has("check") { "--check " } else { "" };
+        return Some(format!("`pisess {name} {check}--all` reads the sessions of all projects"));
     }
-    // What writes does not take all sessions at once.
-    let check = if has("check") { "--check " } else { "" };
-    Some(format!("`pisess {} {check}--all` reads the sessions of all projects", verb?.get_name()))
+    let others = verb.get_positionals().filter(|arg| arg.is_required_set()).skip(1);
+    let others: String = others.map(|arg| format!(" {arg}")).collect();
+    Some(format!("the session of this directory that changed last is `last`: pisess {name} last{others}"))
 }
 
 /// Returns a hint for `--summarize` of `switch` with a command that always writes a summary, where clap reads it as short
