@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 struct Signals {
     /// Whether no command is running, so that the default action is taken.
     idle: Arc<AtomicBool>,
-    waiting: Mutex<usize>,
+    waiting: Mutex<isize>,
     /// The signal that arrived, 0 before.
     number: Arc<AtomicUsize>,
     /// Becomes readable with the signal, and stays readable.
@@ -31,11 +31,7 @@ impl Waiting {
     /// Starts waiting; if handlers cannot be set, the default actions apply.
     pub fn begin() -> Waiting {
         let signals = SIGNALS.get_or_init(|| Signals::register().ok()).as_ref();
-        if let Some(signals) = signals {
-            let mut waiting = signals.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            *waiting += 1;
-            signals.idle.store(false, Ordering::SeqCst);
-        }
+        signals.iter().for_each(|signals| signals.add(1));
         Waiting(signals)
     }
 
@@ -60,9 +56,7 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let Some(signals) = self.0 else { return };
-        let mut waiting = signals.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        *waiting -= 1;
-        signals.idle.store(*waiting == 0, Ordering::SeqCst);
+        signals.add(-1);
         if let Some(signal) = self.signal() {
             // Ended by the signal itself, so that a shell sees the reason; it reports 128 plus the
             // number.
@@ -86,6 +80,13 @@ impl Signals {
             }
         }
         Ok(Signals { idle, waiting: Mutex::default(), number, woken })
+    }
+
+    /// Counts a value of [`Waiting`] that begins or ends.
+    fn add(&self, count: isize) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        *waiting += count;
+        self.idle.store(*waiting == 0, Ordering::SeqCst);
     }
 }
 
