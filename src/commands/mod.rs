@@ -46,26 +46,19 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS
 #[derive(Debug, Parser)]
 #[command(name = "pisess", version, long_version = LONG_VERSION, about)]
 #[command(arg_required_else_help = true, infer_long_args = true, disable_help_subcommand = true)]
-#[command(override_usage = "pisess [OPTIONS] <COMMAND>")]
+#[command(override_usage = "pisess [OPTIONS] <COMMAND>", next_help_heading = "Common options")]
 struct Cli {
     /// When to colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHEN",
-        default_value = "auto",
-        hide_possible_values = true,
-        help_heading = "Common options"
-    )]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     color: ColorChoice,
     /// Suppress notes, but not errors
-    #[arg(short, long, global = true, help_heading = "Common options")]
+    #[arg(short, long, global = true)]
     quiet: bool,
     /// Do not pipe long output into a pager on a terminal
-    #[arg(long, global = true, help_heading = "Common options")]
+    #[arg(long, global = true)]
     no_pager: bool,
     /// List all commands, including programs on your PATH
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&str>)]
     list: bool,
 }
 
