@@ -20,6 +20,7 @@ use crate::export::verify::{Rendition, left_over};
 use crate::load::Options;
 use crate::ops::plan::copy_all;
 use crate::ops::tree::Filter;
+use crate::session::reference::LEAF;
 use foldhash::HashSet;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Committed, Reach};
@@ -219,10 +220,7 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
         (input, None)
     };
     let open = OpenSession::of(input, options(ui), ui)?;
-    let end = match &args.at {
-        Some(reference) => open.resolve(reference)?,
-        None => open.session.leaf,
-    };
+    let end = open.resolve(args.at.as_deref().unwrap_or(LEAF))?;
     let is_trajectory = format == Rendition::Trajectory;
     let path_only = args.at.is_some() || is_trajectory;
     let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
@@ -287,10 +285,8 @@ fn sub_agents(
     let files = folder.map(|folder| store::find(&[folder], Reach::Whole).files);
     let mut agents = Vec::new();
     for file in files.into_iter().flatten() {
-        let mut input = match Input::open_path(&file.path, ui.stdout_is()).and_then(|input| {
-            input.header()?;
-            Ok(input)
-        }) {
+        let opened = Input::open_path(&file.path, ui.stdout_is());
+        let mut input = match opened.and_then(|input| input.header().map(|_| input)) {
             Ok(input) => input,
             Err(failure) if failure.is_transcript() => continue,
             Err(failure) => {
@@ -395,17 +391,12 @@ fn path_of(input: &Input) -> String {
 /// if the input is a stream.
 fn output(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBuf {
     let extension = match format {
-        Rendition::Page | Rendition::StaticPage => "html",
-        Rendition::Markdown => "md",
-        Rendition::Trajectory => "json",
+        Rendition::Page | Rendition::StaticPage => ".html",
+        Rendition::Markdown => ".md",
+        Rendition::Trajectory => ".json",
     };
-    let named = |mut name: OsString| {
-        name.push(".");
-        name.push(extension);
-        PathBuf::from(name)
-    };
-    let stem = input.file().and_then(|file| file.path().file_stem()).map(OsString::from);
-    let name = stem.map_or_else(|| PathBuf::from("-"), named);
+    let stem = input.file().and_then(|file| file.path().file_stem());
+    let name = stem.map_or("-".into(), |stem| store::with_suffix(Path::new(stem), extension));
     match &args.output {
         Some(folder) if ui.absolute(folder).is_dir() => folder.join(name),
         Some(output) => output.clone(),

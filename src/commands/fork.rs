@@ -180,10 +180,8 @@ fn path(args: &Args, open: &OpenSession, folder: Option<&Path>, new: &NewSession
 /// neither, or if another place is given. The directory may be missing.
 fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     let is_elsewhere = args.cwd.is_some() || args.agent.is_some();
-    let file = open.input.file().filter(|_| is_elsewhere)?;
-    if args.write.output.is_some() || args.dir.is_some() {
-        return None;
-    }
+    let is_placed = args.write.output.is_some() || args.dir.is_some();
+    let file = open.input.file().filter(|_| is_elsewhere && !is_placed)?;
     let stores = match (args.cwd(ui), &open.session.header.cwd) {
         (Some(cwd), _) => stores_seen_from(&cwd, ui),
         (None, Some(cwd)) => stores_seen_from_recorded(Path::new(&cwd.to_string()), ui),

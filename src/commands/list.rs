@@ -279,12 +279,9 @@ fn read_once(
 /// Returns the first `limit` sessions of the top level, with all that is nested below them.
 fn limited(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     let Some(limit) = limit else { return rows };
-    let mut heads = 0;
-    let end = rows.iter().position(|row| {
-        heads += usize::from(row.ancestors == 0);
-        heads > limit
-    });
-    rows.truncate(end.unwrap_or(rows.len()));
+    let mut heads = rows.iter().enumerate().filter(|(_, row)| row.ancestors == 0);
+    let end = heads.nth(limit).map_or(rows.len(), |(at, _)| at);
+    rows.truncate(end);
     rows
 }
 
