@@ -55,10 +55,7 @@ pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Fa
 
 /// Returns the provider and the id of a model on the command line.
 pub fn model(text: &str) -> Result<(String, String), &'static str> {
-    match text.split_once('/') {
-        Some((provider, id)) if !provider.is_empty() && !id.is_empty() => {
-            Ok((provider.to_owned(), id.to_owned()))
-        }
-        _ => Err("write it as PROVIDER/ID"),
-    }
+    let parts = text.split_once('/').filter(|(provider, id)| !provider.is_empty() && !id.is_empty());
+    let (provider, id) = parts.ok_or("write it as PROVIDER/ID")?;
+    Ok((provider.to_owned(), id.to_owned()))
 }

@@ -128,15 +128,7 @@ impl<'a> Move<'a> {
     pub fn stay(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
         let session = &self.open.session;
         let (summary, leaf) = (session.id(summary).into_owned(), id_of(session, session.leaf));
-        self.append_mark(
-            leaf.as_ref(),
-            Some(&summary),
-            None,
-            |now| {
-                if id_of(&now.session, now.session.leaf) == leaf { Ok(()) } else { Err(went_on(now)) }
-            },
-            ui,
-        )
+        self.append_mark(leaf.as_ref(), Some(&summary), None, true, ui)
     }
 
     fn mark(mut self, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -153,21 +145,24 @@ impl<'a> Move<'a> {
         if let Some(hook) = hook.as_ref().filter(|_| target.is_none() && self.options.label.is_some()) {
             return Err(hook.failed("its `label` is for root, which is not an entry"));
         }
-        self.append_mark(place.as_ref(), target.as_ref(), hook, |_| Ok(()), ui)
+        self.append_mark(place.as_ref(), target.as_ref(), hook, false, ui)
     }
 
-    /// Moves the leaf to an entry, and sets the label of another one if a label is given; first checks the session.
+    /// Moves the leaf to an entry, and sets the label of another one if a label is given. If the entry is the leaf already
+    /// (`stays`), fails if another process has appended entries in the meantime.
     fn append_mark(
         &self,
         place: Option<&Text>,
         labelled: Option<&Text>,
         hook: Option<Shell>,
-        check: impl Fn(&OpenSession) -> Result<(), Failure>,
+        stays: bool,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let (draft, name) = (self.draft()?, self.name()?);
         self.open.change(&self.options.write, ui, |now, fresh| {
-            check(now)?;
+            if stays && id_of(&now.session, now.session.leaf).as_ref() != place {
+                return Err(went_on(now));
+            }
             let found = |id: Option<&Text>| id.and_then(|id| now.session.find(id));
             now.label_is_free(found(labelled), name.as_ref())?;
             let label = found(labelled).zip(name.as_ref());

@@ -88,10 +88,8 @@ fn age(text: &str) -> Option<i64> {
 /// Returns the day that a word names, in days since 1970: today, the day before it, or the last such weekday.
 fn day(text: &str, today: i64) -> Option<i64> {
     let word = text.to_ascii_lowercase();
-    match &*word {
-        "today" => return Some(today),
-        "yesterday" => return Some(today - 1),
-        _ => {}
+    if let Some(ago) = ["today", "yesterday"].iter().position(|day| *day == word) {
+        return Some(today - ago as i64);
     }
     let at = WEEKDAYS.iter().position(|day| word.len() >= 3 && day.starts_with(&*word))?;
     Some(today - (today - 4 - at as i64).rem_euclid(7))

@@ -193,11 +193,9 @@ pub fn summarize(report: &Report, session: &Input, is_removed: bool, ui: &mut Ui
     } else {
         format!("{removed}{}", kinds.join(", "))
     };
-    let opaque = match report.opaque {
-        0 => String::new(),
-        1 => format!("; {removed}1 signature or image, which cannot be searched"),
-        n => format!("; {removed}{n} signatures and images, which cannot be searched"),
-    };
+    let opaque = amount(report.opaque, "signature or image", "signatures and images");
+    let opaque = format!("; {removed}{opaque}, which cannot be searched");
+    let opaque = if report.opaque == 0 { "" } else { &opaque };
     ui.status(&format!("{}: {secrets}{opaque}", session.name));
     if report.addresses > 0 {
         let addresses = amount(report.addresses, "e-mail address is", "e-mail addresses are");

@@ -36,12 +36,9 @@ pub struct Renderer {
 }
 
 fn parse(text: &str) -> Result<Renderer, String> {
-    match text.split_once('=') {
-        Some((custom_type, command)) if !custom_type.is_empty() && !command.trim().is_empty() => {
-            Ok(Renderer { custom_type: custom_type.to_owned(), command: command.to_owned() })
-        }
-        _ => Err("give a custom type and a command, as in todo='jq …'".to_owned()),
-    }
+    let parts = text.split_once('=').filter(|(kind, command)| !kind.is_empty() && !command.trim().is_empty());
+    let (custom_type, command) = parts.ok_or("give a custom type and a command, as in todo='jq …'")?;
+    Ok(Renderer { custom_type: custom_type.to_owned(), command: command.to_owned() })
 }
 
 impl RendererArgs {
@@ -118,11 +115,8 @@ impl Renderer {
 
 fn is_custom(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
-    match entry.kind {
-        Kind::Custom | Kind::CustomMessage => true,
-        Kind::Message => matches!(entry.role, Role::Custom | Role::HookMessage),
-        _ => false,
-    }
+    let is_message = entry.kind == Kind::Message && matches!(entry.role, Role::Custom | Role::HookMessage);
+    is_message || matches!(entry.kind, Kind::Custom | Kind::CustomMessage)
 }
 
 fn answers(

@@ -135,13 +135,10 @@ impl Args {
             Err(failure) if filter.is_some() && failure.exit() == Exit::Busy => skipped.push(failure),
             Err(failure) => done.push((path, Err(failure))),
         });
-        match &skipped[..] {
-            [] => {}
-            [failure] => ui.warn(&format!("skipped {}", failure.line())),
-            [failure, others @ ..] => {
-                let others = counted(others.len(), "other", "others");
-                ui.warn(&format!("skipped {}, and {others}", failure.line()));
-            }
+        if let [failure, others @ ..] = &skipped[..] {
+            let others = format!(", and {}", counted(others.len(), "other", "others"));
+            let others = if skipped.len() > 1 { &others } else { "" };
+            ui.warn(&format!("skipped {}{others}", failure.line()));
         }
         if done.is_empty() && skipped.is_empty() {
             ui.status("no session is chosen");

@@ -47,7 +47,10 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let from = open.resolve(&args.from)?;
-    let step = Move::summarized(&open, back_from(&open.session, from), &args.options);
+    // The summary goes under the leaf even if that is a user message.
+    let (leaf, edits_target) = (open.session.leaf, false);
+    let navigation = Navigation { new_leaf: leaf, edits_target, ..navigate(&open.session, from, leaf) };
+    let step = Move::summarized(&open, navigation, &args.options);
     let is_asked = args.options.summary.prepare || args.options.summary.is_given();
     if !is_asked && !step.leaves_something() {
         let failure = open.input.no(format_args!("{} has no entries to summarize", args.from));
@@ -94,13 +97,6 @@ fn already(step: &Move) -> io::Result<Position> {
     let session = &step.open.session;
     let Some(from) = step.navigation.old_leaf.map(|ix| session.id(ix)) else { return Ok(None) };
     brought_back(&step.open.reader(), &from, step.navigation.common_ancestor)
-}
-
-/// Returns the move from the entry to the leaf. The summary goes under the leaf even if that is a user
-/// message.
-fn back_from(session: &Session, from: Position) -> Navigation {
-    let navigation = navigate(session, from, session.leaf);
-    Navigation { new_leaf: session.leaf, edits_target: false, ..navigation }
 }
 
 /// Whether the leaf is at or below `place`.
