@@ -27,8 +27,8 @@ const STDIN: &str = "standard input";
 pub struct Input {
     pub name: String,
     opened: Opened,
-    /// The path, unless it is standard input.
-    path: Option<PathBuf>,
+    /// The path that was given, unless it is standard input.
+    pub path: Option<PathBuf>,
     /// The copy that is read in place of its bytes.
     redacted: Option<Spooled>,
     /// Whether it was found by a name, so that its path is to be reported.
@@ -98,11 +98,6 @@ impl Input {
             Opened::File(file) => file,
             Opened::Stream(spooled) => spooled,
         }
-    }
-
-    /// Returns the path that was given, unless it is standard input.
-    pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
     }
 
     /// Returns the file, unless it is a stream.

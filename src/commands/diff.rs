@@ -161,37 +161,34 @@ fn print_entries([left, right]: &[End; 2], difference: &Difference, ui: &mut Ui)
     }
     let styles = ui.styles;
     match difference.ancestor {
-        Some(ancestor) => print_rows(left, ("  ", styles.dim), &[ancestor], ui)?,
+        Some(ancestor) => left.print_rows("  ", styles.dim, &[ancestor], ui)?,
         None => ui.print("  root\n")?,
     }
     let changed: Vec<_> = difference.changed.iter().map(|&(_, right)| right).collect();
-    print_rows(right, ("~ ", styles.label), &changed, ui)?;
-    print_rows(left, ("- ", styles.removed), &difference.only_left, ui)?;
-    print_rows(right, ("+ ", styles.added), &difference.only_right, ui)
+    right.print_rows("~ ", styles.label, &changed, ui)?;
+    left.print_rows("- ", styles.removed, &difference.only_left, ui)?;
+    right.print_rows("+ ", styles.added, &difference.only_right, ui)
 }
 
-fn print_rows(
-    end: &End,
-    (sign, style): (&str, Style),
-    entries: &[EntryIx],
-    ui: &mut Ui,
-) -> Result<(), Failure> {
-    let session = &end.open.session;
-    let (drawing, edits) = (rows(session, end.place), end.open.edits(end.place)?);
-    let look = Look { drawing: &drawing, edits: &edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
-    let mut rows = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, None);
-    for &ix in entries {
-        rows.begin();
-        rows.put(sign, style);
-        rows.push_text(&session.id(ix));
-        rows.push_str("  ");
-        rows.put_part(style);
-        look.put(&mut rows, ix, sign == "  ");
-        rows.end();
-        ui.stdout().write_all(&rows.text).map_err(Failure::output)?;
-        rows.text.clear();
+impl End<'_> {
+    fn print_rows(&self, sign: &str, style: Style, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
+        let session = &self.open.session;
+        let (drawing, edits) = (rows(session, self.place), self.open.edits(self.place)?);
+        let look = Look { drawing: &drawing, edits: &edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
+        let mut rows = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, None);
+        for &ix in entries {
+            rows.begin();
+            rows.put(sign, style);
+            rows.push_text(&session.id(ix));
+            rows.push_str("  ");
+            rows.put_part(style);
+            look.put(&mut rows, ix, sign == "  ");
+            rows.end();
+            ui.stdout().write_all(&rows.text).map_err(Failure::output)?;
+            rows.text.clear();
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn stat(difference: &Difference) -> String {

@@ -252,14 +252,12 @@ impl Batch<'_> {
             (false, true) => Status::Planned,
             (false, false) => Status::Moved,
         };
-        for (from, to) in moves(&old, &to).iter().filter(|_| status != Status::Current) {
-            if to.symlink_metadata().is_ok() && !store::is_same(from, to) {
-                let to = visible(&to.to_string_lossy());
-                return Err(open
-                    .input
-                    .cannot(format_args!("{to} exists already"))
-                    .hint("move that file away first"));
-            }
+        let is_occupied =
+            |(from, to): &(PathBuf, PathBuf)| to.symlink_metadata().is_ok() && !store::is_same(from, to);
+        let mut occupied = moves(&old, &to).into_iter().filter(is_occupied);
+        if let Some((_, to)) = occupied.next().filter(|_| status != Status::Current) {
+            let what = format!("{} exists already", visible(&to.to_string_lossy()));
+            return Err(open.input.cannot(what).hint("move that file away first"));
         }
         if status == Status::Moved {
             let folders: Vec<_> = old_cwd.as_deref().into_iter().chain([cwd]).collect();

@@ -79,7 +79,7 @@ pub fn pruned_of(input: &Input) -> Result<Option<Restore>, Failure> {
     if let Some(file) = input.file() {
         return pruned_from(file.path(), file);
     }
-    let Some(path) = input.path() else { return Ok(None) };
+    let Some(path) = &input.path else { return Ok(None) };
     let Ok(file) = Glance::open(path) else { return Ok(None) };
     let Some(archive) = input.read(Archive::read(&file))? else { return Ok(None) };
     let pruned = input.read(archive.companion(&file, PRUNED))?;
