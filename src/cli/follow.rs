@@ -148,7 +148,9 @@ impl FollowedSession {
             self.open.input = input;
             entries = self.open.session.all().skip(from).collect();
         } else {
-            self.remember(from);
+            let session = &self.open.session;
+            let ids = session.all().take(from).map(|ix| session.id(ix).as_bytes().to_vec());
+            self.known.get_or_insert_default().extend(ids);
             // Until it is loaded again, nothing can be appended.
             self.seen = None;
             let open = self.open.reloaded(input)?;
@@ -165,11 +167,5 @@ impl FollowedSession {
             entries.retain(|&ix| known.insert(session.id(ix).as_bytes().to_vec()));
         }
         Ok(entries)
-    }
-
-    fn remember(&mut self, count: usize) {
-        let session = &self.open.session;
-        let ids = session.all().take(count).map(|ix| session.id(ix).as_bytes().to_vec());
-        self.known.get_or_insert_default().extend(ids);
     }
 }

@@ -100,8 +100,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let places = Places::of(ui);
     let mut repositories = HashMap::default();
     let mut list = Vec::from_iter(piped(args, period, ui)?);
-    let (files, mut failed) = files(args, period, &places, &mut repositories, ui)?;
+    let (mut files, mut failed) = args.files(period, &places, ui)?;
+    if args.repo && args.is_here() {
+        retain_repository(&mut files, &mut repositories, &places, ui)?;
+    }
     let has_files = !files.is_empty();
+    if !has_files && args.is_here() {
+        ui.warn(if args.repo { NONE_IN_REPOSITORY } else { NONE_HERE });
+    }
     failed |= add_read(&mut list, files, args, period, ui);
     if args.source.is_some() && args.is_here() {
         list.retain(|session| is_cwd(&session.cwd.to_string_lossy(), places.here()));
@@ -145,42 +151,30 @@ impl Args {
     fn is_here(&self) -> bool {
         self.sessions.paths.is_empty() && !self.sessions.all
     }
-}
 
-/// Returns the files to read, and whether a path was reported because nothing can be read there.
-fn files(
-    args: &Args,
-    period: Period,
-    places: &Places,
-    repositories: &mut Repositories,
-    ui: &mut Ui,
-) -> Result<(Vec<FoundFile>, bool), Failure> {
-    let all = args.sessions.all || args.repo && args.is_here();
-    let (mut files, failures) = match args.source {
-        Some(source) if args.sessions.paths.is_empty() => (foreign(source, ui), Vec::new()),
-        Some(_) => found(&args.sessions.paths, ui),
-        None => {
-            let FoundSessions { mut files, failures, .. } = sessions(places, &args.sessions.paths, all, ui);
-            files.retain(|file| file.path != Path::new("-"));
-            (files, failures)
+    /// Returns the files to read, and whether a path was reported because nothing can be read there.
+    fn files(&self, period: Period, places: &Places, ui: &mut Ui) -> Result<(Vec<FoundFile>, bool), Failure> {
+        let SessionsArgs { paths, archived, .. } = &self.sessions;
+        let all = self.sessions.all || self.repo && self.is_here();
+        let (mut files, failures) = match self.source {
+            Some(source) if paths.is_empty() => (foreign(source, ui), Vec::new()),
+            Some(_) => found(paths, ui),
+            None => {
+                let FoundSessions { mut files, failures, .. } = sessions(places, paths, all, ui);
+                files.retain(|file| file.path != Path::new("-"));
+                (files, failures)
+            }
+        };
+        for failure in &failures {
+            ui.report(failure);
         }
-    };
-    for failure in &failures {
-        ui.report(failure);
+        if *archived {
+            files.extend(places.archived_files(all)?);
+        } else if self.period.is_given() && paths.is_empty() && self.source.is_none() && !self.repo {
+            places.warn_of_archived(all, period, ui);
+        }
+        Ok((files, !failures.is_empty()))
     }
-    if args.sessions.archived {
-        files.extend(places.archived_files(all)?);
-    } else if args.period.is_given() && args.sessions.paths.is_empty() && args.source.is_none() && !args.repo
-    {
-        places.warn_of_archived(all, period, ui);
-    }
-    if args.repo && args.is_here() {
-        retain_repository(&mut files, repositories, places, ui)?;
-    }
-    if files.is_empty() && args.is_here() {
-        ui.warn(if args.repo { NONE_IN_REPOSITORY } else { NONE_HERE });
-    }
-    Ok((files, !failures.is_empty()))
 }
 
 /// Reads the files on all processors, and adds their sessions to the list. Returns whether one that was named cannot be

@@ -125,12 +125,9 @@ fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
             |place: Position| place.map_or_else(|| tree.roots().to_vec(), |ix| tree.children(ix).to_vec());
         return Ok(places.into_iter().flat_map(below).collect());
     }
-    let entry = |(place, name): (Position, &str)| {
-        place.ok_or_else(|| {
-            let failure = open.input.cannot(format_args!("{name} is not an entry"));
-            failure.hint("root is the position before the first entry; --children lists the first entries")
-        })
-    };
+    let hint = "root is the position before the first entry; --children lists the first entries";
+    let entry =
+        |(place, name): (Position, &str)| open.entry_at(place, name).map_err(|failure| failure.hint(hint));
     places.into_iter().zip(names).map(entry).collect()
 }
 
