@@ -7,6 +7,7 @@ use crate::load::names::{self, NameError, is_of};
 use crate::load::read_header;
 use crate::ops::archive::Facts;
 use crate::session::Header;
+use crate::session::dialect::Dialect;
 use crate::session::period::Period;
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
@@ -215,6 +216,11 @@ pub fn stores_seen_from_recorded(project: &Path, ui: &Ui) -> Vec<Store> {
 /// Returns the stores of both agents as seen from a project that the user named, with their real paths.
 pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
     real_stores(project, true, ui)
+}
+
+/// Returns the directory in which an agent keeps the sessions of the project from which its stores are seen.
+pub fn folder_of_agent(stores: &[Store], agent: Dialect) -> Option<PathBuf> {
+    stores.iter().find(|store| store.agent == agent)?.folders.first().cloned()
 }
 
 fn real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {

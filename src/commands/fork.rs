@@ -5,7 +5,7 @@ use crate::cli::follow::folder_of;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{HookArgs, HookEvent};
 use crate::cli::ids::Ids;
-use crate::cli::locate::{stores_seen_from, stores_seen_from_recorded};
+use crate::cli::locate::{folder_of_agent, stores_seen_from, stores_seen_from_recorded};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -187,8 +187,6 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
         (None, Some(cwd)) => stores_seen_from_recorded(Path::new(&cwd.to_string()), ui),
         (None, None) => stores_seen_from(ui.folder(), ui),
     };
-    let agent = args.agent.unwrap_or(open.session.dialect);
-    let store = stores.iter().find(|store| store.agent == agent)?;
-    let folder = store.folders.first()?;
-    (*folder != OnDisk.real(folder_of(file.path()))).then(|| folder.clone())
+    let folder = folder_of_agent(&stores, args.agent.unwrap_or(open.session.dialect))?;
+    Some(folder).filter(|folder| *folder != OnDisk.real(folder_of(file.path())))
 }

@@ -1,6 +1,6 @@
 //! Where the session of a source is, or will be.
 
-use crate::cli::locate::{Places, Scope, stores_seen_from_recorded};
+use crate::cli::locate::{Places, Scope, folder_of_agent, stores_seen_from_recorded};
 use crate::cli::output::Ui;
 use crate::import::Survey;
 use crate::session::dialect::Dialect;
@@ -46,9 +46,10 @@ pub fn destinations(
             return Destination { source, cwd, id, path, exists, beside: None, is_given: file.is_some() };
         }
         let mut own = || {
-            let project = cwd.to_string_lossy().into_owned();
-            let folder = || folder_for(Path::new(&*cwd.to_string_lossy()), agent, ui);
-            folders.entry(project).or_insert_with(folder).clone()
+            let project = cwd.to_string_lossy();
+            let stores = || stores_seen_from_recorded(Path::new(&*project), ui);
+            let folder = || folder_of_agent(&stores(), agent).unwrap_or_else(|| ui.folder().to_owned());
+            folders.entry(project.clone().into_owned()).or_insert_with(folder).clone()
         };
         // The newest of those that were made of the source.
         let is_new = |copy: &u32| !known.contains_key(&source.session_id(agent, *copy));
@@ -97,11 +98,4 @@ fn below_owner(survey: &Survey, agent: Dialect, known: &HashMap<String, PathBuf>
 /// Returns a text of which nothing but letters and digits is left that could be more than a file name.
 fn in_file_names(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
-}
-
-/// Returns the directory in which an agent keeps the sessions of a project.
-fn folder_for(cwd: &Path, agent: Dialect, ui: &Ui) -> PathBuf {
-    let stores = stores_seen_from_recorded(cwd, ui);
-    let store = stores.iter().find(|store| store.agent == agent);
-    store.and_then(|store| store.folders.first()).map_or_else(|| ui.folder().to_owned(), PathBuf::clone)
 }
