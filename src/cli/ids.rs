@@ -42,19 +42,15 @@ impl Ids {
     ) -> Result<T, Failure> {
         let now_ms = self.now_ms(ui);
         self.seed(ui)?;
-        let mut candidates = || {
-            let bytes = self.bytes();
-            format!("{:02x}{:02x}{:02x}{:02x}", bytes[0], bytes[1], bytes[2], bytes[3])
-        };
+        let mut candidates = || self.next().simple().to_string()[..8].to_owned();
         make(&mut IdSource::new(now_ms, &mut candidates))
     }
 
     /// Returns the id of a new session: a UUIDv7, as in both agents.
     pub fn session_id(&mut self, ui: &Ui) -> Result<String, Failure> {
         self.seed(ui)?;
-        let bytes = self.bytes();
         let mut random = [0; 10];
-        random.copy_from_slice(&bytes[..10]);
+        random.copy_from_slice(&self.next().as_bytes()[..10]);
         let now_ms = self.now_ms(ui).max(0).unsigned_abs();
         Ok(Builder::from_unix_timestamp_millis(now_ms, &random).into_uuid().to_string())
     }
@@ -70,9 +66,9 @@ impl Ids {
         Ok(())
     }
 
-    fn bytes(&mut self) -> [u8; 16] {
+    fn next(&mut self) -> Uuid {
         self.count += 1;
         let name = format!("{}:{}", self.seed.as_deref().unwrap_or_default(), self.count);
-        *Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).as_bytes()
+        Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
     }
 }

@@ -48,12 +48,10 @@ impl PeriodArgs {
             |name: &str, text: &Option<String>| text.as_deref().map(|text| named(name, text, ui)).transpose();
         let (since, until) = (read("--since", &self.since)?, read("--until", &self.until)?);
         let period = Period { from: since.map(|since| since.start), to: until.map(|until| until.end) };
-        match (period.from, period.to) {
-            (Some(from), Some(to)) if from >= to => {
-                Err(Failure::usage("--since is later than --until").hint("exchange the two times"))
-            }
-            _ => Ok(period),
+        if period.from.zip(period.to).is_some_and(|(from, to)| from >= to) {
+            return Err(Failure::usage("--since is later than --until").hint("exchange the two times"));
         }
+        Ok(period)
     }
 }
 

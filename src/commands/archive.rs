@@ -77,7 +77,8 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let older_than = args.older_than.as_deref().map(|time| period::named("--older-than", time, ui));
     let filter = Filter { before_ms: older_than.transpose()?.map(|time| time.start), empty: args.empty };
-    let places = args.places(ui);
+    let project = args.project.as_ref().map(|project| absolute_folder(project, ui));
+    let places = Places::seen_from(project.as_deref().unwrap_or(ui.folder()), ui);
     if args.list {
         let (archives, now) = (places.archived(args.all)?, Ids::new(ui)?.now_ms(ui));
         return archive::list(archives, &places, filter, (args.change.json, now), ui);
@@ -100,11 +101,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
-    fn places(&self, ui: &Ui) -> Places {
-        let project = self.project.as_ref().map(|project| absolute_folder(project, ui));
-        Places::seen_from(project.as_deref().unwrap_or(ui.folder()), ui)
-    }
-
     /// Archives sessions on all processors. All is moved before anything is printed, so that a closed pipe does not end the
     /// command half done.
     fn archive(&self, places: Places, filter: Option<Filter>, ui: &mut Ui) -> Result<Exit, Failure> {

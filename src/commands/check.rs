@@ -72,9 +72,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut report = Report::new(&args.write, false, ui);
     let sessions = if args.all { &everything(ui) } else { &args.sessions };
     let FoundSessions { files, failures, .. } = expanded(sessions, Reach::Whole, ui);
-    for failure in failures {
-        report.failure(&failure, ui);
-    }
+    failures.iter().for_each(|failure| report.failure(failure, ui));
     // Standard input is opened here, because the other threads do not have it.
     let mut open = |file: &FoundFile| (file.path == Path::new("-")).then(|| Input::open(&file.path, ui));
     let subjects: Vec<_> = files.into_iter().map(|file| (open(&file), file)).collect();

@@ -8,7 +8,6 @@ use crate::cli::transaction::Decision;
 use crate::load::Options;
 use crate::ops::navigate::{Navigation, navigate};
 use crate::ops::summary::{branch_summary, brought_back};
-use crate::session::Session;
 use crate::session::reference::Position;
 use pisess_json::text::Text;
 use std::io;
@@ -81,7 +80,8 @@ fn bring_back(from: Position, mut step: Move, ui: &mut Ui) -> Result<Exit, Failu
     step.open.change(&step.options.write, ui, |now, fresh| {
         let session = &now.session;
         let found = |id: &Option<Text>| id.as_ref().and_then(|id| session.find(id));
-        if !goes_on(session, found(&leaf)) {
+        let goes_on = |place| session.path(session.leaf).contains(&place);
+        if !found(&leaf).is_none_or(goes_on) {
             return Err(now.input.busy("another process moved to another branch meanwhile"));
         }
         now.label_is_free(None, name.as_ref())?;
@@ -97,9 +97,4 @@ fn already(step: &Move) -> io::Result<Position> {
     let session = &step.open.session;
     let Some(from) = step.navigation.old_leaf.map(|ix| session.id(ix)) else { return Ok(None) };
     brought_back(&step.open.reader(), &from, step.navigation.common_ancestor)
-}
-
-/// Whether the leaf is at or below `place`.
-fn goes_on(session: &Session, place: Position) -> bool {
-    place.is_none_or(|place| session.path(session.leaf).contains(&place))
 }
