@@ -128,8 +128,7 @@ fn answers(
     lines
         .map(|line| {
             let answer = Raw::parse(line).map_err(|_| "its output is not JSON lines")?;
-            let (id, markdown) = (answer.get_text("id"), answer.get_text("markdown"));
-            let (Some(id), Some(markdown)) = (id, markdown) else {
+            let (Some(id), Some(markdown)) = (answer.get_text("id"), answer.get_text("markdown")) else {
                 return Err("a line of its output has no id or no markdown".to_owned());
             };
             let entry = session.find(&id).filter(|entry| asked.contains(entry));

@@ -82,8 +82,9 @@ impl SessionsArgs {
     /// Finds the sessions, without files last modified before the period. Reports paths that cannot be
     /// searched, and continues.
     pub fn find(&self, period: Period, ui: &mut Ui) -> Result<Sessions, Failure> {
-        if self.paths.iter().any(|path| path == Path::new("-")) {
-            return self.standard_input();
+        let is_stdin = self.paths.iter().any(|path| path == Path::new("-"));
+        if is_stdin && self.paths.len() > 1 {
+            return Err(Failure::usage("standard input cannot be combined with paths").hint("give - alone"));
         }
         if self.all && !self.paths.is_empty() {
             return Err(Failure::usage("--all cannot be combined with SESSION").hint("omit one of them"));
@@ -106,16 +107,7 @@ impl SessionsArgs {
             ui.warn(NONE_HERE);
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
-        Ok(Sessions { files, agents, exit, is_none, is_one, scope: Some(scope) })
-    }
-
-    fn standard_input(&self) -> Result<Sessions, Failure> {
-        if self.paths.len() > 1 {
-            return Err(Failure::usage("standard input cannot be combined with paths").hint("give - alone"));
-        }
-        let files = vec![FoundFile { path: PathBuf::from("-"), owner: None, named: true }];
-        let (agents, exit) = (SubAgents::default(), Exit::Done);
-        Ok(Sessions { files, agents, exit, is_none: false, is_one: true, scope: None })
+        Ok(Sessions { files, agents, exit, is_none, is_one, scope: Some(scope).filter(|_| !is_stdin) })
     }
 }
 

@@ -86,9 +86,8 @@ impl Args {
     /// Returns the kinds given by options; all kinds if there are none.
     fn kinds(&self) -> Vec<ValueKind> {
         let named = [self.images, self.results, self.details];
-        let is_wanted = |at: usize| named[at] || !named.contains(&true);
-        let kinds = ValueKind::PAYLOADS.into_iter().enumerate().filter(|(at, _)| is_wanted(*at));
-        kinds.map(|(_, kind)| kind).collect()
+        let kinds = ValueKind::PAYLOADS.into_iter().zip(named);
+        kinds.filter(|(_, is_named)| *is_named || !named.contains(&true)).map(|(kind, _)| kind).collect()
     }
 }
 
