@@ -129,8 +129,8 @@ fn projects_in(folder: &Path, ui: &Ui) -> Vec<String> {
     const MOST: usize = 3;
     let (folder, places) = (ui.absolute(folder), Places::of(ui));
     let sessions = places.find(&Scope::All).files.into_iter().filter(|file| file.owner.is_none());
-    let projects = sessions.filter_map(|file| places.cwd(&file.path)).filter(|cwd| cwd.starts_with(&folder));
-    let projects: BTreeSet<_> = projects.collect();
+    let cwds = sessions.filter_map(|file| places.cwd(&file.path));
+    let projects: BTreeSet<_> = cwds.filter(|cwd| cwd.starts_with(&folder)).collect();
     let more = (projects.len() > MOST).then(|| format!("and {} more", projects.len() - MOST));
     let shown = |cwd: &PathBuf| visible(&below_home(&cwd.to_string_lossy(), ui.home().as_deref()));
     projects.iter().take(MOST).map(shown).chain(more).collect()

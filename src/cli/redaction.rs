@@ -36,7 +36,9 @@ impl RedactionArgs {
     /// Returns the redactor for a session, which removes these values, too.
     pub fn redactor(&self, session: &Input, values: Vec<Value>, ui: &Ui) -> Result<Redactor, Failure> {
         let cwd = session.header()?.cwd.map(|cwd| cwd.to_string());
-        let people = self.paths.then(|| people(cwd.as_deref(), ui));
+        // This user, and the one of the session.
+        let homes = [ui.home(), cwd.as_deref().and_then(home_of).map(str::to_owned)];
+        let people = self.paths.then(|| People::new(homes.iter().flatten().map(String::as_str)));
         Ok(Redactor::new(values, people, self.keep_images))
     }
 
@@ -57,12 +59,6 @@ impl RedactionArgs {
         }
         Ok(values)
     }
-}
-
-/// Returns the users whose home directories and names are replaced: this one and the one of the session.
-fn people(cwd: Option<&str>, ui: &Ui) -> People {
-    let home = ui.home();
-    People::new([home.as_deref(), cwd.and_then(home_of)].into_iter().flatten())
 }
 
 /// Fails if any secret is left, so that the new file is discarded.

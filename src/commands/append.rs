@@ -139,12 +139,8 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Option<(String
     }
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
     if path == Path::new("-") && (session.is_stream() || ui.world.terminals.stdin) {
-        let what = if session.is_stream() {
-            "standard input is already the session"
-        } else {
-            "standard input is a terminal"
-        };
-        return Err(Failure::cannot(format_args!("no entries to append: {what}"))
+        let what = if session.is_stream() { "already the session" } else { "a terminal" };
+        return Err(Failure::cannot(format_args!("no entries to append: standard input is {what}"))
             .hint("give them by options such as --user, or in a file with --input"));
     }
     given::read(path, "a file of JSON lines", given::MOST_ENTRIES, Some(session), ui).map(Some)

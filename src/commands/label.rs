@@ -138,8 +138,8 @@ fn json(drawing: &Drawing, change: &LabelChange) -> Vec<u8> {
 fn print(drawing: &Drawing, changes: &[LabelChange], ui: &mut Ui) -> Result<(), Failure> {
     let (session, clock, styles) = (drawing.session, Clock::new(ui), ui.styles);
     let shown = |slice| visible(&session.text(slice).to_string_lossy());
-    let [id, time] = [Column::text(""); 2];
-    let mut table = Table::new([Column::text("").cut(), id, time, Column::text("").cut()]);
+    let (whole, cut) = (Column::text(""), Column::text("").cut());
+    let mut table = Table::new([cut, whole, whole, cut]);
     for change in changes {
         let time = parse_js_date(session.text(change.timestamp).as_bytes());
         let row = labelled(session, change).map(|target| said(&drawing.row(target), &styles));

@@ -10,7 +10,7 @@ use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::period::PeriodArgs;
 use crate::cli::prune::{pruned_from, pruned_of, split, warn_uncounted};
-use crate::cli::repository::{Repositories, repository_of};
+use crate::cli::repository::repository_of;
 use crate::cli::rows::list::print;
 use crate::cli::sessions::{NONE_HERE, PathsArgs, SessionsArgs, warn_of_torn};
 use crate::format::{ID, id_end};
@@ -28,7 +28,7 @@ use pisess_json::time::iso_string;
 use pisess_json::write::{Object, texts};
 use pisess_store::{self as store, FoundFile, Glance, ReadAt};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("List the sessions of the current directory", "pisess list"),
@@ -224,7 +224,7 @@ fn warn_of_last(list: &[Listed], rows: &[ListRow], last: Option<&Path>, args: &A
 
 fn retain_repository(
     files: &mut Vec<FoundFile>,
-    repositories: &mut Repositories,
+    repositories: &mut HashMap<PathBuf, Option<PathBuf>>,
     places: &Places,
     ui: &Ui,
 ) -> Result<(), Failure> {

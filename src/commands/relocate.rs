@@ -333,10 +333,8 @@ fn destination(old: &Path, dialect: Dialect, old_cwd: Option<&Path>, cwd: &Path,
     let folder = old.parent().unwrap_or(Path::new("/"));
     let before = stores_seen_from_recorded(old_cwd.unwrap_or(ui.folder()), ui);
     let after = stores_seen_from(cwd, ui);
-    match (folder_for(folder, dialect, &before, &after), old.file_name()) {
-        (Some(folder), Some(name)) => folder.join(name),
-        _ => old.to_owned(),
-    }
+    let to = folder_for(folder, dialect, &before, &after).zip(old.file_name());
+    to.map_or_else(|| old.to_owned(), |(folder, name)| folder.join(name))
 }
 
 /// Returns the moves to make, in order: the session last, so that an interrupted run can be repeated.
