@@ -44,7 +44,9 @@ impl Waiting {
     /// Calls `last` before a signal ends the process. If no thread can be started, the default actions apply.
     pub fn then(self, last: impl FnOnce() + Send + 'static) {
         let wait = move || {
-            let Some(signals) = self.0 else { return };
+            // The whole value, which is dropped at the end.
+            let waiting = self;
+            let Some(signals) = waiting.0 else { return };
             let mut fds = [PollFd::new(&signals.woken, PollFlags::IN)];
             while poll(&mut fds, None) == Err(Errno::INTR) {}
             last();
