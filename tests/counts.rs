@@ -20,7 +20,6 @@ use pisess::ops::show::parts;
 use pisess::ops::tree::{Filter, draw};
 use pisess::session::Session;
 use pisess::session::read::entry_reader::EntryReader;
-use pisess::session::tree::Tree;
 use pisess::store::ReadAt;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -239,7 +238,7 @@ const READS: &[(&str, Reads)] = &[
     }),
     ("branches", |session, reader| {
         let tips: Vec<_> = session.all().collect();
-        (session.agent().sizes)(&Tree::new(session), &tips, reader).map(drop)
+        (session.agent().sizes)(&tips, reader).map(drop)
     }),
 ];
 

@@ -10,7 +10,6 @@ use crate::session::defect::{FindingKind, Severity};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Context, EntryReader, Message};
 use crate::session::read::record::{Block, MessageFacts, Record, Typed};
-use crate::session::tree::Tree;
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -108,9 +107,9 @@ pub struct Agent {
     pub tokens: fn(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64>,
     /// Returns its estimate of one message, in tokens.
     pub message_tokens: fn(message: Raw) -> u64,
-    /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries), in time proportional
-    /// to the size of the file, not of the paths; tips that would take longer are omitted.
-    pub sizes: fn(tree: &Tree, tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
+    /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries); tips that would take too
+    /// long are omitted.
+    pub sizes: fn(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
     /// Returns what a compaction at the end of `path` would summarize; `None` if there is nothing. If `first_kept` is given,
     /// the compaction keeps what follows from that entry of the path, or nothing.
     pub prepare_compaction: fn(

@@ -70,7 +70,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let branches = branches(session, &tree);
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
     let reader = open.reader();
-    let sizes = open.input.read((session.agent().sizes)(&tree, &tips, &reader))?;
+    let sizes = open.input.read((session.agent().sizes)(&tips, &reader))?;
     let mut marks = Vec::new();
     for tip in tips {
         if open.input.read(is_mark(&reader, tip))? {

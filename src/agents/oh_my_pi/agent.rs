@@ -87,7 +87,7 @@ pub static OH_MY_PI: Agent = Agent {
     transcript: transcript::write,
     tokens: sizes::size,
     message_tokens: tokens::estimate,
-    sizes: |_, tips, reader| sizes::sizes(tips, reader),
+    sizes: sizes::sizes,
     prepare_compaction: compaction::prepare,
     used_above: context::used_above,
     prepare_branch: branch::prepare,

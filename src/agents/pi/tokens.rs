@@ -7,6 +7,7 @@ use super::context::{self, Projection};
 use super::system;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::Message;
 use pisess_json::{Raw, js};
 use std::io;
 
@@ -37,44 +38,44 @@ pub fn estimate(message: Raw) -> u64 {
 /// Returns the tokens of a context (pi's `estimateProjectedContextTokens`). A provider's count is used until an edit or a
 /// compaction changes the context before it; it may be any JavaScript number.
 pub fn context(projection: &Projection) -> io::Result<f64> {
-    if let Some(counted) = counted(projection)? {
-        return Ok(counted);
-    }
-    let reader = projection.reader;
-    let mut tokens =
-        system::current(projection)?.map_or(0, |system| estimate(Raw::checked(&system.message(b"0"))));
-    for message in &projection.messages {
-        if context::role(reader.session(), message) != Role::System {
-            tokens += message.with(reader, estimate)?;
-        }
-    }
-    Ok(tokens as f64)
+    measured(projection, |message| message.with(projection.reader, measure))
 }
 
-/// Returns the last count of a provider that is still valid, and an estimate of what follows.
-fn counted(projection: &Projection) -> io::Result<Option<f64>> {
-    let Projection { path, reader, .. } = *projection;
-    let session = reader.session();
+/// Returns the same, given what `measure` returns for each message.
+pub fn measured(
+    projection: &Projection,
+    mut measure: impl FnMut(&Message) -> io::Result<Measure>,
+) -> io::Result<f64> {
+    let session = projection.reader.session();
     let changes = |&ix: &EntryIx| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction);
-    let changed = path.iter().rposition(changes);
-    let mut trailing = 0;
+    let changed = projection.path.iter().rposition(changes);
+    // The estimate of what follows a count, and that of the whole context, in which the prompt in effect counts once.
+    let (mut trailing, mut whole) = (0, 0);
     for (index, projected) in projection.entries.iter().enumerate().rev() {
-        if changed.is_some_and(|changed| projected.place as usize <= changed) {
-            break;
-        }
+        let is_valid = changed.is_none_or(|changed| projected.place as usize > changed);
         for message in projection.messages_of(index).iter().rev() {
-            let (usage, tokens) = message.with(reader, |json| (usage(json), estimate(json)))?;
-            if let Some(usage) = usage {
-                return Ok(Some(usage + trailing as f64));
+            let (usage, tokens) = measure(message)?;
+            if let Some(usage) = usage.filter(|_| is_valid) {
+                return Ok(usage + trailing as f64);
             }
             trailing += tokens;
+            whole += if context::role(session, message) == Role::System { 0 } else { tokens };
         }
     }
-    Ok(None)
+    let system = system::current(projection)?;
+    Ok((whole + system.map_or(0, |system| estimate(Raw::checked(&system.message(b"0"))))) as f64)
+}
+
+/// A provider's count of the context up to a message, and the estimate of the message.
+pub type Measure = (Option<f64>, u64);
+
+/// Returns both for a message.
+pub fn measure(message: Raw) -> Measure {
+    (usage(message), estimate(message))
 }
 
 /// Returns the provider's count for a response that was completed.
-pub(super) fn usage(message: Raw) -> Option<f64> {
+fn usage(message: Raw) -> Option<f64> {
     let [role, stop_reason, usage] = content::members(message, ["role", "stopReason", "usage"]);
     let is = |value: Option<Raw>, text| value.is_some_and(|value| value.is(text));
     if !is(role, "assistant") || is(stop_reason, "aborted") || is(stop_reason, "error") {
