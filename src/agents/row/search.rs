@@ -97,20 +97,8 @@ impl Index {
 
     /// Whether two to four letters are the initials of words of the text, with at most two words skipped.
     fn has_initials(&self, word: &[u16]) -> bool {
-        if !(2..=4).contains(&word.len()) {
-            return false;
-        }
-        let mut wanted = word.iter();
-        let mut next = wanted.next();
-        let mut found = Vec::new();
-        for (ordinal, other) in self.words.iter().enumerate() {
-            if next.is_some() && other.first() == next {
-                found.push(ordinal);
-                next = wanted.next();
-            }
-        }
-        let span = found.last().zip(found.first()).map_or(0, |(last, first)| last - first + 1);
-        next.is_none() && span <= word.len() + 2
+        let initials = self.words.iter().map(|other| other[0]);
+        (2..=4).contains(&word.len()) && span(word, initials).is_some_and(|span| span <= word.len() + 2)
     }
 }
 
@@ -122,18 +110,18 @@ fn is_like(query: &[u16], word: &[u16]) -> bool {
 
 /// Whether the letters occur in the word in order, not too far apart.
 fn has_letters(query: &[u16], word: &[u16]) -> bool {
-    let mut wanted = query.iter();
-    let mut next = wanted.next();
-    let (mut first, mut last) = (None, 0);
-    for (at, letter) in word.iter().enumerate() {
-        if next == Some(letter) {
-            first = first.or(Some(at));
-            last = at;
-            next = wanted.next();
-        }
-    }
-    let limit = (query.len() + 2).max((query.len() * 9).div_ceil(5));
-    next.is_none() && first.is_some_and(|first| last - first < limit)
+    let most = (query.len() + 2).max((query.len() * 9).div_ceil(5));
+    span(query, word.iter().copied()).is_some_and(|span| span <= most)
+}
+
+/// Returns how many letters there are from the first to the last of those wanted, each found after the one before it;
+/// `None` if one is missing.
+fn span(wanted: &[u16], letters: impl Iterator<Item = u16>) -> Option<usize> {
+    let mut letters = letters.enumerate();
+    let mut places = wanted.iter().map(|wanted| letters.find(|(_, letter)| letter == wanted));
+    let (first, _) = places.next()??;
+    let last = places.try_fold(first, |_, place| place.map(|(at, _)| at))?;
+    Some(last - first + 1)
 }
 
 fn is_letter(unit: u16) -> bool {
