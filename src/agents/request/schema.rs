@@ -8,30 +8,32 @@ use pisess_json::edit::Edit;
 use pisess_json::scan::RawString;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array, texts};
-use pisess_json::{Raw, js, string};
+use pisess_json::{Raw, string};
 
 /// The maximum depth; schemas below it are sent unchanged.
 const DEPTH: usize = 64;
 
-/// Keywords that strict modes refuse.
-const UNSUPPORTED: [&str; 16] = [
-    "$ref",
-    "$defs",
-    "definitions",
+/// Keywords whose value maps names to schemas, besides `properties`. Strict modes refuse them.
+const DEFINITIONS: [&str; 5] =
+    ["patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+
+/// Keywords whose value is a schema, or a list of schemas, and that strict modes refuse.
+const COMPOSED: [&str; 10] = [
     "allOf",
     "oneOf",
-    "patternProperties",
-    "dependentSchemas",
-    "dependencies",
-    "unevaluatedProperties",
-    "propertyNames",
-    "contains",
-    "prefixItems",
     "not",
     "if",
     "then",
     "else",
+    "contains",
+    "prefixItems",
+    "propertyNames",
+    "unevaluatedProperties",
 ];
+
+/// The same, of those that strict modes do not refuse.
+const SUBSCHEMAS: [&str; 6] =
+    ["additionalProperties", "items", "additionalItems", "unevaluatedItems", "anyOf", "contentSchema"];
 
 /// Keywords that Anthropic's strict mode refuses as well.
 const UNSUPPORTED_BY_ANTHROPIC: [&str; 11] = [
@@ -126,13 +128,12 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
 
 fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
     let among = |names: &[&str]| names.iter().any(|name| key.is(name));
-    if among(&UNSUPPORTED) {
-        return true;
-    }
-    api == Api::Anthropic
-        && (among(&UNSUPPORTED_BY_ANTHROPIC)
+    let by_anthropic = || {
+        among(&UNSUPPORTED_BY_ANTHROPIC)
             || key.is("minItems") && !matches!(value.number(), Some(0.0 | 1.0))
-            || key.is("format") && !FORMATS.iter().any(|format| value.is(format)))
+            || key.is("format") && !FORMATS.iter().any(|format| value.is(format))
+    };
+    key.is("$ref") || among(&DEFINITIONS) || among(&COMPOSED) || api == Api::Anthropic && by_anthropic()
 }
 
 fn is_structured(schema: Raw) -> bool {
@@ -161,56 +162,22 @@ fn allows_null(schema: Raw) -> bool {
 }
 
 /// Returns a schema in Anthropic's form: `type`, `properties`, `required` and the definitions. A strict
-/// schema keeps its other members, too.
+/// schema keeps its other members, too. `schema` must be as JavaScript writes it.
 pub fn input_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
-    let members = js::entries(Raw::checked(schema));
-    let get = |key: &str| members.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
-    let own = ["type", "properties", "required"];
-    let value = |key: &str| match key {
-        "type" => b"\"object\"",
-        "properties" => get(key).filter(|value| !value.is_null()).map_or(&b"{}"[..], Raw::bytes),
-        _ => get(key).filter(|value| !value.is_null()).map_or(&b"[]"[..], Raw::bytes),
-    };
-    let mut out: Vec<(Text, &[u8])> = Vec::new();
-    if is_strict {
-        let kept = members.iter().map(|(key, old)| {
-            let new = own.iter().find(|name| *key == **name).map_or(old.bytes(), |name| value(name));
-            (key.clone(), new)
-        });
-        out.extend(kept);
-    }
-    for key in own {
-        if !out.iter().any(|(name, _)| *name == key) {
-            out.push((Text::from(key), value(key)));
+    let node = Raw::checked(schema);
+    let or = |key, none: &'static [u8]| (key, node.get_some(key).map_or(none, Raw::bytes));
+    let own = [("type", &b"\"object\""[..]), or("properties", b"{}"), or("required", b"[]")];
+    match Edit::new(schema) {
+        Ok(mut edit) if is_strict => {
+            own.iter().for_each(|(key, value)| edit.set(key, value));
+            edit.finish()
+        }
+        _ => {
+            let object = own.iter().fold(Object::new(), |object, (key, value)| object.json(key, value));
+            object.copy(node, &["$defs", "definitions"]).finish()
         }
     }
-    if !is_strict {
-        let definitions = ["$defs", "definitions"];
-        out.extend(definitions.iter().filter_map(|key| Some((Text::from(*key), get(key)?.bytes()))));
-    }
-    out.iter().fold(Object::new(), |object, (key, value)| object.member(key, value)).finish()
 }
-
-const NAME_MAPS: [&str; 6] =
-    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
-const SUBSCHEMAS: [&str; 16] = [
-    "additionalProperties",
-    "unevaluatedProperties",
-    "propertyNames",
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "unevaluatedItems",
-    "contains",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contentSchema",
-];
 
 /// Returns a schema in Google's form: a constant becomes an enumeration of one value. `schema` must be as
 /// JavaScript writes it.
@@ -228,10 +195,9 @@ pub fn without_constants(schema: &[u8]) -> Vec<u8> {
         }
         for (key, value) in node.members() {
             let among = |names: &[&str]| names.iter().any(|name| key.is(name));
-            if is_map || among(&SUBSCHEMAS) {
-                open.push((value, false, depth + 1));
-            } else if among(&NAME_MAPS) {
-                open.push((value, true, depth + 1));
+            let maps = !is_map && (key.is("properties") || among(&DEFINITIONS));
+            if is_map || maps || among(&COMPOSED) || among(&SUBSCHEMAS) {
+                open.push((value, maps, depth + 1));
             }
         }
         if !is_map && let Ok(mut edit) = Edit::new(node.bytes()) {
@@ -255,6 +221,7 @@ fn replace_constant<'a>(node: Raw<'a>, edit: &mut Edit<'a>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pisess_json::js;
 
     fn strictly(schema: &str, api: Api) -> Option<String> {
         let schema = js::stringify(Raw::parse(schema.as_bytes()).unwrap()).into_bytes();
