@@ -72,7 +72,8 @@ impl Store {
 
 /// Returns the stores of both agents, pi's first. Without a home directory, only those set by variables.
 pub fn stores(surroundings: Surroundings, disk: &dyn Disk) -> Vec<Store> {
-    let flat = flat_folder(surroundings);
+    let flat = variable(surroundings, "PI_CODING_AGENT_SESSION_DIR");
+    let flat = flat.map(|named| absolute(&named, surroundings.here));
     let pi = pi_store(surroundings, flat.clone(), disk);
     let omp = omp_store(surroundings, flat, disk);
     pi.into_iter().chain(omp).collect()
@@ -89,12 +90,6 @@ pub fn is_cwd(cwd: &str, here: Here) -> bool {
     !cwd.is_empty() && absolute(cwd, here) == lexical(here.folder)
 }
 
-/// Returns the directory set by `PI_CODING_AGENT_SESSION_DIR`, for both agents.
-fn flat_folder(surroundings: Surroundings) -> Option<PathBuf> {
-    let named = variable(surroundings, "PI_CODING_AGENT_SESSION_DIR")?;
-    Some(absolute(&named, surroundings.here))
-}
-
 fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
     let agent_folder = match variable(surroundings, "PI_CODING_AGENT_DIR") {
         Some(named) => Some(absolute(&named, surroundings.here)),
@@ -109,19 +104,16 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) 
         (!set.is_empty()).then(|| absolute(&set, surroundings.here))
     };
     let set = flat.or_else(setting);
-    let nested = agent_folder.map(|folder| folder.join("sessions"));
-    let project =
-        nested.as_ref().map(|root| root.join(encoded("--", &lexical(surroundings.here.folder), "--")));
     let agent = Dialect::Pi;
-    match (set, nested, project) {
-        // The default directory, set explicitly.
-        (Some(flat), Some(root), Some(project)) if flat == project => {
-            Some(Store { agent, root, folders: vec![project] })
-        }
-        (Some(root), ..) => Some(Store::flat(agent, root)),
-        (None, Some(root), Some(project)) => Some(Store { agent, root, folders: vec![project] }),
-        _ => None,
-    }
+    let nested = agent_folder.map(|folder| {
+        let root = folder.join("sessions");
+        let project = root.join(encoded(&lexical(surroundings.here.folder)));
+        Store { agent, root, folders: vec![project] }
+    });
+    // The default directory, set explicitly, is not flat.
+    let is_default = |flat: &PathBuf| nested.as_ref().is_some_and(|nested| nested.folders[0] == *flat);
+    let flat = set.filter(|flat| !is_default(flat)).map(|root| Store::flat(agent, root));
+    flat.or(nested)
 }
 
 /// Returns `sessionDir` of a settings file; a file that is not JSON has no settings.
@@ -140,7 +132,7 @@ fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk)
     let root = omp_root(surroundings, disk)?;
     let real = disk.real(surroundings.here.folder);
     let (scope, current) = omp_project(surroundings, &real, disk);
-    let older = encoded("--", &lexical(surroundings.here.folder), "--");
+    let older = encoded(&lexical(surroundings.here.folder));
     let mut names = vec![current, older, hashed(scope, &real)];
     names.dedup();
     let folders = names.into_iter().map(|name| root.join(name)).collect();
@@ -149,8 +141,12 @@ fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk)
 
 /// Returns oh-my-pi's session directory.
 fn omp_root(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
-    let profile = profile(surroundings);
-    let own = own_agent_folder(surroundings).filter(|_| profile.is_none());
+    // `OMP_PROFILE` applies even if it is empty.
+    let named = (surroundings.env)("OMP_PROFILE").or_else(|| (surroundings.env)("PI_PROFILE"));
+    let profile = normalized_profile(named);
+    // Here, `~` has no special meaning.
+    let own = variable(surroundings, "PI_CODING_AGENT_DIR").filter(|_| profile.is_none());
+    let own = own.map(|named| lexical(&surroundings.here.folder.join(named)));
     let config = variable(surroundings, "PI_CONFIG_DIR").unwrap_or_else(|| ".omp".to_owned());
     let config = |profile: Option<&str>| {
         let root = surroundings.here.home?.join(config.trim_start_matches(['/', '\\']));
@@ -171,17 +167,6 @@ fn omp_root(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
         }
     }
     Some(agent_folder.join("sessions"))
-}
-
-/// Returns `PI_CODING_AGENT_DIR` as oh-my-pi reads it: `~` has no special meaning.
-fn own_agent_folder(surroundings: Surroundings) -> Option<PathBuf> {
-    let named = variable(surroundings, "PI_CODING_AGENT_DIR")?;
-    Some(lexical(&surroundings.here.folder.join(named)))
-}
-
-/// Returns the active profile: `OMP_PROFILE`, even if empty, else `PI_PROFILE`.
-fn profile(surroundings: Surroundings) -> Option<String> {
-    normalized_profile((surroundings.env)("OMP_PROFILE").or_else(|| (surroundings.env)("PI_PROFILE")))
 }
 
 /// Returns the trimmed name, if it can be that of a profile; `default` cannot.
@@ -207,7 +192,7 @@ fn omp_project(surroundings: Surroundings, real: &Path, disk: &dyn Disk) -> (&'s
     let temporary = PathBuf::from(temporary.unwrap_or_else(|| "/tmp".to_owned()));
     let home = surroundings.here.home.and_then(|home| below(home, "-")).map(|name| ("home", name));
     let temporary = || below(&temporary, "-tmp").map(|name| ("tmp", name));
-    home.or_else(temporary).unwrap_or_else(|| ("abs", encoded("--", real, "--")))
+    home.or_else(temporary).unwrap_or_else(|| ("abs", encoded(real)))
 }
 
 /// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory.
@@ -226,10 +211,10 @@ fn hashed(scope: &str, real: &Path) -> String {
 }
 
 /// Returns a path encoded as a directory name.
-fn encoded(before: &str, path: &Path, behind: &str) -> String {
+fn encoded(path: &Path) -> String {
     let whole = path.to_string_lossy();
     let below_root = whole.strip_prefix(['/', '\\']).unwrap_or(&whole);
-    format!("{before}{}{behind}", without_separators(below_root))
+    format!("--{}--", without_separators(below_root))
 }
 
 fn without_separators(path: &str) -> String {
@@ -252,13 +237,8 @@ pub fn absolute(path: &str, here: Here) -> PathBuf {
         // The directory of a session from another machine.
         return PathBuf::from(path);
     }
-    let below_home = match path.strip_prefix('~') {
-        Some(rest) if rest.is_empty() || rest.starts_with(separators) => here.home.map(|home| {
-            let rest = rest.trim_start_matches(separators);
-            if rest.is_empty() { home.to_owned() } else { home.join(rest) }
-        }),
-        _ => None,
-    };
+    let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(separators));
+    let below_home = rest.zip(here.home).map(|(rest, home)| home.join(rest.trim_start_matches(separators)));
     lexical(&below_home.unwrap_or_else(|| here.folder.join(path)))
 }
 
