@@ -20,7 +20,6 @@ use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use pisess_json::Raw;
 use pisess_json::edit::{Edit as LineEdit, with};
-use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
@@ -148,24 +147,15 @@ fn restored(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     }
     let mut edit = LineEdit::new(original.bytes()).ok()?;
     for key in ["id", "parentId", "firstKeptEntryId"] {
-        let (now, then) = (entry.get(key), original.get(key));
         let is_reference = key != "firstKeptEntryId" || Kind::named(kind.as_bytes()) == Kind::Compaction;
-        match now {
-            Some(now) if is_reference && !is_equal(Some(now), then) => edit.set(key, now.bytes()),
-            _ => {}
+        let Some(now) = entry.get(key).filter(|_| is_reference) else { continue };
+        // The same text may be escaped differently.
+        let is_same = |then: Raw| then.bytes() == now.bytes() || now.is_string() && then.text() == now.text();
+        if !original.get(key).is_some_and(is_same) {
+            edit.set(key, now.bytes());
         }
     }
     Some(edit.finish())
-}
-
-/// Whether two values are the same text, or the same bytes.
-fn is_equal(one: Option<Raw>, other: Option<Raw>) -> bool {
-    let text = |value: Option<Raw>| value.and_then(Raw::text).map(Text::into_owned);
-    match (text(one), text(other)) {
-        (Some(one), Some(other)) => one == other,
-        (None, None) => one.map(Raw::bytes) == other.map(Raw::bytes),
-        _ => false,
-    }
 }
 
 #[cfg(test)]
