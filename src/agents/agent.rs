@@ -137,10 +137,6 @@ pub struct Agent {
     pub with_files: fn(summary: Text<'static>, files: &FileLists, read: &Ordered<Text>) -> Text<'static>,
     /// Returns the text that navigating to the entry puts into the editor.
     pub draft_text: fn(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>>,
-    /// Returns the summary that a new one continues: that of the compaction in effect and, in oh-my-pi, the
-    /// text archived with it.
-    pub previous_summary:
-        fn(preparation: &Preparation, reader: &EntryReader) -> io::Result<Option<Text<'static>>>,
 }
 
 impl Agent {

@@ -2,7 +2,6 @@
 
 use foldhash::HashMap;
 use std::borrow::Borrow;
-use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
 /// A map in which a key keeps its place until it is removed; without values, a set.
@@ -21,13 +20,16 @@ impl<K, V> Default for Ordered<K, V> {
 impl<K: Eq + Hash, V> Ordered<K, V> {
     /// Sets the value of a key.
     pub fn set(&mut self, key: K, value: V) {
-        match self.by_key.entry(key) {
-            Entry::Occupied(mut known) => known.get_mut().1 = value,
-            Entry::Vacant(new) => {
-                new.insert((self.next, value));
-                self.next += 1;
-            }
-        }
+        let place = self.by_key.get(&key).map_or(self.next, |(place, _)| *place);
+        self.by_key.insert(key, (place, value));
+        self.next += 1;
+    }
+
+    /// Returns the value of a key, after setting it to `value` if there is none.
+    pub fn or_insert(&mut self, key: K, value: V) -> &mut V {
+        let new = (self.next, value);
+        self.next += 1;
+        &mut self.by_key.entry(key).or_insert(new).1
     }
 
     /// Removes a key.

@@ -11,7 +11,7 @@ use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::file_calls::{FileAct, FileTool, file_of};
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 use pisess_json::write::{Object, texts};
 use std::io;
 
@@ -37,6 +37,8 @@ pub struct Preparation {
     pub scale: f64,
     /// The summary of the compaction in effect, if any.
     pub previous_summary: Option<Text<'static>>,
+    /// The text that oh-my-pi archived with it.
+    pub archived: Option<Text<'static>>,
     /// The messages that the summary replaces, in order, without the turn that is split.
     pub messages_to_summarize: Vec<Message>,
     /// The beginning of the turn that is split.
@@ -52,6 +54,15 @@ impl Preparation {
     pub fn continue_from(&mut self, compaction: Raw, session: &Session) {
         self.previous_summary = compaction.get_text("summary").map(Text::into_owned);
         self.file_ops.add_details(compaction, session);
+    }
+
+    /// Returns the summary that a new one continues: that of the compaction in effect, with the text of its archive (a
+    /// snapcompact compaction contains little else).
+    pub fn whole_summary(&self) -> Option<Text<'static>> {
+        let summary = self.previous_summary.clone()?;
+        let Some(archived) = &self.archived else { return Some(summary) };
+        let gap = if summary.is_empty() { "" } else { "\n\n" };
+        Some(concat(&[&summary, &gap, &"Text that was archived then:\n\n", archived]))
     }
 
     /// Adds the files of the messages, and the compactions on the path. Returns `None` if there are no messages, or the first
@@ -128,9 +139,7 @@ impl FileOps {
             FileAct::Write => &mut self.written,
             FileAct::Edit => &mut self.edited,
         };
-        if paths.get(&path).is_none() {
-            paths.set(path.into_owned(), ());
-        }
+        paths.set(path.into_owned(), ());
     }
 
     /// Adds the files in the `details` of a summary, unless a hook wrote it.

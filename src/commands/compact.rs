@@ -325,8 +325,7 @@ impl Compact<'_> {
     }
 
     fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
-        let session = &self.open.session;
-        let summary = self.open.input.read((session.agent().previous_summary)(preparation, &self.reader))?;
+        let summary = preparation.whole_summary();
         let previous = summary.as_ref().filter(|summary| !summary.is_empty()).map(Text::to_string_lossy);
         let material = Material {
             messages: &preparation.messages_to_summarize,

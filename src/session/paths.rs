@@ -37,6 +37,11 @@ pub fn below<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     Some(&rest[rest.iter().position(|&byte| !is_separator(byte)).unwrap_or(rest.len())..])
 }
 
+/// Returns a path with slashes in place of backslashes.
+pub fn with_slashes(path: &[u8]) -> Vec<u8> {
+    path.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect()
+}
+
 /// Returns the last part of a path; the whole path if it has none.
 pub fn name(path: &str) -> &str {
     let on_windows = is_windows(path.as_bytes());

@@ -1,8 +1,8 @@
 //! The table of oh-my-pi.
 
 use super::{
-    branch, compaction, context, defects, files, llm, message, prompt, row, row_call, row_note, sizes,
-    tokens, transcript,
+    branch, compaction, context, defects, files, llm, message, prompt, row, row_call, row_note, tokens,
+    transcript,
 };
 use crate::agents::agent::Agent;
 use crate::agents::oh_my_pi::title::title_line;
@@ -85,9 +85,9 @@ pub static OH_MY_PI: Agent = Agent {
     context: context::build,
     for_model: llm::convert,
     transcript: transcript::write,
-    tokens: sizes::size,
+    tokens: tokens::size,
     message_tokens: tokens::estimate,
-    sizes: sizes::sizes,
+    sizes: tokens::sizes,
     prepare_compaction: compaction::prepare,
     used_above: context::used_above,
     prepare_branch: branch::prepare,
@@ -97,5 +97,4 @@ pub static OH_MY_PI: Agent = Agent {
     read_path: files::without_selector,
     with_files: files::append,
     draft_text: message::draft_text,
-    previous_summary: |preparation, reader| prompt::previous_summary(preparation, reader).map(Some),
 };

@@ -20,7 +20,6 @@ pub mod transcript;
 
 mod notice;
 
-mod sizes;
 pub mod tokens;
 
 pub mod branch;

@@ -2,8 +2,9 @@
 //! language server reported (`formatOutputNotice`).
 
 use super::path_tree::outline;
+use crate::agents::ordered::Ordered;
 use crate::session::content;
-use foldhash::HashMap;
+use crate::session::paths::with_slashes;
 use pisess_json::Raw;
 use pisess_json::js;
 use pisess_json::text::{self, Text, concat, joined};
@@ -143,28 +144,22 @@ fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
     if messages.is_empty() {
         return None;
     }
-    let mut files: Vec<(Text, Vec<Text>)> = Vec::new();
-    let mut places: HashMap<Text, usize> = HashMap::default();
+    let mut files: Ordered<Text, Vec<Text>> = Ordered::default();
     let mut others = Vec::new();
     for message in &messages {
-        let Some((file, rest)) = place(message) else {
-            others.push(message.borrowed());
-            continue;
-        };
-        let at = *places.entry(file.clone()).or_insert(files.len());
-        if at == files.len() {
-            files.push((file, Vec::new()));
+        match place(message) {
+            Some((file, rest)) => files.or_insert(file, Vec::new()).push(rest),
+            None => others.push(message.borrowed()),
         }
-        files[at].1.push(rest);
     }
     let mut lines: Vec<Text> = Vec::new();
-    outline(files.iter().map(|(file, _)| file), |depth, name, file| {
+    outline(files.keys(), |depth, name, file| {
         if !lines.is_empty() && (depth == 0 || file.is_none()) {
             lines.push(Text::default());
         }
         let slash = if file.is_none() { "/" } else { "" };
         lines.push(concat(&[&"#".repeat(depth + 1), &" ", &name, &slash]));
-        let rests = file.and_then(|file| places.get(file)).map(|&at| &files[at].1);
+        let rests = file.and_then(|file| files.get(file));
         lines.extend(rests.into_iter().flatten().map(|rest| concat(&[&"  ", rest])));
     });
     if !files.is_empty() && !others.is_empty() {
@@ -190,11 +185,7 @@ fn place<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
         let behind = &column[digits..];
         let space = text::leading_space(behind);
         if digits > 0 && space > 0 && !Text::from_wtf8(&behind[space..]).code_points().any(ends_line) {
-            let file = bytes[..colon]
-                .iter()
-                .map(|&byte| if byte == b'\\' { b'/' } else { byte })
-                .collect::<Vec<_>>();
-            return Some((Text::from_wtf8(file), Text::from_wtf8(rest)));
+            return Some((Text::from_wtf8(with_slashes(&bytes[..colon])), Text::from_wtf8(rest)));
         }
     }
     None

@@ -1,6 +1,7 @@
 //! Paths as an outline: directories as `# headings/`, a chain of directories with one child as one heading.
 
 use crate::agents::ordered::Ordered;
+use crate::session::paths::with_slashes;
 use pisess_json::text::Text;
 use regex::bytes::Regex;
 use std::sync::LazyLock;
@@ -51,10 +52,10 @@ pub fn outline<'a>(
 }
 
 fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
-    let plain: Vec<u8> =
-        path.as_bytes().iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
+    let plain = with_slashes(path.as_bytes());
     if URL.find(&plain).is_some_and(|url| url.start() == 0) {
-        return nodes[0].add_file(plain, path);
+        nodes[0].files.or_insert(plain, path);
+        return;
     }
     let folder_only = path.as_bytes().ends_with(b"/");
     let trimmed = plain.strip_suffix(b"/").unwrap_or(&plain);
@@ -65,28 +66,18 @@ fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
     let file = if folder_only { None } else { segments.pop() };
     let mut node = 0;
     for segment in segments {
-        node = match nodes[node].folders.get(segment) {
-            Some(&folder) => folder,
-            None => {
-                let folder = nodes.len();
-                nodes.push(Node::default());
-                nodes[node].folders.set(segment.to_vec(), folder);
-                folder
-            }
-        };
+        let new = nodes.len();
+        node = *nodes[node].folders.or_insert(segment.to_vec(), new);
+        if node == new {
+            nodes.push(Node::default());
+        }
     }
     if let Some(file) = file {
-        nodes[node].add_file(file.to_vec(), path);
+        nodes[node].files.or_insert(file.to_vec(), path);
     }
 }
 
-impl<'a> Node<'a> {
-    fn add_file(&mut self, name: Vec<u8>, path: &'a Text<'a>) {
-        if self.files.get(&name).is_none() {
-            self.files.set(name, path);
-        }
-    }
-
+impl Node<'_> {
     /// Returns the subdirectory with its name, if there is nothing else in it.
     fn only_folder(&self) -> Option<(&Vec<u8>, &usize)> {
         let mut folders = self.folders.iter();

@@ -1,12 +1,7 @@
 //! The requests to a summarizer for oh-my-pi: its sections, in our own words.
 
-use super::{archive, transcript};
-use crate::agents::prepare::Preparation;
+use super::transcript;
 use crate::agents::prompt::Requests;
-use crate::session::read::entry_reader::EntryReader;
-use pisess_json::Raw;
-use pisess_json::text::{Text, concat};
-use std::io;
 
 /// The requests of oh-my-pi.
 pub const REQUESTS: Requests = Requests {
@@ -117,16 +112,3 @@ Be short under each heading. Spell paths, names of functions and error messages 
 the session.",
     quoted: transcript::defused,
 };
-
-/// Returns the summary of the compaction in effect, with the text of its archive: a snapcompact compaction
-/// contains little else.
-pub fn previous_summary(preparation: &Preparation, reader: &EntryReader) -> io::Result<Text<'static>> {
-    let Some(text) = preparation.previous_summary.clone() else { return Ok(Text::default()) };
-    let Some(&compaction) = preparation.previous_compactions.first() else { return Ok(text) };
-    let archived = |line: Raw| archive::source_text(line.get("preserveData").unwrap_or(Raw::NULL));
-    if let Some(archived) = reader.with_entry(compaction, archived)? {
-        let gap = if text.is_empty() { "" } else { "\n\n" };
-        return Ok(concat(&[&text, &gap, &"Text that was archived then:\n\n", &archived]));
-    }
-    Ok(text)
-}

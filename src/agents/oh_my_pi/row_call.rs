@@ -2,6 +2,7 @@
 
 use super::row::bracketed;
 use crate::agents::row::{bash_call, other_call, prefixed};
+use crate::session::paths::with_slashes;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 
@@ -89,8 +90,7 @@ fn short_path(path: &Text, home: Option<&Text>) -> Text<'static> {
     let below = |home: &Text| path.as_bytes().strip_prefix(home.as_bytes());
     match home.filter(|home| !home.is_empty()).and_then(below) {
         Some(rest) if matches!(rest.first(), None | Some(b'/' | b'\\')) => {
-            let rest: Vec<u8> = rest.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
-            prefixed(&["~"], &Text::from_wtf8(rest))
+            prefixed(&["~"], &Text::from_wtf8(with_slashes(rest)))
         }
         _ => path.borrowed().into_owned(),
     }
