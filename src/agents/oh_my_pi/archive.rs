@@ -7,7 +7,7 @@ use super::data_url::elided;
 use crate::session::content;
 use pisess_json::Raw;
 use pisess_json::js;
-use pisess_json::text::{Text, utf16_len};
+use pisess_json::text::{Text, joined, utf16_len};
 use pisess_json::write::Object;
 use regex::bytes::{Captures, Regex};
 use std::sync::LazyLock;
@@ -21,9 +21,7 @@ const CUT_NOTICE: &[u8] = b"\n\n[Session persistence truncated large content]";
 
 /// Returns the blocks of a compaction's archive, oldest first; none if it has no archive.
 pub fn blocks(preserve_data: Raw) -> Vec<Vec<u8>> {
-    let Some(archive) = Archive::of(preserve_data) else { return Vec::new() };
-    let budget = if archive.is_risky() { 0 } else { FRAME_BYTES };
-    archive.blocks(budget)
+    Archive::of(preserve_data).map(|archive| archive.blocks()).unwrap_or_default()
 }
 
 /// Returns the text that a compaction's archive was made from; `None` if it has none.
@@ -93,22 +91,12 @@ impl<'a> Archive<'a> {
     }
 
     fn source(&self) -> Text<'static> {
-        let source = match &self.text {
-            Some(text) => text.clone(),
-            None => {
-                let mut both = self.head.clone().unwrap_or_default();
-                if self.head.is_some() && self.tail.is_some() {
-                    both.push_str(NEWLINE_GLYPH);
-                }
-                both.push(&self.tail.clone().unwrap_or_default());
-                both
-            }
-        };
-        readable(&source)
+        let both = || joined([&self.head, &self.tail].into_iter().flatten().cloned(), NEWLINE_GLYPH);
+        readable(&self.text.clone().unwrap_or_else(both))
     }
 
-    fn blocks(&self, budget: usize) -> Vec<Vec<u8>> {
-        let frames = self.frames_within(budget);
+    fn blocks(&self) -> Vec<Vec<u8>> {
+        let frames = self.frames_within(if self.is_risky() { 0 } else { FRAME_BYTES });
         let has_images = frames.iter().any(|(_, is_shown)| *is_shown);
         let has_gaps = frames.iter().any(|(_, is_shown)| !is_shown);
         let mut blocks = Vec::new();

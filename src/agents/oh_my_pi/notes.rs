@@ -15,27 +15,19 @@ const MAX_BYTES: usize = 16_384;
 /// Returns the notebook as a message; `None` if the path has none since its last reset, or an empty one.
 pub fn message(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Message>> {
     let session = reader.session();
-    for &ix in path.iter().rev() {
-        match session.entry(ix).kind {
-            Kind::ResetBoundary => return Ok(None),
-            Kind::Custom => {
-                let line = reader.line(ix)?;
-                let Some(notes) = notes(Raw::checked(line.trim_ascii())) else { continue };
-                if notes.is_empty() {
-                    return Ok(None);
-                }
-                let message = Object::new()
-                    .str("role", "custom")
-                    .str("customType", ENTRY_TYPE)
-                    .text("content", &template::context_notes(&notes))
-                    .bool("display", false)
-                    .number("timestamp", session.entry(ix).js_time());
-                return Ok(Some(Message { entry: ix, body: Body::built(message.finish()) }));
-            }
-            _ => {}
-        }
-    }
-    Ok(None)
+    let kind = |ix: EntryIx| session.entry(ix).kind;
+    let recent = path.iter().rev().copied().take_while(|&ix| kind(ix) != Kind::ResetBoundary);
+    let revision = |ix| reader.with_entry(ix, |line| Some((ix, notes(line)?.into_owned()))).transpose();
+    let newest = recent.filter(|&ix| kind(ix) == Kind::Custom).find_map(revision).transpose()?;
+    Ok(newest.filter(|(_, notes)| !notes.is_empty()).map(|(ix, notes)| {
+        let message = Object::new()
+            .str("role", "custom")
+            .str("customType", ENTRY_TYPE)
+            .text("content", &template::context_notes(&notes))
+            .bool("display", false)
+            .number("timestamp", session.entry(ix).js_time());
+        Message { entry: ix, body: Body::built(message.finish()) }
+    }))
 }
 
 /// Returns the text of a valid revision: `{version: 1, text}` and nothing else, within 16 KiB.
