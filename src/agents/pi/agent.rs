@@ -3,7 +3,7 @@
 use crate::agents::agent::Agent;
 use crate::agents::pi::row;
 use crate::agents::pi::{
-    branch, compaction, context, defects, files, llm, prompt, system, tips, tokens, transcript,
+    branch, compaction, context, defects, files, llm, prompt, system, tokens, transcript,
 };
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
@@ -58,7 +58,7 @@ pub static PI: Agent = Agent {
     transcript: transcript::write,
     tokens: |path, reader| tokens::context(&context::Projection::of(path, reader)?),
     message_tokens: tokens::estimate,
-    sizes: tips::sizes,
+    sizes: tokens::sizes,
     prepare_compaction: compaction::prepare,
     used_above: context::used_above,
     prepare_branch: branch::prepare,

@@ -17,7 +17,6 @@ pub mod llm;
 pub mod transcript;
 
 pub mod system;
-pub mod tips;
 pub mod tokens;
 
 pub mod branch;
