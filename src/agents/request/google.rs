@@ -48,15 +48,12 @@ impl<'a> Body<'a> {
     fn block(&self, block: &Block, source: Source) -> Option<Vec<u8>> {
         let is_known = source.provider && source.id;
         match block {
-            Block::Text { text, signature } => {
+            Block::Text { text, signature } | Block::Thinking { text, signature, .. } => {
                 let signature = valid(signature.as_ref(), is_known);
                 let is_nothing = text.is_blank() && signature.is_none();
-                (!is_nothing).then(|| signed(Object::new().text("text", text), signature))
-            }
-            Block::Thinking { text, signature, .. } => {
-                let signature = valid(signature.as_ref(), is_known);
-                let is_nothing = text.is_blank() && signature.is_none();
-                let part = Object::new().text("text", text).bool("thought", true);
+                let is_thought = matches!(block, Block::Thinking { .. }).then_some(true);
+                let part = Object::new().text("text", text);
+                let part = part.with(is_thought, |part, thought| part.bool("thought", thought));
                 (!is_nothing).then(|| signed(part, signature))
             }
             Block::Call(call) => Some(self.call(call, valid(call.signature.as_ref(), is_known))),

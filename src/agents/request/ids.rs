@@ -31,8 +31,7 @@ pub fn assign(
         let taken = wire.call;
         let numbered = |number: usize| {
             let suffix = format!("_{number}");
-            let room = max_len(target).map_or(usize::MAX, |max| max - suffix.len());
-            let mut id = taken.head_whole(room).into_owned();
+            let mut id = taken.head_whole(max_len(target) - suffix.len()).into_owned();
             id.push_str(&suffix);
             id
         };
@@ -48,11 +47,11 @@ pub fn assign(
 }
 
 /// Returns the maximum length of an id, in UTF-16 units.
-fn max_len(target: &Target) -> Option<usize> {
+fn max_len(target: &Target) -> usize {
     match target.api {
-        Api::OpenAi if target.model.provider == "openai" => Some(40),
-        Api::OpenAi => None,
-        Api::Anthropic | Api::Responses | Api::Google => Some(64),
+        Api::OpenAi if target.model.provider == "openai" => 40,
+        Api::OpenAi => usize::MAX,
+        Api::Anthropic | Api::Responses | Api::Google => 64,
     }
 }
 
@@ -70,11 +69,9 @@ fn wire_id(own: &Text, source: Source, target: &Target) -> WireId {
 /// Returns an id for Chat Completions. Joins the two halves of an id from the Responses API.
 fn completions_id(own: &Text, source: Source, target: &Target) -> Text<'static> {
     let own = whole_text(own.borrowed(), "").into_owned();
-    let cut = |id: Text<'static>| match max_len(target) {
-        Some(max) => id.head_whole(max).into_owned(),
-        None => id,
+    let Some((call, item)) = halves(&own).filter(|_| !source.is_same_model()) else {
+        return own.head_whole(max_len(target));
     };
-    let Some((call, item)) = halves(&own).filter(|_| !source.is_same_model()) else { return cut(own) };
     let (call, item) = (mapped(&call), mapped(&item));
     let gap = if item.is_empty() { "" } else { "_" };
     let id = concat(&[&call, &gap, &item]);

@@ -194,8 +194,7 @@ fn output(item: Object, parts: &[Part]) -> Object {
 
 /// Returns the id and the phase in the signature of a text.
 fn text_signature(signature: &Text) -> (Option<Text<'static>>, Option<&'static str>) {
-    let parsed = Raw::parse(signature.as_bytes()).ok().filter(|parsed| parsed.is_object());
-    let Some(parsed) = parsed else { return (Some(signature.clone().into_owned()), None) };
+    let parsed = Raw::parse(signature.as_bytes()).unwrap_or(Raw::NULL);
     let [version, id, phase] = content::members(parsed, ["v", "id", "phase"]);
     let is_known = version.and_then(Raw::number) == Some(1.0);
     let Some(id) = id.and_then(Raw::text).filter(|_| is_known) else {

@@ -80,8 +80,9 @@ impl Grammar {
     fn of(sampling: Raw, parameters: Raw) -> Option<Self> {
         let variants = sampling.get("variants").filter(|_| content::is_block(sampling, "grammar"))?;
         let variant = |key| variants.get_text(key).filter(|text| !text.is_blank()).map(Text::into_owned);
-        let lark = variant("openai_lark").map(|definition| ("lark", definition));
-        let (syntax, definition) = lark.or(variant("openai_regex").map(|definition| ("regex", definition)))?;
+        let syntaxes = [("lark", "openai_lark"), ("regex", "openai_regex")].into_iter();
+        let (syntax, definition) =
+            syntaxes.filter_map(|(syntax, key)| Some((syntax, variant(key)?))).next()?;
         Some(Grammar { syntax, definition, input: only_string(parameters)? })
     }
 
