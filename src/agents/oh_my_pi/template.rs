@@ -82,37 +82,24 @@ fn framed(before: &str, text: &Text, after: &str) -> Text<'static> {
 /// and none at the end or before a closing tag, table cells without padding. Fenced code keeps its blank
 /// lines.
 pub fn tidy(text: &Text) -> Text<'static> {
-    let lines: Vec<&[u8]> = text.as_bytes().split(|&byte| byte == b'\n').collect();
+    let lines: Vec<&[u8]> = text.as_bytes().split(|&byte| byte == b'\n').map(text::trim_end).collect();
     let mut out: Vec<Cow<[u8]>> = Vec::new();
     let mut in_code = false;
-    let mut at = 0;
-    while at < lines.len() {
-        let line = text::trim_end(lines[at]);
-        let indent = indent(line);
-        let rest = &line[indent..];
-        if rest.starts_with(b"```") || rest.starts_with(b"~~~") {
-            in_code = !in_code;
-            out.push(line.into());
-        } else if in_code {
-            out.push(line.into());
-        } else if rest.is_empty() {
-            let run = lines[at..].iter().take_while(|line| text::trim_end(line).is_empty()).count();
-            if run > 1 || at + run == lines.len() {
-                drop_blank(&mut out);
-            } else if out.last().is_some_and(|line| !line.is_empty()) {
-                out.push(line.into());
-            }
-            at += run;
-            continue;
-        } else if is_closing_tag(rest) {
+    // A line, or several blank ones.
+    for run in lines.chunk_by(|one, next| one.is_empty() && next.is_empty()) {
+        let (indent, rest) = run[0].split_at(indent(run[0]));
+        let is_fence = rest.starts_with(b"```") || rest.starts_with(b"~~~");
+        in_code ^= is_fence;
+        if in_code || is_fence {
+            out.extend(run.iter().map(|&line| Cow::from(line)));
+        } else if run.len() > 1 || is_closing_tag(rest) {
             drop_blank(&mut out);
-            out.push(line.into());
-        } else if rest[0] == b'|' {
-            out.push(table_line(&line[..indent], rest));
-        } else {
-            out.push(line.into());
+            out.extend((!rest.is_empty()).then(|| run[0].into()));
+        } else if rest.starts_with(b"|") {
+            out.push(table_line(indent, rest).into());
+        } else if !rest.is_empty() || out.last().is_some_and(|line| !line.is_empty()) {
+            out.push(run[0].into());
         }
-        at += 1;
     }
     drop_blank(&mut out);
     Text::from_wtf8(out.join(&b'\n'))
@@ -138,26 +125,21 @@ fn is_closing_tag(line: &[u8]) -> bool {
     name.is_some_and(|name| !name.is_empty() && name.iter().all(|b| matches!(b, b'a'..=b'z' | b'-' | b'_')))
 }
 
-fn table_line<'a>(indent: &[u8], row: &'a [u8]) -> Cow<'a, [u8]> {
-    if row.len() < 2 || row.last() != Some(&b'|') {
-        return Cow::Owned([indent, row].concat());
-    }
+fn table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
     let cells = || row.split(|&byte| byte == b'|').map(|cell| Text::from_wtf8(cell).trim().into_bytes());
-    if row.len() > 2 && is_rule(row) {
-        let rules: Vec<_> = cells().filter(|cell| !cell.is_empty()).map(|cell| rule(&cell)).collect();
-        return Cow::Owned([indent, b"|", rules.join("|").as_bytes(), b"|"].concat());
+    let has = |wanted: fn(u32) -> bool| Text::from_wtf8(row).code_points().any(wanted);
+    let is_other = |c| !matches!(char::from_u32(c), Some('-' | ':' | '|')) && !text::is_js_space(c);
+    match row {
+        [_, .., b'|'] if row.len() > 2 && !has(is_other) => {
+            let rules: Vec<_> = cells().filter(|cell| !cell.is_empty()).map(|cell| rule(&cell)).collect();
+            [indent, b"|", rules.join("|").as_bytes(), b"|"].concat()
+        }
+        // The agent's pattern for rows does not match across a line separator.
+        [_, .., b'|'] if !has(|c| matches!(c, 0x0d | 0x2028 | 0x2029)) => {
+            [indent, &cells().collect::<Vec<_>>().join(&b'|')].concat()
+        }
+        _ => [indent, row].concat(),
     }
-    // The agent's pattern for rows does not match across a line separator.
-    if Text::from_wtf8(row).code_points().any(|c| matches!(c, 0x0d | 0x2028 | 0x2029)) {
-        return Cow::Owned([indent, row].concat());
-    }
-    Cow::Owned([indent, &cells().collect::<Vec<_>>().join(&b'|')].concat())
-}
-
-fn is_rule(row: &[u8]) -> bool {
-    Text::from_wtf8(row).code_points().all(|c| {
-        c == u32::from('-') || c == u32::from(':') || c == u32::from('|') || pisess_json::text::is_js_space(c)
-    })
 }
 
 fn rule(cell: &[u8]) -> &'static str {
