@@ -8,13 +8,12 @@
 
 use crate::agents::oh_my_pi::files::BRANCH_PREAMBLE;
 use crate::agents::pi::files::BRANCH_SUMMARY_PREAMBLE;
-use crate::agents::row::{ROW_UNITS, RowText, forwarded, normalize};
+use crate::agents::row::{ROW_UNITS, RowText, forwarded, head, normalize};
 use crate::format;
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
 use crate::session::paths;
 use crate::session::read::record::Typed;
-use pisess_json::string::decode_head;
 use pisess_json::text::{Text, concat, joined};
 use pisess_json::{Raw, js};
 use std::ops::Range;
@@ -157,17 +156,8 @@ fn patched(patch: Raw) -> Option<Text<'static>> {
     Some(Text::from(name.trim()).into_owned())
 }
 
-/// Returns the beginning of a string.
-fn head(value: Raw, units: usize) -> Option<Text<'static>> {
-    let mut head = Vec::new();
-    decode_head(value.raw_string()?, units, &mut head);
-    Some(Text::from_wtf8(head))
-}
-
-fn whole(mut text: Text<'static>) -> Call {
-    text.truncate(ROW_UNITS);
-    text.drop_half();
-    Call { text, path: 0..0 }
+fn whole(text: Text<'static>) -> Call {
+    with_path(text, &Text::default(), "")
 }
 
 fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {

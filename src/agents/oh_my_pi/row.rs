@@ -3,15 +3,15 @@
 use super::message::is_user_interrupt;
 use super::row_note;
 use crate::agents::row::{
-    CUT, NamedValue, ROW_UNITS, RowText, message_head, named_value, normalize, push_text_or, role_name,
+    CUT, NamedValue, ROW_UNITS, RowText, head, message_head, named_value, normalize, push_text_or, role_name,
 };
 use crate::session::column::Parts;
 use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
 use crate::session::read::record::{Block, MessageFacts, Record, Typed};
-use pisess_json::string::{decode, decode_head};
-use pisess_json::text::{Text, joined};
+use pisess_json::string::decode;
+use pisess_json::text::{Text, concat, joined};
 use pisess_json::{Raw, js};
 
 const SILENT_ABORT: u32 = 0x0200_0000;
@@ -115,33 +115,27 @@ fn custom_message(entry: Raw) -> RowText<'static> {
         let role = if advisors.is_empty() { "advisor".to_owned() } else { format!("advisor ({advisors})") };
         return RowText::said(&role, &normalize(row_note::advice_text(&notes)).head(ROW_UNITS));
     }
-    let content = whole_text(entry.get("content"));
+    let content = content::joined_text(entry.get("content"), "");
     let mut row = bracketed("", &display(entry.get("customType")));
     row.push_body(&normalize(row_note::unwrapped(&content)).head(ROW_UNITS));
     row
 }
 
 fn model_usage(entry: Raw) -> RowText<'static> {
-    let field = |key: &str| row_note::field(&entry.get_text(key).unwrap_or_default());
-    let mut used = field("purpose");
-    used.push_str(" ");
-    let role = field("role");
-    if !role.is_empty() {
-        used.push(&role);
-        used.push_str(" ");
-    }
-    used.push(&field("provider"));
-    used.push_str("/");
-    used.push(&field("model"));
+    let [purpose, role, provider, model] = used_model(entry);
+    let gap = if role.is_empty() { "" } else { " " };
+    let used = concat(&[&purpose, &" ", &role, &gap, &provider, &"/", &model]);
     RowText::bracketed("model usage", &used, "]")
 }
 
+/// Returns what a model was used for, in which role, and its provider and id.
+fn used_model(entry: Raw) -> [Text<'static>; 4] {
+    let names = ["purpose", "role", "provider", "model"];
+    names.map(|key| row_note::field(&entry.get_text(key).unwrap_or_default()))
+}
+
 fn service_tier(entry: Raw) -> Text<'static> {
-    let pair = |(mut family, tier): (Text<'static>, Text)| {
-        family.push_str(":");
-        family.push(&tier);
-        family
-    };
+    let pair = |(family, tier): (Text, Text)| concat(&[&family, &":", &tier]);
     match entry.get("serviceTier").filter(|tier| tier.is_truthy()) {
         Some(tier) => joined(tiers(tier).into_iter().map(pair), " "),
         None => Text::from("(default)"),
@@ -152,14 +146,12 @@ fn service_tier(entry: Raw) -> Text<'static> {
 /// with its index.
 fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     if let Some(word) = tier.text() {
-        let word = word.to_string_lossy().into_owned();
-        let letters = word.chars().enumerate();
-        return letters.map(|(at, c)| (Text::from(at.to_string()), Text::from(c.to_string()))).collect();
+        let letters = word.to_string_lossy();
+        let letter = |(at, c): (usize, char)| (Text::from(at.to_string()), Text::from(c.to_string()));
+        return letters.chars().enumerate().map(letter).collect();
     }
-    js::entries(tier)
-        .into_iter()
-        .map(|(family, tier)| (family.into_owned(), js::string(tier).into_owned()))
-        .collect()
+    let pair = |(family, tier): (Text, Raw)| (family.into_owned(), js::string(tier).into_owned());
+    js::entries(tier).into_iter().map(pair).collect()
 }
 
 /// Returns the text for searching, without the label.
@@ -177,7 +169,8 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             vec![Text::from("advisor"), row_note::advisors(&notes), row_note::advice_text(&notes)]
         }
         Kind::CustomMessage => {
-            let content = row_note::unwrapped(&whole_text(entry.get("content"))).head(ROW_UNITS);
+            let content = content::joined_text(entry.get("content"), "");
+            let content = row_note::unwrapped(&content).head(ROW_UNITS);
             let custom_type = entry.get_some("customType").map(|value| js::string(value));
             vec![custom_type.unwrap_or_default(), content]
         }
@@ -185,11 +178,7 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         Kind::BranchSummary => {
             vec![Text::from("branch summary"), entry.get_text("summary").unwrap_or_default()]
         }
-        Kind::ModelUsage => {
-            let fields = ["purpose", "role", "provider", "model"]
-                .map(|key| row_note::field(&entry.get_text(key).unwrap_or_default()));
-            std::iter::once(Text::from("model usage")).chain(fields).collect()
-        }
+        Kind::ModelUsage => std::iter::once(Text::from("model usage")).chain(used_model(entry)).collect(),
         Kind::ThinkingLevelChange => {
             let level = entry.get_some("thinkingLevel").map(|level| js::string(level));
             vec![Text::from("thinking"), level.unwrap_or(Text::from("off"))]
@@ -218,21 +207,10 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
     joined(parts, " ")
 }
 
-/// Returns all text of content: a string, or its text blocks joined.
-fn whole_text(content: Option<Raw>) -> Text<'static> {
-    content::joined_text(content, "")
-}
-
 /// Returns the start of `String(value)`, one unit longer than a row, so that [`bracketed`] detects truncation.
 pub(super) fn display(value: Option<Raw>) -> Text<'static> {
-    match value.and_then(Raw::raw_string) {
-        Some(raw) => {
-            let mut out = Vec::new();
-            decode_head(raw, ROW_UNITS + 1, &mut out);
-            Text::from_wtf8(out)
-        }
-        None => js::template(value).head(ROW_UNITS + 1).into_owned(),
-    }
+    let given = value.and_then(|value| head(value, ROW_UNITS + 1));
+    given.unwrap_or_else(|| js::template(value).head(ROW_UNITS + 1).into_owned())
 }
 
 /// Returns a text in brackets, truncated if it is long.

@@ -1,6 +1,7 @@
 //! Texts of extensions and advisors, which oh-my-pi cleans for its rows.
 
 use crate::agents::row::normalize;
+use crate::format::fit;
 use pisess_json::text::{JS_SPACE, Text, is_js_space, joined};
 use pisess_json::{Raw, string};
 use regex::bytes::Regex;
@@ -29,17 +30,12 @@ pub fn retried(note: &Text, columns: usize) -> Text<'static> {
     let given = note.to_string_lossy();
     let words: Vec<_> = given.split(|c| is_js_space(u32::from(c))).filter(|word| !word.is_empty()).collect();
     let note = if words.is_empty() { "retried".to_owned() } else { words.join(" ") };
-    let width = |c: char| c.width().unwrap_or(0);
-    if note.chars().map(width).sum::<usize>() <= columns {
+    let widths = || note.chars().map(|c| c.width().unwrap_or(0));
+    if widths().sum::<usize>() <= columns {
         return Text::from(note);
     }
-    let mut left = columns - 1;
-    let fits = |c: &char| {
-        let fits = width(*c) <= left;
-        left -= if fits { width(*c) } else { 0 };
-        fits
-    };
-    Text::from(note.chars().take_while(fits).chain(['…']).collect::<String>())
+    let fitting = fit(widths(), columns - 1);
+    Text::from(note.chars().take(fitting).chain(['…']).collect::<String>())
 }
 
 /// Returns the notes in an advisor's message, a `custom_message` entry.

@@ -1,14 +1,14 @@
 //! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
 
 use crate::agents::row::{
-    NamedValue, ROW_UNITS, RowText, bash_call, message_head, named_value, normalize, other_call, prefixed,
-    push_text_or, push_texts, role_name,
+    NamedValue, ROW_UNITS, RowText, bash_call, head, message_head, named_value, normalize, other_call,
+    prefixed, push_text_or, push_texts, role_name,
 };
 use crate::session::column::Parts;
+use crate::session::content::blocks_of;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
 use crate::session::read::record::{Block, MessageFacts, Record, Typed};
-use pisess_json::string::decode_head;
 use pisess_json::text::{Text, joined};
 use pisess_json::{Raw, js};
 
@@ -125,11 +125,11 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
     let row = match &*name.to_string_lossy() {
         "read" => {
             let mut row = prefixed(&["read: "], &path(&["path", "file_path"], ""));
-            row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
+            let range = line_range(arguments.get_some("offset"), arguments.get_some("limit"));
+            row.push_str(&range.unwrap_or_default());
             bracketed("", &row)
         }
-        "write" => bracketed("write", &path(&["path", "file_path"], "")),
-        "edit" => bracketed("edit", &path(&["path", "file_path"], "")),
+        tool @ ("write" | "edit") => bracketed(tool, &path(&["path", "file_path"], "")),
         "bash" => bracketed("", &bash_call(&argument(&["command"]))),
         "grep" => {
             let pattern = argument(&["pattern"]);
@@ -155,27 +155,18 @@ fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> RowTex
     bracketed("", &row)
 }
 
-/// Returns `:from-to` as pi's `formatReadLineRange` does; empty if a value is not a number.
-fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
-    let given = |value: Option<Raw<'_>>| value.is_some_and(|value| !value.is_null());
-    let number = |value: Option<Raw>| {
-        let given = value?;
+/// Returns `:from-to` as pi's `formatReadLineRange` does; `None` if there is no value, or one is not a number.
+fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> Option<String> {
+    let number = |given: Raw| {
         let text = given.text().map(|text| text.trim().to_string_lossy().into_owned());
         let number = text.map_or_else(|| given.number(), |text| text.parse().ok());
         number.filter(|number: &f64| number.is_finite())
     };
-    if !given(offset) && !given(limit) {
-        return String::new();
-    }
-    let Some(start) = (if given(offset) { number(offset) } else { Some(1.0) }) else { return String::new() };
-    if !given(limit) {
-        return format!(":{}", js::number(start));
-    }
-    match number(limit).map(|count| start + count - 1.0) {
-        None => String::new(),
-        Some(0.0) => format!(":{}", js::number(start)),
-        Some(end) => format!(":{}-{}", js::number(start), js::number(end)),
-    }
+    offset.or(limit)?;
+    let start = offset.map_or(Some(1.0), number)?;
+    let end = limit.map_or(Some(0.0), |limit| Some(start + number(limit)? - 1.0))?;
+    let end = if end == 0.0 { String::new() } else { format!("-{}", js::number(end)) };
+    Some(format!(":{}{end}", js::number(start)))
 }
 
 /// Returns the path with the home directory written `~`.
@@ -195,25 +186,17 @@ pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
 
 /// Returns the first [`ROW_UNITS`] of content: a string, or an array of blocks.
 fn content_head(content: Raw) -> Text<'static> {
-    let mut out = Vec::new();
-    match content.raw_string() {
-        Some(raw) => {
-            decode_head(raw, ROW_UNITS, &mut out);
-        }
-        None => {
-            let texts = content.items().filter(|block| block.get("type").is_some_and(|kind| kind.is("text")));
-            push_texts(texts.filter_map(|block| block.get("text")), ROW_UNITS, &mut out);
-        }
-    }
-    Text::from_wtf8(out)
+    head(content, ROW_UNITS).unwrap_or_else(|| {
+        let mut out = Vec::new();
+        let texts = blocks_of(content, "text").filter_map(|block| block.get("text"));
+        push_texts(texts, ROW_UNITS, &mut out);
+        Text::from_wtf8(out)
+    })
 }
 
 /// Returns a string, or `JSON.stringify(value)` of any other value, truncated to a row's length.
 fn display(value: Raw) -> Text<'static> {
-    match value.raw_string() {
-        Some(_) => content_head(value),
-        None => js::stringify(value).head(ROW_UNITS),
-    }
+    head(value, ROW_UNITS).unwrap_or_else(|| js::stringify(value).head(ROW_UNITS))
 }
 
 /// Returns a row in brackets; a truncated text gets no closing bracket.

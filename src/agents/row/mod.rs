@@ -219,6 +219,13 @@ fn push_head(message: &MessageFacts, blocks: &[Block], units: usize, out: &mut V
     }
 }
 
+/// Returns the first `units` of a string.
+pub fn head(value: Raw, units: usize) -> Option<Text<'static>> {
+    let mut head = Vec::new();
+    decode_head(value.raw_string()?, units, &mut head);
+    Some(Text::from_wtf8(head))
+}
+
 /// Appends the first `units` of several texts; values that are not strings are left out.
 pub fn push_texts<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, out: &mut Vec<u8>) {
     let mut left = units;

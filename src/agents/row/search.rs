@@ -74,10 +74,11 @@ impl Index {
         self.holds_as_typed(word)
             || (1..word.len()).any(|at| {
                 let (a, b) = (word[at - 1], word[at]);
-                let mixed = (is_letter(a) && is_digit(b)) || (is_digit(a) && is_letter(b));
+                let is = |unit: u16, kind: fn(&u8) -> bool| u8::try_from(unit).is_ok_and(|byte| kind(&byte));
+                let are = |a, b| is(a, u8::is_ascii_lowercase) && is(b, u8::is_ascii_digit);
                 let mut exchanged = word.to_vec();
                 exchanged.swap(at - 1, at);
-                mixed && self.holds_as_typed(&exchanged)
+                (are(a, b) || are(b, a)) && self.holds_as_typed(&exchanged)
             })
     }
 
@@ -122,14 +123,6 @@ fn span(wanted: &[u16], letters: impl Iterator<Item = u16>) -> Option<usize> {
     let (first, _) = places.next()??;
     let last = places.try_fold(first, |_, place| place.map(|(at, _)| at))?;
     Some(last - first + 1)
-}
-
-fn is_letter(unit: u16) -> bool {
-    u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_lowercase())
-}
-
-fn is_digit(unit: u16) -> bool {
-    u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
