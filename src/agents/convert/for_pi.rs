@@ -3,7 +3,7 @@
 use super::Converted::{self, Entry, Kept};
 use super::{PLACE, blocks, typed};
 use crate::agents::oh_my_pi::llm::alone;
-use crate::agents::oh_my_pi::message::TRANSIENT;
+use crate::agents::oh_my_pi::message::{is_transient, sendable};
 use crate::session::content::{is_block, text_block, truthy};
 use crate::session::entry::Role;
 use pisess_json::Raw;
@@ -75,12 +75,10 @@ fn block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
 }
 
 pub(super) fn custom_message(entry: Raw) -> Option<Converted> {
-    let is_transient = |kind: Raw| TRANSIENT.iter().any(|transient| kind.is(transient));
-    if entry.get("customType").is_some_and(is_transient) {
+    if is_transient(entry) {
         return Some(Kept("a note that oh-my-pi leaves out when it opens the session again"));
     }
-    let content = entry.get("content").filter(|content| content.is_string() || content.is_array());
-    let Some(content) = content else {
+    let Some(content) = sendable(entry) else {
         return Some(Kept("a custom message without content"));
     };
     Some(Entry(with(entry, "content", &blocks(content, block)?)))

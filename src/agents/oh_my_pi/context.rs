@@ -146,8 +146,7 @@ impl Emitter<'_> {
         let item = match entry.kind {
             Kind::Message => self.stored(ix)?,
             Kind::CustomMessage => self.reader.with_entry(ix, |line| {
-                let transient = message::TRANSIENT.iter().any(|name| content::is(line, "customType", name));
-                let json = message::custom(line, entry).filter(|_| !transient)?;
+                let json = message::custom(line, entry).filter(|_| !message::is_transient(line))?;
                 let kind = MessageKind::of(Raw::checked(&json))?;
                 Some((Message { entry: ix, body: Body::built(json) }, kind))
             })?,

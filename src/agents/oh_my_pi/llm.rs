@@ -139,8 +139,7 @@ fn pruned(content: Raw) -> Vec<u8> {
 
 /// Returns the message for a command run by the user.
 fn execution(message: Raw, text: &Text, images: Option<Raw>) -> Vec<u8> {
-    let blocks = images.into_iter().flat_map(Raw::items).map(|image| image.bytes().to_vec());
-    let content = array(std::iter::once(content::text_block(text)).chain(blocks));
+    let content = text_with(text, images.into_iter().flat_map(Raw::items));
     plain_message("user", &content, "user", message)
 }
 
@@ -169,8 +168,7 @@ fn file_mention(message: Raw) -> Vec<Vec<u8>> {
         out.push(plain_message("developer", &content::text_content(&mentioned(&texts)), "user", message));
     }
     if !images.is_empty() {
-        let blocks = images.iter().filter_map(|file| file.get("image")).map(|image| image.bytes().to_vec());
-        let content = array(std::iter::once(content::text_block(&mentioned(&images))).chain(blocks));
+        let content = text_with(&mentioned(&images), images.iter().filter_map(|file| file.get("image")));
         out.push(plain_message("user", &content, "user", message));
     }
     out
@@ -193,17 +191,15 @@ fn mentioned(files: &[Raw]) -> Text<'static> {
 /// Returns an extension's message: a user message if it is a skill or a prompt attributed to the user,
 /// otherwise a developer message.
 fn custom(message: Raw) -> Vec<Vec<u8>> {
-    let Some(content) = message.get("content").filter(|content| content.is_string() || content.is_array())
-    else {
-        return Vec::new();
-    };
-    if message::is_user_collab(message) {
-        return vec![plain_message("user", &interjected(content), "user", message)];
+    match message::sendable(message) {
+        Some(content) if message::is_user_collab(message) => {
+            vec![plain_message("user", &interjected(content), "user", message)]
+        }
+        Some(content) if message::is_user_skill(message) => {
+            vec![plain_message("user", &as_blocks(content), "user", message)]
+        }
+        _ => injected(message),
     }
-    if message::is_user_skill(message) {
-        return vec![plain_message("user", &as_blocks(content), "user", message)];
-    }
-    injected(message)
 }
 
 /// Returns the content of a prompt that arrived while the model was working.
@@ -216,21 +212,17 @@ fn interjected(content: Raw) -> Vec<u8> {
     if content.is_string() {
         return json_string::encoded(&wrapped);
     }
-    let images = content::blocks_of(content, "image").map(|block| block.bytes().to_vec());
-    array(std::iter::once(content::text_block(&wrapped)).chain(images))
+    text_with(&wrapped, content::blocks_of(content, "image"))
 }
 
 /// Returns a developer message; images become a user message, since a model accepts them only there.
 fn injected(message: Raw) -> Vec<Vec<u8>> {
-    let [content, custom_type] = content::members(message, ["content", "customType"]);
-    let Some(content) = content.filter(|content| content.is_string() || content.is_array()) else {
-        return Vec::new();
-    };
+    let Some(content) = message::sendable(message) else { return Vec::new() };
     let say = |role: &str, content: &[u8]| {
         let said = Object::new().str("role", role).json("content", content);
         said.copy(message, &["attribution", "timestamp"]).finish()
     };
-    let of = |kind| content::blocks_of(content, kind).map(|block| block.bytes().to_vec());
+    let of = |kind| content::blocks_of(content, kind).map(Raw::bytes);
     if of("image").next().is_none() {
         return vec![say("developer", &as_blocks(content))];
     }
@@ -238,8 +230,8 @@ fn injected(message: Raw) -> Vec<Vec<u8>> {
     if of("text").next().is_some() {
         out.push(say("developer", &array(of("text"))));
     }
-    let lead = concat(&[&"Images attached to ", &js::template(custom_type), &"."]);
-    out.push(say("user", &array(std::iter::once(content::text_block(&lead)).chain(of("image")))));
+    let lead = concat(&[&"Images attached to ", &js::template(message.get("customType")), &"."]);
+    out.push(say("user", &text_with(&lead, content::blocks_of(content, "image"))));
     out
 }
 
@@ -256,8 +248,7 @@ fn compaction_summary(message: Raw) -> Vec<u8> {
         (None, Some(method)) if method.is("handoff") => template::handoff_summary(&summary_of(message)),
         _ => template::compaction_summary(&summary_of(message)),
     };
-    let more = blocks.or(images).into_iter().flat_map(Raw::items).map(|block| block.bytes().to_vec());
-    let content = array(std::iter::once(content::text_block(&text)).chain(more));
+    let content = text_with(&text, blocks.or(images).into_iter().flat_map(Raw::items));
     summary(message, &content, rewritten.or(timestamp), payload)
 }
 
@@ -275,6 +266,11 @@ fn summary(message: Raw, content: &[u8], rewritten: Option<Raw>, payload: Option
         .with(payload, |object, payload| object.raw("providerPayload", payload))
         .copy(message, &["timestamp"])
         .finish()
+}
+
+/// Returns content that is a text, followed by other blocks.
+fn text_with<'a>(text: &Text, blocks: impl Iterator<Item = Raw<'a>>) -> Vec<u8> {
+    array(std::iter::once(content::text_block(text)).chain(blocks.map(|block| block.bytes().to_vec())))
 }
 
 /// Returns a message with the time of another.

@@ -17,15 +17,14 @@ pub const SKILL_PROMPT: &str = "skill-prompt";
 /// The custom type of a prompt by someone who shares the session.
 pub const COLLAB_PROMPT: &str = "collab-prompt";
 /// Custom messages that are removed when the context is rebuilt.
-pub const TRANSIENT: [&str; 2] = ["prewalk-plan", "vibe-mode-context"];
+const TRANSIENT: [&str; 2] = ["prewalk-plan", "vibe-mode-context"];
 
 const DEFAULT_CUSTOM_TYPE: &str = "custom-message";
 const USER_INTERRUPT: u32 = 0x0400_0000;
 
 /// Returns the ids of the tool calls in a content; `None` represents an id that is not a string.
 pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
-    let ids = content::blocks_of(content, "toolCall").map(|call| call.get_text("id").map(Text::into_owned));
-    ids.collect()
+    content::blocks_of(content, "toolCall").map(|call| call.get_text("id").map(Text::into_owned)).collect()
 }
 
 /// Returns the message of a `message` entry as the agent loads it: without the data that GitHub Copilot binds to a
@@ -52,7 +51,7 @@ pub fn loaded(message: Raw, role: Role) -> Body {
 /// Returns a `custom_message` entry as a message, with defaults for missing members; `None` if its content
 /// cannot be sent.
 pub fn custom(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
-    let content = line.get("content").filter(|content| content.is_string() || content.is_array())?;
+    let content = sendable(line)?;
     let attribution = line.get("attribution").map(|given| if given.is("user") { "user" } else { "agent" });
     let object = Object::new()
         .str("role", "custom")
@@ -114,13 +113,19 @@ pub fn is_user_request(line: Raw, kind: Kind, role: Role) -> bool {
     match (kind, role) {
         (Kind::Message, Role::User) => true,
         (Kind::Message, Role::Custom) => starts_user_turn(line.get("message").unwrap_or(Raw::NULL)),
-        (Kind::CustomMessage, _) => {
-            let sendable =
-                line.get("content").is_some_and(|content| content.is_string() || content.is_array());
-            sendable && starts_user_turn(line)
-        }
+        (Kind::CustomMessage, _) => sendable(line).is_some() && starts_user_turn(line),
         _ => false,
     }
+}
+
+/// Returns the content of a custom message, if it is of a kind that can be sent.
+pub fn sendable(message: Raw<'_>) -> Option<Raw<'_>> {
+    message.get("content").filter(|content| content.is_string() || content.is_array())
+}
+
+/// Whether a custom message is removed when the context is rebuilt.
+pub fn is_transient(message: Raw) -> bool {
+    TRANSIENT.iter().any(|name| content::is(message, "customType", name))
 }
 
 /// Whether a custom message begins a turn of the user.
