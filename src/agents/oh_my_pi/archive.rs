@@ -160,11 +160,9 @@ impl<'a> Frame<'a> {
 
 /// Returns a picture as a block.
 fn image(frame: Raw) -> Vec<u8> {
-    let member = |key| frame.get(key).unwrap_or(Raw::NULL);
     Object::new()
         .str("type", "image")
-        .raw("data", member("data"))
-        .raw("mimeType", member("mimeType"))
+        .copy(frame, &["data", "mimeType"])
         .with(frame.get("detail").filter(|d| d.is_truthy()), |object, detail| object.raw("detail", detail))
         .finish()
 }

@@ -154,6 +154,8 @@ impl Settings {
 /// Returns the tier of each provider family; the older single words are split into families.
 fn service_tier(value: Raw) -> Option<Vec<u8>> {
     const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
+    const TIERS: [&str; 5] = ["auto", "default", "flex", "scale", "priority"];
+    let tier_of = |given: Raw| TIERS.into_iter().find(|tier| given.is(tier));
     let of = |tiers: [Option<&str>; 3]| {
         let families = FAMILIES.into_iter().zip(tiers);
         let object = families.fold(Object::new(), |object, (family, tier)| {
@@ -162,20 +164,12 @@ fn service_tier(value: Raw) -> Option<Vec<u8>> {
         Some(object.finish()).filter(|json| json.len() > 2)
     };
     if value.is_object() || value.is_array() {
-        let tier = |family| {
-            let given = value.get(family)?;
-            ["auto", "default", "flex", "scale", "priority"].into_iter().find(|tier| given.is(tier))
-        };
-        return of(FAMILIES.map(tier));
+        return of(FAMILIES.map(|family| tier_of(value.get(family)?)));
     }
     match value.text()?.as_bytes() {
         b"priority" => of([Some("priority"); 3]),
         b"openai-only" => of([Some("priority"), None, None]),
         b"claude-only" => of([None, Some("priority"), None]),
-        b"auto" => of([Some("auto"), None, None]),
-        b"default" => of([Some("default"), None, None]),
-        b"flex" => of([Some("flex"), None, None]),
-        b"scale" => of([Some("scale"), None, None]),
-        _ => None,
+        _ => of([tier_of(value), None, None]),
     }
 }

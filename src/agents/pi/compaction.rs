@@ -36,7 +36,7 @@ pub fn prepare(
     let previous = projection.previous_compaction();
     let start = previous.map_or(0, |at| at + 1);
     let (cut, kept) = match first_kept {
-        Some(FirstKept::Nothing) => (projection.end(), None),
+        Some(FirstKept::Nothing) => (projection.entries.len(), None),
         Some(FirstKept::Entry(entry)) => {
             let Some(at) = projection.place_of(entry, start) else { return Ok(None) };
             (at, Some(entry))
@@ -80,10 +80,6 @@ impl Projection<'_> {
         self.session().entry(self.entry(at)).kind
     }
 
-    fn end(&self) -> usize {
-        self.entries.len()
-    }
-
     /// Whether the entry at an index is not a compaction, and has a message in a role that `wanted` accepts.
     fn speaks_as(&self, at: usize, wanted: fn(Role) -> bool) -> bool {
         let messages = self.messages_of(at);
@@ -113,7 +109,7 @@ impl Projection<'_> {
 
     /// Returns the compaction in effect, unless it was edited away.
     fn previous_compaction(&self) -> Option<usize> {
-        (0..self.end()).find(|&at| self.kind(at) == Kind::Compaction && !self.is_silent(at))
+        (0..self.entries.len()).find(|&at| self.kind(at) == Kind::Compaction && !self.is_silent(at))
     }
 
     /// Returns the index, from `start` on, of an entry of the path, or else of the first one after it.
@@ -121,17 +117,17 @@ impl Projection<'_> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
         let follows = |at: usize| self.entries[at].place as usize >= wanted;
         // A compaction at the start of the projection precedes what it keeps of the path.
-        let least = usize::from(self.end() > 0 && self.kind(0) == Kind::Compaction);
-        (start.max(least)..self.end()).find(|&at| follows(at))
+        let least = usize::from(self.entries.len() > 0 && self.kind(0) == Kind::Compaction);
+        (start.max(least)..self.entries.len()).find(|&at| follows(at))
     }
 
     /// Returns pi's choice: back from the end until `keep` tokens are reached, then forward to the next entry at
     /// which a cut may be, and back over entries without messages.
     fn choose(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let may_be_cut = |&at: &usize| self.speaks_as(at, may_be_cut);
-        let Some(last) = (start..self.end()).rfind(may_be_cut) else { return Ok(None) };
+        let Some(last) = (start..self.entries.len()).rfind(may_be_cut) else { return Ok(None) };
         let overflow = self.overflow(start, keep)?;
-        let mut at = (overflow.unwrap_or(start)..self.end()).find(may_be_cut).unwrap_or(last);
+        let mut at = (overflow.unwrap_or(start)..self.entries.len()).find(may_be_cut).unwrap_or(last);
         if overflow.is_some() && self.ends_in_failed_attempt(at + 1)? {
             at += 1;
         }
@@ -144,7 +140,7 @@ impl Projection<'_> {
     /// Returns the index at which the messages, added up from the end, reach `keep` tokens.
     fn overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let mut total = 0;
-        for at in (start..self.end()).rev() {
+        for at in (start..self.entries.len()).rev() {
             let mut tokens = 0;
             for message in self.messages_of(at) {
                 tokens += message.with(self.reader, tokens::estimate)?;
@@ -160,17 +156,17 @@ impl Projection<'_> {
     /// Whether the part from `from` on is a failed attempt that was undone: all of it was omitted, including a
     /// response, and no edit in it gives new content to an entry outside.
     fn ends_in_failed_attempt(&self, from: usize) -> io::Result<bool> {
-        let closed = (from..self.end()).all(|at| {
+        let closed = (from..self.entries.len()).all(|at| {
             let entry = self.entries[at];
             self.kind(at) != Kind::Compaction && (!entry.visible || self.is_silent(at))
         });
         let answer = |at: usize| self.session().is_message(self.entry(at), Role::Assistant);
-        if !closed || !(from..self.end()).any(|at| answer(at) && self.is_omitted(at)) {
+        if !closed || !(from..self.entries.len()).any(|at| answer(at) && self.is_omitted(at)) {
             return Ok(false);
         }
-        let omitted = (from..self.end()).filter(|&at| self.is_omitted(at));
+        let omitted = (from..self.entries.len()).filter(|&at| self.is_omitted(at));
         let omitted: HashSet<_> = omitted.map(|at| self.session().id(self.entry(at))).collect();
-        for at in (from..self.end()).filter(|&at| self.kind(at) == Kind::ContextEdit) {
+        for at in (from..self.entries.len()).filter(|&at| self.kind(at) == Kind::ContextEdit) {
             let replaces = self.reader.with_entry(self.entry(at), |line| {
                 let [target, replacement] = content::members(line, ["targetId", "replacement"]);
                 let known = target.and_then(Raw::text).is_some_and(|target| omitted.contains(&target));

@@ -11,10 +11,8 @@ use std::io;
 
 const COMPACTION_BEFORE: &str =
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
-const COMPACTION_AFTER: &str = "\n</summary>";
 const BRANCH_BEFORE: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
-const BRANCH_AFTER: &str = "</summary>";
 
 /// Calls `emit` with each message for the model, in order, as a JSON object.
 pub fn convert_all(messages: &[Message], reader: &EntryReader, emit: &mut Emit) -> io::Result<()> {
@@ -32,9 +30,9 @@ pub fn convert(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
         b"custom" => return Some(Cow::Owned(custom(message))),
         b"bashExecution" if content::truthy(message, "excludeFromContext") => return None,
         b"bashExecution" => bash_execution(message),
-        b"branchSummary" => concat(&[&BRANCH_BEFORE, &js::template(message.get("summary")), &BRANCH_AFTER]),
+        b"branchSummary" => concat(&[&BRANCH_BEFORE, &js::template(message.get("summary")), &"</summary>"]),
         b"compactionSummary" => {
-            concat(&[&COMPACTION_BEFORE, &js::template(message.get("summary")), &COMPACTION_AFTER])
+            concat(&[&COMPACTION_BEFORE, &js::template(message.get("summary")), &"\n</summary>"])
         }
         _ => return None,
     };
