@@ -20,45 +20,34 @@ use std::io;
 
 /// Calls `emit` with each message for the model, in order, as a JSON object.
 pub fn convert(messages: &[Message], reader: &EntryReader, emit: &mut Emit) -> io::Result<()> {
-    // A turn that ends in thinking: the next message decides how it is converted.
-    let mut held = None;
-    for message in messages {
-        message.with(reader, |raw| take(&mut held, raw, emit))??;
+    for (at, message) in messages.iter().enumerate() {
+        let next = messages.get(at + 1);
+        let is_explained = || next.map_or(Ok(false), |next| next.with(reader, explains_thinking));
+        message.with(reader, |message| match message.get_text("role") {
+            Some(role) if role == "assistant" => turn(message, is_explained, emit),
+            _ => alone(message).iter().try_for_each(|json| emit(json)),
+        })??;
     }
-    release(&mut held, false, emit)
+    Ok(())
 }
 
-fn take(held: &mut Option<Vec<u8>>, message: Raw, emit: &mut Emit) -> io::Result<()> {
-    let [role, custom_type] = content::members(message, ["role", "customType"]);
-    let role = role.and_then(Raw::text).unwrap_or_default();
-    let explains = role == "custom" && custom_type.is_some_and(|kind| kind.is(INTERRUPTED_THINKING));
-    release(held, explains, emit)?;
-    if role == "assistant" {
-        if breaks_off(message).is_some() {
-            *held = Some(message.bytes().to_vec());
-            return Ok(());
-        }
-        return emit(message.bytes());
-    }
-    alone(message).iter().try_for_each(|json| emit(json))
+/// Whether a message is the note on the thinking of the turn before it.
+fn explains_thinking(message: Raw) -> bool {
+    content::is(message, "role", "custom") && content::is(message, "customType", INTERRUPTED_THINKING)
 }
 
-/// Emits the pending turn. `explained`: whether the note on its thinking follows.
-fn release(held: &mut Option<Vec<u8>>, explained: bool, emit: &mut Emit) -> io::Result<()> {
-    let Some(turn) = held.take() else { return Ok(()) };
-    let turn = Raw::checked(&turn);
+/// Emits a turn; if it ends in thinking, the message after it decides in which form.
+fn turn(turn: Raw, is_explained: impl Fn() -> io::Result<bool>, emit: &mut Emit) -> io::Result<()> {
+    let Some(kept) = breaks_off(turn) else { return emit(turn.bytes()) };
+    let is_explained = is_explained()?;
     let [id, error, stop_reason] = content::members(turn, ["errorId", "errorMessage", "stopReason"]);
     let interrupted =
         stop_reason.is_some_and(|reason| reason.is("aborted")) && message::is_user_interrupt(id, error);
-    if !explained && !interrupted {
-        return emit(turn.bytes());
-    }
-    let kept = breaks_off(turn).unwrap_or_default();
-    if kept.is_empty() && !explained {
+    if !is_explained && interrupted && kept.is_empty() {
         return Ok(());
     }
-    let had = turn.get("content").unwrap_or(Raw::NULL).items().next().is_some();
-    if !had {
+    let is_empty = turn.get("content").unwrap_or(Raw::NULL).items().next().is_none();
+    if is_empty || !is_explained && !interrupted {
         return emit(turn.bytes());
     }
     emit(&edit::with(turn, "content", &array(kept.iter().map(|block| block.bytes()))))
@@ -69,10 +58,8 @@ fn release(held: &mut Option<Vec<u8>>, explained: bool, emit: &mut Emit) -> io::
 fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
     let whole = blocks.len();
-    while blocks
-        .pop_if(|block| content::is_block(*block, "text") && content::is_blank(*block, "text"))
-        .is_some()
-    {}
+    let blank = |block: &mut Raw| content::is_block(*block, "text") && content::is_blank(*block, "text");
+    while blocks.pop_if(blank).is_some() {}
     let end = blocks.len();
     let unsigned = |block: &mut Raw| {
         content::is_block(*block, "thinking")
@@ -90,8 +77,8 @@ pub fn alone(message: Raw) -> Vec<Vec<u8>> {
         b"developer" => vec![attributed(message, "agent")],
         b"toolResult" => vec![tool_result(message)],
         b"bashExecution" | b"pythonExecution" if content::truthy(message, "excludeFromContext") => Vec::new(),
-        b"bashExecution" => vec![execution(message, &bash_text(message), message.get("images"))],
-        b"pythonExecution" => vec![execution(message, &python_text(message), None)],
+        b"bashExecution" => vec![bash_execution(message)],
+        b"pythonExecution" => vec![python_execution(message)],
         b"fileMention" => file_mention(message),
         b"custom" => custom(message),
         b"hookMessage" => injected(message),
@@ -137,25 +124,23 @@ fn pruned(content: Raw) -> Vec<u8> {
     array(blocks)
 }
 
-/// Returns the message for a command run by the user.
-fn execution(message: Raw, text: &Text, images: Option<Raw>) -> Vec<u8> {
-    let content = text_with(text, images.into_iter().flat_map(Raw::items));
+fn bash_execution(message: Raw) -> Vec<u8> {
+    let start = concat(&[&"Ran `", &js::template(message.get("command")), &"`\n"]);
+    let words = ["", "command cancelled", "Command exited with code "];
+    execution(message, start, words, message.get("images"))
+}
+
+fn python_execution(message: Raw) -> Vec<u8> {
+    let start = concat(&[&"Ran Python:\n```python\n", &js::template(message.get("code")), &"\n```\n"]);
+    execution(message, start, ["Output:\n", "execution cancelled", "Execution failed with code "], None)
+}
+
+/// Returns the message for a command run by the user, whose text begins with `text`; for the words, see [`push_ending`].
+fn execution(message: Raw, mut text: Text, words: [&str; 3], images: Option<Raw>) -> Vec<u8> {
+    push_ending(&mut text, message, words);
+    text.push(&notice(message.get("meta")));
+    let content = text_with(&text, images.into_iter().flat_map(Raw::items));
     plain_message("user", &content, "user", message)
-}
-
-fn bash_text(message: Raw) -> Text<'static> {
-    let mut text = concat(&[&"Ran `", &js::template(message.get("command")), &"`\n"]);
-    push_ending(&mut text, message, ["", "command cancelled", "Command exited with code "]);
-    text.push(&notice(message.get("meta")));
-    text
-}
-
-fn python_text(message: Raw) -> Text<'static> {
-    let code = js::template(message.get("code"));
-    let mut text = concat(&[&"Ran Python:\n```python\n", &code, &"\n```\n"]);
-    push_ending(&mut text, message, ["Output:\n", "execution cancelled", "Execution failed with code "]);
-    text.push(&notice(message.get("meta")));
-    text
 }
 
 /// Returns mentioned files in separate messages: text, and files with an image.
