@@ -7,7 +7,9 @@ use crate::session::content;
 use crate::session::paths::with_slashes;
 use pisess_json::Raw;
 use pisess_json::js;
-use pisess_json::text::{self, Text, concat, joined};
+use pisess_json::text::{JS_SPACE, Text, concat, joined};
+use regex::bytes::Regex;
+use std::sync::LazyLock;
 
 /// Returns the notice for the `meta` of an execution; empty if there is none.
 pub fn notice(meta: Option<Raw>) -> Text<'static> {
@@ -172,23 +174,14 @@ fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
 
 /// Splits `path:line:column rest` into two parts, the path with forward slashes.
 fn place<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
-    let bytes = message.as_bytes();
-    let ends_line = |c: u32| matches!(c, 0x0a | 0x0d | 0x2028 | 0x2029);
-    for colon in (1..bytes.len()).filter(|&at| bytes[at] == b':') {
-        if Text::from_wtf8(&bytes[..colon]).code_points().any(ends_line) {
-            return None;
-        }
-        let rest = &bytes[colon + 1..];
-        let line = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let Some(column) = rest[line..].strip_prefix(b":").filter(|_| line > 0) else { continue };
-        let digits = column.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let behind = &column[digits..];
-        let space = text::leading_space(behind);
-        if digits > 0 && space > 0 && !Text::from_wtf8(&behind[space..]).code_points().any(ends_line) {
-            return Some((Text::from_wtf8(with_slashes(&bytes[..colon])), Text::from_wtf8(rest)));
-        }
-    }
-    None
+    static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+        // Anything but an end of a line, in WTF-8.
+        let any = r"(?:[^\n\r\xe2]|\xe2\x80[^\xa8\xa9]|\xe2[^\x80])";
+        let place = format!(r"^(?<file>{any}+?):(?<rest>\d+:\d+{JS_SPACE}+{any}*)$");
+        Regex::new(&format!("(?-u){place}")).expect("a constant")
+    });
+    let found = PLACE.captures(message.as_bytes())?;
+    Some((Text::from_wtf8(with_slashes(&found["file"])), message.part(found.name("rest")?.range())))
 }
 
 /// Formats a number of bytes for people.
