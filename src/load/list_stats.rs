@@ -1,6 +1,6 @@
 //! Adds entries to what a list shows while a file is loaded.
 
-use crate::agents::row::{forwarded, message_head, normalize};
+use crate::agents::row::{ROW_UNITS, forwarded, message_head, normalize};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::list_stats::{EntryKey, ListStats, Opening, PREVIEW, Question};
 use crate::session::period::Period;
@@ -66,7 +66,8 @@ pub fn key_of(typed: &Typed, timestamp: &Text) -> EntryKey {
 
 /// Returns the words of a message that may be the title of its session.
 fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Opening> {
-    let mut row = forwarded(message, blocks).unwrap_or_else(|| normalize(message_head(message, blocks)));
+    let mut row =
+        forwarded(message, blocks).unwrap_or_else(|| normalize(message_head(message, blocks, ROW_UNITS)));
     row.drop_half();
     let is_command = || {
         let name = row.as_bytes().strip_prefix(b"/").unwrap_or_default();

@@ -162,7 +162,8 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         Kind::Message => {
             let Some(message) = record.message else { return Text::default() };
             let command = message.command.filter(|_| role == Role::BashExecution).and_then(Raw::text);
-            vec![role_name(role, &message), message_head(&message, blocks), command.unwrap_or_default()]
+            let head = message_head(&message, blocks, ROW_UNITS);
+            vec![role_name(role, &message), head, command.unwrap_or_default()]
         }
         Kind::CustomMessage if entry.get("customType").is_some_and(|kind| kind.is("advisor")) => {
             let notes = row_note::advice(entry);

@@ -12,24 +12,22 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         let found = keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
         found.map(|value| js::string(value)).unwrap_or_default()
     };
-    let path = |tool: &str| bracketed(tool, &short_path(&argument(&["path", "file_path"]), home));
-    let row = match name.as_bytes() {
-        b"read" => {
+    let row = match &*name.to_string_lossy() {
+        "read" => {
             let mut row = prefixed(&["read: "], &short_path(&argument(&["path", "file_path"]), home));
             row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
             bracketed("", &row)
         }
-        b"write" => path("write"),
-        b"edit" => path("edit"),
-        b"bash" => bracketed("", &bash_call(&argument(&["command"]))),
-        b"grep" => {
+        tool @ ("write" | "edit") => bracketed(tool, &short_path(&argument(&["path", "file_path"]), home)),
+        "bash" => bracketed("", &bash_call(&argument(&["command"]))),
+        "grep" => {
             let mut row = prefixed(&["grep: /"], &argument(&["pattern"]));
             row.push_str("/ in ");
             row.push(&short_path(&scope(arguments, ["paths", "path"]), home));
             bracketed("", &row)
         }
-        b"glob" => bracketed("glob", &short_path(&scope(arguments, ["path", "paths"]), home)),
-        b"ls" => {
+        "glob" => bracketed("glob", &short_path(&scope(arguments, ["path", "paths"]), home)),
+        "ls" => {
             let path = argument(&["path"]);
             bracketed("ls", &short_path(&if path.is_empty() { Text::from(".") } else { path }, home))
         }

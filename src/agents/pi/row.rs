@@ -86,9 +86,9 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
     let parts: Vec<Text> = match kind {
         Kind::Message => {
             let Some(message) = record.message else { return Text::default() };
-            let role = role_name(role, &message);
+            let (role, head) = (role_name(role, &message), message_head(&message, blocks, ROW_UNITS));
             let command = message.command.filter(|_| role == "bashExecution").map(content_head);
-            [Some(role), Some(message_head(&message, blocks)), command].into_iter().flatten().collect()
+            [Some(role), Some(head), command].into_iter().flatten().collect()
         }
         Kind::CustomMessage => {
             vec![member("customType"), entry.get("content").map(content_head).unwrap_or_default()]

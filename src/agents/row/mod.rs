@@ -182,29 +182,26 @@ pub fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
     role.name().map_or_else(written, Text::from)
 }
 
-/// Returns the first [`ROW_UNITS`] of a message's text.
-pub fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
+/// Returns the first `units` of a message's text.
+pub fn message_head(message: &MessageFacts, blocks: &[Block], units: usize) -> Text<'static> {
     let mut head = Vec::new();
-    push_head(message, blocks, ROW_UNITS, &mut head);
+    push_head(message, blocks, units, &mut head);
     Text::from_wtf8(head)
 }
 
 /// Whether a message has more text than a row contains.
 pub fn is_longer(message: &MessageFacts, blocks: &[Block]) -> bool {
-    let mut head = Vec::new();
-    push_head(message, blocks, ROW_UNITS + 1, &mut head);
-    Text::from_wtf8(head).utf16_len() > ROW_UNITS
+    message_head(message, blocks, ROW_UNITS + 1).utf16_len() > ROW_UNITS
 }
 
 /// Returns a row of the user's words in a message that a chat program forwarded; `None` for any other.
 pub fn forwarded(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
-    if !forwarded::may_be(message_head(message, blocks).as_bytes()) {
+    if !forwarded::may_be(message_head(message, blocks, ROW_UNITS).as_bytes()) {
         return None;
     }
-    let mut head = Vec::new();
-    push_head(message, blocks, FORWARDED_UNITS, &mut head);
+    let head = message_head(message, blocks, FORWARDED_UNITS);
     let mut row = Text::from(forwarded::MARK).into_owned();
-    row.push(&normalize(Text::from_wtf8(forwarded::words(&head)?)).head_whole(ROW_UNITS));
+    row.push(&normalize(Text::from_wtf8(forwarded::words(head.as_bytes())?)).head_whole(ROW_UNITS));
     Some(row)
 }
 
