@@ -94,7 +94,8 @@ fn responses_id(own: &Text, source: Source, target: &Target) -> WireId {
     };
     let is_other_model = source.provider && source.api && !source.id;
     let is_accepted = |item: &Text| {
-        item.as_bytes().starts_with(b"fc_") && !is_other_model && is_plain(item) && item.utf16_len() <= 64
+        let is_plain = mapped(item) == *item;
+        item.as_bytes().starts_with(b"fc_") && !is_other_model && is_plain && item.utf16_len() <= 64
     };
     WireId { call, item: item.filter(|item| is_accepted(item)) }
 }
@@ -121,10 +122,6 @@ fn part(id: &Text) -> Text<'static> {
     let bytes = mapped(id).head(64).into_bytes();
     let end = bytes.iter().rposition(|&byte| byte != b'_').map_or(0, |last| last + 1);
     Text::from_wtf8(bytes[..end].to_vec())
-}
-
-fn is_plain(id: &Text) -> bool {
-    !id.is_empty() && id.as_bytes().iter().all(|&byte| is_word(u32::from(byte)))
 }
 
 fn is_word(code_point: u32) -> bool {

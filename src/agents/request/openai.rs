@@ -112,8 +112,8 @@ impl Writer for Body<'_> {
     fn turn(&mut self, _: Source, blocks: Vec<Block>) -> io::Result<()> {
         self.release_images()?;
         let mut text = Text::default();
-        let (mut calls, mut signatures, mut thinking) = (Vec::new(), Vec::new(), Vec::new());
-        let mut older_details = Vec::new();
+        let (mut calls, mut thinking) = (Vec::new(), Vec::new());
+        let (mut details, mut older_details) = (None, Vec::new());
         for block in blocks {
             match block {
                 Block::Text { text: part, .. } if !part.is_blank() => text.push(&part),
@@ -123,7 +123,7 @@ impl Writer for Body<'_> {
                     calls.push(self.call(&call));
                 }
                 Block::Thinking { text, signature, .. } => {
-                    signatures.push(signature.clone());
+                    details = details.or_else(|| reasoning_details(signature.as_ref()?));
                     thinking.extend((!text.is_blank()).then_some((text, signature)));
                 }
             }
@@ -131,19 +131,17 @@ impl Writer for Body<'_> {
         if text.is_empty() && calls.is_empty() {
             return Ok(());
         }
-        let signed = signatures.iter().flatten().find_map(reasoning_details);
-        let details = signed.or((!older_details.is_empty()).then(|| array(older_details)));
+        let details = details.or((!older_details.is_empty()).then(|| array(older_details)));
         let field = thinking.first().and_then(|(_, signature)| reasoning_field(signature.as_ref()?));
-        let mut message = Object::new()
-            .str("role", "assistant")
-            .text_or_null("content", (!text.is_empty()).then_some(&text));
-        if let (Some(field), None) = (field, &details) {
-            message =
-                message.text(field, &text::joined(thinking.iter().map(|(text, _)| text.borrowed()), "\n"));
-        }
+        let thoughts = thinking.iter().map(|(text, _)| text.borrowed());
         // DeepSeek requires reasoning in each assistant message.
         let needs = self.target.model.provider == "deepseek" && field != Some("reasoning_content");
-        let whole = message
+        let whole = Object::new()
+            .str("role", "assistant")
+            .text_or_null("content", (!text.is_empty()).then_some(&text))
+            .with(field.filter(|_| details.is_none()), |object, field| {
+                object.text(field, &text::joined(thoughts, "\n"))
+            })
             .list("tool_calls", &calls)
             .with(details, |object, details| object.json("reasoning_details", &details))
             .with(needs.then_some(""), |object, none| object.str("reasoning_content", none));

@@ -71,18 +71,13 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
         }
         let [any_of, items, properties] = content::members(node, ["anyOf", "items", "properties"]);
         if let Some(any_of) = any_of {
-            let mut variants = any_of.items().peekable();
-            variants.peek()?;
-            for variant in variants {
-                if is_structured(variant) {
-                    return None;
-                }
-                open.push((variant, depth + 1));
+            any_of.items().next()?;
+            if any_of.items().any(is_structured) {
+                return None;
             }
+            open.extend(any_of.items().map(|variant| (variant, depth + 1)));
         }
-        if let Some(items) = items {
-            open.push((items, depth + 1));
-        }
+        open.extend(items.map(|items| (items, depth + 1)));
         if content::is(node, "type", "object") {
             let mut edit = Edit::new(node.bytes()).ok()?;
             close_object(node, &mut edit)?;
@@ -99,10 +94,9 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
 fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     let names = ["properties", "required", "additionalProperties"];
     let [properties, required, additional] = content::members(node, names);
-    if additional.is_some_and(|additional| additional.bool() != Some(false)) {
-        return None;
-    }
-    if properties.is_some_and(|properties| !properties.is_object()) || required.is_some_and(|r| !r.is_array())
+    if additional.is_some_and(|additional| additional.bool() != Some(false))
+        || properties.is_some_and(|properties| !properties.is_object())
+        || required.is_some_and(|required| !required.is_array())
     {
         return None;
     }
