@@ -23,9 +23,9 @@ pub(super) fn message(entry: Raw) -> Option<Converted> {
         Role::PythonExecution if truthy(message, "excludeFromContext") => {
             Some(Kept("Python that the user ran outside of the context; pi has no such message"))
         }
-        Role::Developer => Some(Entry(as_custom_message(entry, message, "developer"))),
-        Role::FileMention => Some(Entry(as_custom_message(entry, message, "fileMention"))),
-        Role::PythonExecution => Some(Entry(as_custom_message(entry, message, "pythonExecution"))),
+        Role::Developer | Role::FileMention | Role::PythonExecution => {
+            Some(Entry(as_custom_message(entry, message, role)))
+        }
         _ => {
             let content = blocks(message.get("content")?, block)?;
             Some(Entry(with(entry, "message", &with(message, "content", &content))))
@@ -34,7 +34,7 @@ pub(super) fn message(entry: Raw) -> Option<Converted> {
 }
 
 /// Returns a custom message with what oh-my-pi's model sees of a message.
-fn as_custom_message(entry: Raw, message: Raw, custom_type: &str) -> Vec<u8> {
+fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
     let mut content = Vec::new();
     for converted in alone(message) {
         let given = Raw::checked(&converted).get("content").unwrap_or(Raw::NULL);
@@ -46,7 +46,7 @@ fn as_custom_message(entry: Raw, message: Raw, custom_type: &str) -> Vec<u8> {
     }
     Object::new()
         .str("type", "custom_message")
-        .str("customType", custom_type)
+        .with(role.name(), |object, role| object.str("customType", role))
         .json("content", &array(content))
         .bool("display", true)
         .copy(entry, &PLACE)
@@ -98,10 +98,7 @@ pub(super) fn model_change(entry: Raw) -> Option<Converted> {
 
 pub(super) fn thinking_level(entry: Raw) -> Option<Vec<u8>> {
     let has_level = entry.get("thinkingLevel").is_some_and(Raw::is_string);
-    if has_level {
-        return None;
-    }
-    Some(typed("thinking_level_change", entry).str("thinkingLevel", "off").finish())
+    (!has_level).then(|| typed("thinking_level_change", entry).str("thinkingLevel", "off").finish())
 }
 
 pub(super) fn session_info(entry: Raw) -> Vec<u8> {

@@ -45,10 +45,8 @@ fn listed(files: &FileLists, read: &Ordered<Text>) -> Text<'static> {
     if all.is_empty() {
         return Text::default();
     }
-    let mode = |file: &Text| match (
-        files.modified_files.iter().any(|path| path == file),
-        read.get(file).is_some(),
-    ) {
+    let is_modified = |file: &Text| files.modified_files.iter().any(|path| path == file);
+    let mode = |file: &Text| match (is_modified(file), read.get(file).is_some()) {
         (false, _) => " (Read)",
         (true, true) => " (RW)",
         (true, false) => " (Write)",

@@ -183,13 +183,10 @@ fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
 /// Returns what the user typed to invoke a skill: the message's content is the skill.
 pub fn skill_draft(message: Raw) -> Option<Text<'static>> {
     let details = message.get("details").unwrap_or(Raw::NULL);
-    if let Some(draft) =
-        content::trimmed(details, "__queueChipText").or_else(|| content::trimmed(details, "prompt"))
-    {
-        return Some(draft);
-    }
-    let arguments = content::trimmed(details, "args");
-    let Some(name) = content::trimmed(details, "name") else { return arguments };
-    let command = concat(&[&"/skill:", &name]);
-    Some(joined(std::iter::once(command).chain(arguments), " "))
+    let typed = ["__queueChipText", "prompt"].into_iter().find_map(|key| content::trimmed(details, key));
+    typed.or_else(|| {
+        let arguments = content::trimmed(details, "args");
+        let Some(name) = content::trimmed(details, "name") else { return arguments };
+        Some(joined(std::iter::once(concat(&[&"/skill:", &name])).chain(arguments), " "))
+    })
 }

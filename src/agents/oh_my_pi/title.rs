@@ -23,11 +23,8 @@ pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) ->
             .finish()
     };
     let fits = |title: &Text| line(title, 0).len() < TITLE_LINE;
-    let mut units = whole.utf16_len();
-    while units > 0 && !fits(&whole.head_whole(units)) {
-        units -= 1;
-    }
-    let title = whole.head_whole(units);
+    let heads = (0..=whole.utf16_len()).rev().map(|units| whole.head_whole(units));
+    let title = heads.into_iter().find(fits).unwrap_or_default();
     line(&title, (TITLE_LINE - 1).saturating_sub(line(&title, 0).len()))
 }
 

@@ -8,7 +8,6 @@
 use super::context::{Projection, role};
 use super::tokens;
 use crate::agents::prepare::{FirstKept, Preparation};
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
@@ -68,23 +67,19 @@ pub fn prepare(
 
 /// What a cut is chosen from; positions are indexes among the entries of the projection.
 impl Projection<'_> {
-    fn session(&self) -> &Session {
-        self.reader.session()
-    }
-
     fn entry(&self, at: usize) -> EntryIx {
         self.path[self.entries[at].place as usize]
     }
 
     fn kind(&self, at: usize) -> Kind {
-        self.session().entry(self.entry(at)).kind
+        self.reader.session().entry(self.entry(at)).kind
     }
 
     /// Whether the entry at an index is not a compaction, and has a message in a role that `wanted` accepts.
     fn speaks_as(&self, at: usize, wanted: fn(Role) -> bool) -> bool {
         let messages = self.messages_of(at);
         self.kind(at) != Kind::Compaction
-            && messages.iter().any(|message| wanted(role(self.session(), message)))
+            && messages.iter().any(|message| wanted(role(self.reader.session(), message)))
     }
 
     fn is_silent(&self, at: usize) -> bool {
@@ -102,7 +97,8 @@ impl Projection<'_> {
         let mut messages = Vec::with_capacity(places.len());
         for at in places.filter(|&at| self.kind(at) != Kind::Compaction) {
             let all = self.messages_of(at).iter();
-            messages.extend(all.filter(|message| role(self.session(), message) != Role::System).cloned());
+            messages
+                .extend(all.filter(|message| role(self.reader.session(), message) != Role::System).cloned());
         }
         messages
     }
@@ -160,12 +156,12 @@ impl Projection<'_> {
             let entry = self.entries[at];
             self.kind(at) != Kind::Compaction && (!entry.visible || self.is_silent(at))
         });
-        let answer = |at: usize| self.session().is_message(self.entry(at), Role::Assistant);
+        let answer = |at: usize| self.reader.session().is_message(self.entry(at), Role::Assistant);
         if !closed || !(from..self.entries.len()).any(|at| answer(at) && self.is_omitted(at)) {
             return Ok(false);
         }
         let omitted = (from..self.entries.len()).filter(|&at| self.is_omitted(at));
-        let omitted: HashSet<_> = omitted.map(|at| self.session().id(self.entry(at))).collect();
+        let omitted: HashSet<_> = omitted.map(|at| self.reader.session().id(self.entry(at))).collect();
         for at in (from..self.entries.len()).filter(|&at| self.kind(at) == Kind::ContextEdit) {
             let replaces = self.reader.with_entry(self.entry(at), |line| {
                 let [target, replacement] = content::members(line, ["targetId", "replacement"]);

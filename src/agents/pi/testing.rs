@@ -71,11 +71,8 @@ impl Sample {
         let (history, prefix) = (&prepared.messages_to_summarize, &prepared.turn_prefix_messages);
         assert!(prepared.is_split_turn || prefix.is_empty());
         let prefix = prepared.is_split_turn.then(|| self.ids(prefix).join(" "));
-        [Some(self.ids(history).join(" ")), prefix, Some(kept)]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" | ")
+        let parts = [Some(self.ids(history).join(" ")), prefix, Some(kept)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" | ")
     }
 
     /// Returns the ids of the entries with messages.
@@ -106,10 +103,8 @@ pub fn call(tool: &str, path: &str) -> String {
 }
 
 pub fn result(text: &str) -> String {
-    says(
-        "toolResult",
-        &format!(r#""toolCallId":"c","toolName":"read","content":[{{"type":"text","text":"{text}"}}]"#),
-    )
+    let content = format!(r#"[{{"type":"text","text":"{text}"}}]"#);
+    says("toolResult", &format!(r#""toolCallId":"c","toolName":"read","content":{content}"#))
 }
 
 /// A compaction that keeps the entries from `first_kept` on.
