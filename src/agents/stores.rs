@@ -352,16 +352,10 @@ mod tests {
 
     #[test]
     fn folders_of_oh_my_pi_17_2_5_have_a_hash() {
-        for (scope, folder, wanted) in [
-            (
-                "home",
-                "/var/hh/my proj!",
-                "home-my-proj-aae7dca0b39677615e6d0b22f5dac9eb6e0467f6a33bf250fee5f9ec7fb23e3a",
-            ),
-            ("abs", "/", "abs-project-8a5edab282632443219e051e4ade2d1d5bbc671c781051bf1437897cbdfea0f1"),
-        ] {
-            assert_eq!(hashed(scope, Path::new(folder)), wanted);
-        }
+        let of_project = "home-my-proj-aae7dca0b39677615e6d0b22f5dac9eb6e0467f6a33bf250fee5f9ec7fb23e3a";
+        assert_eq!(hashed("home", Path::new("/var/hh/my proj!")), of_project);
+        let of_root = "abs-project-8a5edab282632443219e051e4ade2d1d5bbc671c781051bf1437897cbdfea0f1";
+        assert_eq!(hashed("abs", Path::new("/")), of_root);
     }
 
     #[test]
@@ -382,14 +376,9 @@ mod tests {
         assert_eq!(pi(&machine), "/var/hh/all*");
         machine.env("PI_CODING_AGENT_DIR", "~/x");
         assert_eq!(pi(&machine), "/var/hh/x/sessions/--p--");
-    }
-
-    #[test]
-    fn the_default_by_its_own_name_is_not_flat() {
-        let folder = "/var/hh/.pi/agent/sessions/--p--";
-        let mut machine = Machine::at("/p");
-        machine.env("PI_CODING_AGENT_SESSION_DIR", folder);
-        assert_eq!(machine.folders()[0], folder);
+        // The default by its own name is not flat.
+        machine.env("PI_CODING_AGENT_SESSION_DIR", "/var/hh/x/sessions/--p--");
+        assert_eq!(pi(&machine), "/var/hh/x/sessions/--p--");
     }
 
     #[test]
@@ -417,21 +406,18 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_of_another_system_stays_as_it_is() {
-        let machine = Machine::at("/var/hh/p");
-        for cwd in [r"C:\Users\hh\p", "C:/p", r"\\server\share\p"] {
-            assert_eq!(machine.surroundings(|at| absolute(cwd, at.here)), Path::new(cwd));
-            assert!(!machine.surroundings(|at| is_cwd(cwd, at.here)));
-        }
-    }
-
-    #[test]
     fn a_cwd_is_compared_as_pi_does() {
-        let machine = Machine::at("/var/hh/p");
-        for (cwd, is) in
-            [("/var/hh/p", true), ("/var/hh/p/", true), ("~/p", true), ("/var/hh/q", false), ("", false)]
-        {
-            assert_eq!(machine.surroundings(|at| is_cwd(cwd, at.here)), is, "{cwd}");
+        let here = Here { home: Some(Path::new("/var/hh")), folder: Path::new("/var/hh/p") };
+        for cwd in ["/var/hh/p", "/var/hh/p/", "~/p"] {
+            assert!(is_cwd(cwd, here), "{cwd}");
+        }
+        for cwd in ["/var/hh/q", ""] {
+            assert!(!is_cwd(cwd, here), "{cwd}");
+        }
+        // The directory of another system stays as it is.
+        for cwd in [r"C:\Users\hh\p", "C:/p", r"\\server\share\p"] {
+            assert_eq!(absolute(cwd, here), Path::new(cwd));
+            assert!(!is_cwd(cwd, here));
         }
     }
 }

@@ -220,11 +220,10 @@ mod tests {
 
     #[test]
     fn the_empty_conversation_has_settings() {
-        let made = chain(&[]);
-        let context = build(&[], &made.reader()).unwrap();
+        let context = build(&[], &chain(&[]).reader()).unwrap();
         assert!(context.messages.is_empty());
-        let keys: Vec<_> = context.settings.iter().map(|(key, _)| *key).collect();
-        assert_eq!(keys, ["thinkingLevel", "model", "models", "mode", "injectedTtsrRules"]);
+        let keys = context.settings.iter().map(|(key, _)| *key);
+        assert!(keys.eq(["thinkingLevel", "model", "models", "mode", "injectedTtsrRules"]));
     }
 
     #[test]
@@ -238,18 +237,18 @@ mod tests {
             entry(r#""type":"mode_change","mode":"plan","data":{"p":1}"#),
             assistant("b"),
         ];
-        assert_eq!(setting(&entries, "models").unwrap(), r#"{"default":"p/m","smol":"x/y"}"#);
-        assert_eq!(setting(&entries, "model").unwrap(), r#""p/m""#);
-        assert_eq!(setting(&entries, "thinkingLevel").unwrap(), r#""high""#);
-        assert_eq!(setting(&entries, "configuredThinkingLevel").unwrap(), r#""auto""#);
-        assert_eq!(setting(&entries, "injectedTtsrRules").unwrap(), r#"["r","s"]"#);
-        assert_eq!(setting(&entries, "serviceTier").unwrap(), r#"{"anthropic":"priority"}"#);
-        assert_eq!(setting(&entries, "modeData").unwrap(), r#"{"p":1}"#);
-        assert_eq!(setting(&entries, "nothing"), None);
-    }
-
-    #[test]
-    fn a_chosen_model_is_not_guessed_again() {
+        for (name, wanted) in [
+            ("models", r#"{"default":"p/m","smol":"x/y"}"#),
+            ("model", r#""p/m""#),
+            ("thinkingLevel", r#""high""#),
+            ("configuredThinkingLevel", r#""auto""#),
+            ("injectedTtsrRules", r#"["r","s"]"#),
+            ("serviceTier", r#"{"anthropic":"priority"}"#),
+            ("modeData", r#"{"p":1}"#),
+        ] {
+            assert_eq!(setting(&entries, name).as_deref(), Some(wanted));
+        }
+        // A chosen model is not guessed again.
         let chosen = entry(r#""type":"model_change","model":"x/y""#);
         assert_eq!(setting(&[assistant("a"), chosen, assistant("b")], "model").unwrap(), r#""x/y""#);
         assert_eq!(setting(&[user("a")], "model").unwrap(), "null");
@@ -266,61 +265,47 @@ mod tests {
 
     #[test]
     fn what_a_compaction_keeps() {
-        let entries = [user("a"), user("b"), compacted("e1", ""), user("c")];
-        assert_eq!(context(&entries), ["compactionSummary S", "user b", "user c"]);
-        let entries = [user("a"), compacted("none", ""), user("c")];
-        assert_eq!(context(&entries), ["compactionSummary S", "user c"]);
+        let remote =
+            r#","preserveData":{"openaiRemoteCompaction":{"provider":"o","replacementHistory":[{}]}}"#;
+        let through = |id: &str, more: &str| format!(r#","providerReplayThroughEntryId":"{id}"{more}"#);
+        for (first_kept, more, kept) in [
+            ("e1", "".to_owned(), Some("user b")),
+            ("none", "".to_owned(), None),
+            ("e1", r#","details":{"kind":"experimental-context-rollover"}"#.to_owned(), Some("user b")),
+            // A provider replays what it compacted.
+            ("e0", remote.to_owned(), None),
+            ("e0", through("e0", remote), Some("user b")),
+            // A native snapshot keeps what follows the last entry that it covers. It keeps nothing if it covers everything,
+            // names an entry that is not there, or cannot be replayed.
+            ("", through("e0", NATIVE), Some("user b")),
+            ("", through("e1", NATIVE), None),
+            ("", through("gone", NATIVE), None),
+            ("", through("e0", ""), None),
+        ] {
+            let shown = context(&[user("a"), user("b"), compacted(first_kept, &more), user("c")]);
+            let wanted = ["compactionSummary S"].into_iter().chain(kept).chain(["user c"]);
+            assert!(wanted.eq(shown.iter()), "{first_kept}{more}: {shown:?}");
+        }
         // An older compaction in the kept part contributes nothing.
         let entries = [user("a"), compacted("e0", ""), user("b"), compacted("e0", ""), user("c")];
         assert_eq!(context(&entries), ["compactionSummary S", "user a", "user b", "user c"]);
     }
 
-    #[test]
-    fn a_provider_replays_what_it_compacted() {
-        let remote =
-            r#","preserveData":{"openaiRemoteCompaction":{"provider":"o","replacementHistory":[{}]}}"#;
-        let entries = [user("a"), user("b"), compacted("e0", remote), user("c")];
-        assert_eq!(context(&entries), ["compactionSummary S", "user c"]);
-        let through = format!(r#"{remote},"providerReplayThroughEntryId":"e0""#);
-        let entries = [user("a"), user("b"), compacted("e0", &through), user("c")];
-        assert_eq!(context(&entries), ["compactionSummary S", "user b", "user c"]);
-    }
+    const NATIVE: &str = r#","preserveData":{"anthropicCompaction":{"provider":"anthropic","content":"C"}}"#;
 
     #[test]
     fn a_native_summary_rewrites_history_before_what_it_keeps() {
-        let native = r#","preserveData":{"anthropicCompaction":{"provider":"anthropic","content":"C"}}"#;
-        let made = chain(&[user("a"), user("b"), user("c"), compacted("e2", native)]);
-        let context = build(&made.path(), &made.reader()).unwrap();
-        let summary = made.json(&context.messages).remove(0);
-        let payload =
-            r#""providerPayload":{"type":"anthropicCompaction","provider":"anthropic","content":"C"}"#;
-        assert!(summary.contains(payload), "{summary}");
-        let times = r#""historyRewriteAt":1767225600001,"timestamp":1767225600003}"#;
-        assert!(summary.ends_with(times), "{summary}");
-    }
-
-    #[test]
-    fn a_native_snapshot_keeps_what_follows_the_last_entry_it_covers() {
-        let snapshot = |through: &str| {
-            format!(
-                r#","providerReplayThroughEntryId":"{through}","preserveData":{{"anthropicCompaction":{{"provider":"anthropic","content":"C"}}}}"#
-            )
-        };
-        let entries = [user("a"), user("b"), compacted("", &snapshot("e0")), user("c")];
-        assert_eq!(context(&entries), ["compactionSummary S", "user b", "user c"]);
-        // It keeps nothing if it covers everything, names an entry that is not there, or cannot be replayed.
-        let none = ["compactionSummary S", "user c"];
-        let entries = [user("a"), user("b"), compacted("", &snapshot("e1")), user("c")];
-        assert_eq!(context(&entries), none);
-        let entries = [user("a"), user("b"), compacted("", &snapshot("gone")), user("c")];
-        assert_eq!(context(&entries), none);
-        let unreadable = r#","providerReplayThroughEntryId":"e0""#;
-        assert_eq!(context(&[user("a"), user("b"), compacted("", unreadable), user("c")]), none);
-        // Its history is rewritten before the first entry that it keeps.
-        let made = chain(&[user("a"), user("b"), compacted("", &snapshot("e0"))]);
-        let built = build(&made.path(), &made.reader()).unwrap();
-        let summary = made.json(&built.messages).remove(0);
-        assert!(summary.contains(r#""historyRewriteAt":1767225600000,"#), "{summary}");
+        let snapshot = format!(r#","providerReplayThroughEntryId":"e0"{NATIVE}"#);
+        for (first_kept, more, rewritten) in [("e2", NATIVE, 1), ("", &snapshot, 0)] {
+            let path = [user("a"), user("b"), user("c"), compacted(first_kept, more)];
+            let made = chain(&path);
+            let summary = made.json(&build(&made.path(), &made.reader()).unwrap().messages).remove(0);
+            let payload =
+                r#""providerPayload":{"type":"anthropicCompaction","provider":"anthropic","content":"C"}"#;
+            assert!(summary.contains(payload), "{summary}");
+            let times = format!(r#""historyRewriteAt":176722560000{rewritten},"timestamp":1767225600003}}"#);
+            assert!(summary.ends_with(&times), "{summary}");
+        }
     }
 
     #[test]

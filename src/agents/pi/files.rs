@@ -16,19 +16,3 @@ pub fn append(mut summary: Text<'static>, files: &FileLists) -> Text<'static> {
     }
     summary
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_follow_the_summary() {
-        assert_eq!(append("S".into(), &FileLists::default()), "S");
-        let paths = |names: &[&'static str]| names.iter().copied().map(Text::from).collect();
-        let files = FileLists { read_files: paths(&["a", "b"]), modified_files: paths(&["c"]) };
-        assert_eq!(
-            append("S".into(), &files),
-            "S\n\n<read-files>\na\nb\n</read-files>\n\n<modified-files>\nc\n</modified-files>"
-        );
-    }
-}
