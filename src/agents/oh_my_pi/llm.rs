@@ -13,7 +13,7 @@ use crate::session::content;
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::edit;
 use pisess_json::js;
-use pisess_json::text::{Text, concat};
+use pisess_json::text::{Text, concat, joined};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, string as json_string};
 use std::io;
@@ -109,17 +109,12 @@ fn pruned(content: Raw) -> Vec<u8> {
     if text.is_empty() {
         text = Text::from("[Output truncated]");
     }
+    let has_text = content::blocks_of(content, "text").next().is_some();
     let mut text = Some(content::text_block(&text));
-    let mut blocks = Vec::new();
-    if content::blocks_of(content, "text").next().is_none() {
-        blocks.extend(text.take());
-    }
+    let mut blocks: Vec<_> = text.take_if(|_| !has_text).into_iter().collect();
     for block in content.items() {
-        if content::is_block(block, "text") {
-            blocks.extend(text.take());
-        } else {
-            blocks.push(block.bytes().to_vec());
-        }
+        let is_text = content::is_block(block, "text");
+        blocks.extend(if is_text { text.take() } else { Some(block.bytes().to_vec()) });
     }
     array(blocks)
 }
@@ -160,17 +155,13 @@ fn file_mention(message: Raw) -> Vec<Vec<u8>> {
 }
 
 fn mentioned(files: &[Raw]) -> Text<'static> {
-    let mut text = Text::default();
-    for (at, file) in files.iter().enumerate() {
+    let file = |file: &Raw| {
         let [path, content] = content::members(*file, ["path", "content"]);
-        let start = if at == 0 { "<file path=\"" } else { "\n<file path=\"" };
-        text.push_all(&[&start, &js::template(path), &"\">\n"]);
-        if let Some(content) = content.filter(|content| content.is_truthy()) {
-            text.push_all(&[&js::string(content), &"\n"]);
-        }
-        text.push_str("</file>");
-    }
-    text
+        let content = content.filter(|content| content.is_truthy());
+        let lines = content.map(|content| concat(&[&js::string(content), &"\n"])).unwrap_or_default();
+        concat(&[&"<file path=\"", &js::template(path), &"\">\n", &lines, &"</file>"])
+    };
+    joined(files.iter().map(file), "\n")
 }
 
 /// Returns an extension's message: a user message if it is a skill or a prompt attributed to the user,

@@ -97,15 +97,15 @@ fn ending(message: &MessageFacts) -> Option<Text<'static>> {
     let silent = bit(SILENT_ABORT) || says("__omp.silent_abort__");
     let is_reported = !silent && !is_user_interrupt(message.error_id, error);
     let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
+    let shown = |error: Raw| display(Some(error));
     if stopped("aborted") {
         let reason = error.filter(|_| !bit(ABORT) && !says("Request was aborted"));
-        return is_reported
-            .then(|| reason.map_or(Text::from("Operation aborted"), |reason| display(Some(reason))));
+        return is_reported.then(|| reason.map_or(Text::from("Operation aborted"), shown));
     }
     if stopped("error") {
-        return Some(error.map_or(Text::from("Error"), |error| display(Some(error))));
+        return Some(error.map_or(Text::from("Error"), shown));
     }
-    error.filter(|_| is_reported).map(|error| display(Some(error)))
+    error.filter(|_| is_reported).map(shown)
 }
 
 fn custom_message(entry: Raw) -> RowText<'static> {

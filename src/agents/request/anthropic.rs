@@ -27,8 +27,6 @@ pub struct Body<'a> {
     error_images: Vec<Vec<u8>>,
 }
 
-const USER: &str = "user";
-const ASSISTANT: &str = "assistant";
 /// Replaces an image in a result that is an error, because such a result can only contain text.
 const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 
@@ -52,7 +50,7 @@ impl<'a> Body<'a> {
             return Ok(());
         }
         if !self.is_answer {
-            return self.sink.item(&message(USER, &array(blocks.iter().chain(&images))));
+            return self.sink.item(&message("user", &array(blocks.iter().chain(&images))));
         }
         if let (true, Some(last)) = (is_last, blocks.last_mut())
             && content::is_block(Raw::checked(last), "text")
@@ -61,9 +59,9 @@ impl<'a> Body<'a> {
             *last = content::text_block(&Text::from_wtf8(trim_end(text.as_bytes())));
         }
         if !self.sink.has_items() {
-            self.sink.item(&message(USER, &string::encoded(&Text::from(NO_REQUEST))))?;
+            self.sink.item(&message("user", &string::encoded(&Text::from(NO_REQUEST))))?;
         }
-        self.sink.answer(&message(ASSISTANT, &array(blocks)))
+        self.sink.answer(&message("assistant", &array(blocks)))
     }
 
     fn call(&mut self, call: Call) -> Vec<u8> {
@@ -95,10 +93,10 @@ impl Writer for Body<'_> {
         self.release(false)?;
         match content {
             Content::Plain(text) if text.is_blank() => Ok(()),
-            Content::Plain(text) => self.sink.item(&message(USER, &string::encoded(&text))),
+            Content::Plain(text) => self.sink.item(&message("user", &string::encoded(&text))),
             Content::Parts(parts) => {
                 let blocks = rendered(&parts, text_block, image);
-                if blocks.is_empty() { Ok(()) } else { self.sink.item(&message(USER, &array(blocks))) }
+                if blocks.is_empty() { Ok(()) } else { self.sink.item(&message("user", &array(blocks))) }
             }
         }
     }

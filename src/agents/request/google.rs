@@ -41,10 +41,6 @@ impl<'a> Body<'a> {
         if results.is_empty() { Ok(()) } else { self.sink.item(&content(&results, "user")) }
     }
 
-    fn takes_images_in_results(&self) -> bool {
-        self.version.is_none_or(|version| version >= 3)
-    }
-
     fn block(&self, block: &Block, source: Source) -> Option<Vec<u8>> {
         let is_known = source.provider && source.id;
         match block {
@@ -93,7 +89,8 @@ impl Writer for Body<'_> {
         let images: Vec<_> = images(&result.parts).map(inline).collect();
         let value = result_text(&result.parts, "");
         let key = if result.is_error == Some(true) { "error" } else { "output" };
-        let nested = (!images.is_empty() && self.takes_images_in_results()).then(|| array(&images));
+        let takes_images = self.version.is_none_or(|version| version >= 3);
+        let nested = (!images.is_empty() && takes_images).then(|| array(&images));
         let response = Object::new()
             .text("name", &result.name)
             .json("response", &Object::new().text(key, &value).finish())
