@@ -1,7 +1,6 @@
 //! The settings in effect at the end of a path.
 
 use crate::agents::ordered::Ordered;
-use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::text::{Text, concat};
@@ -9,146 +8,108 @@ use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
 use std::io;
 
-/// Reads the settings, the last of each on the path (the first loop of `buildSessionContext`).
+/// Reads the settings, the last of each on the path (the first loop of `buildSessionContext`), except those that JavaScript
+/// would omit.
 pub fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
-    let session = reader.session();
-    let mut settings = Settings::new();
-    for &ix in path {
-        let entry = session.entry(ix);
-        match (entry.kind, entry.role) {
-            (Kind::Message, Role::Assistant) => settings.assistant(ix),
-            (
-                Kind::ThinkingLevelChange
-                | Kind::ModelChange
-                | Kind::ServiceTierChange
-                | Kind::TtsrInjection
-                | Kind::ModeChange,
-                _,
-            ) => reader.with_entry(ix, |line| settings.change(entry.kind, line))?,
-            _ => {}
-        }
+    let owned = |value: Raw| value.bytes().to_vec();
+    let thinking = last(Kind::ThinkingLevelChange, path, reader, |line| {
+        ["thinkingLevel", "configured"].map(|key| line.get_some(key).map(owned))
+    })?;
+    let [level, configured] = thinking.unwrap_or_default();
+    let mode =
+        last(Kind::ModeChange, path, reader, |line| ["mode", "data"].map(|key| line.get(key).map(owned)))?;
+    let [mode, mode_data] = mode.unwrap_or([Some(b"\"none\"".to_vec()), None]);
+    let tier =
+        last(Kind::ServiceTierChange, path, reader, |line| service_tier(line.get_some("serviceTier")?))?;
+    let mut rules: Ordered<Vec<u8>> = Ordered::default();
+    for &ix in path.iter().filter(|&&ix| reader.session().entry(ix).kind == Kind::TtsrInjection) {
+        reader.with_entry(ix, |line| {
+            let injected = line.get("injectedRules").unwrap_or(Raw::NULL).items();
+            injected.for_each(|rule| rules.set(js::stringify(rule).into_bytes(), ()));
+        })?;
     }
-    settings.infer_model(reader)?;
-    Ok(settings.members())
+    let assigned = Models::read(path, reader)?.assigned.into_iter();
+    let models = assigned.fold(Object::new(), |object, (role, model)| object.member(&role, &model)).finish();
+    let models = js::stringify(Raw::checked(&models)).into_bytes();
+    let model = Raw::checked(&models).get("default").unwrap_or(Raw::NULL).bytes().to_vec();
+    let members = [
+        ("thinkingLevel", Some(level.clone().unwrap_or_else(|| b"\"off\"".to_vec()))),
+        ("model", Some(model)),
+        ("models", Some(models)),
+        ("mode", mode),
+        ("modeData", mode_data),
+        ("serviceTier", tier.flatten()),
+        ("configuredThinkingLevel", configured.or(level)),
+        ("injectedTtsrRules", Some(array(rules.keys()))),
+    ];
+    Ok(members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())
 }
 
-/// Returns the entries that determine the settings at the end of the path. Each choice of a model counts, because the
-/// first for a role determines its place among the models.
+/// Returns the entries that determine the settings at the end of the path.
 pub fn used(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
-    let session = reader.session();
     let kinds =
         [Kind::ThinkingLevelChange, Kind::ServiceTierChange, Kind::ModeChange, Kind::ActiveToolsChange];
-    let last = kinds.into_iter().filter_map(|kind| session.last_on(path, kind));
-    let mut used: Vec<_> = last.map(|at| path[at]).collect();
-    let (mut settings, mut first) = (Settings::new(), None);
-    for &ix in path {
-        match session.entry(ix).kind {
-            Kind::ModelChange => {
-                reader.with_entry(ix, |line| settings.change(Kind::ModelChange, line))?;
-                used.push(ix);
-            }
-            _ if session.is_message(ix, Role::Assistant) => {
-                settings.assistant(ix);
-                first = first.or(settings.inferred);
-            }
-            _ => {}
-        }
-    }
-    used.extend([first, settings.inferred].into_iter().flatten().map(|(ix, _)| ix));
-    Ok(used)
+    let last = kinds.into_iter().filter_map(|kind| reader.session().last_on(path, kind));
+    Ok(last.map(|at| path[at]).chain(Models::read(path, reader)?.used).collect())
 }
 
+/// Returns what `see` returns for the last entry of a type, if there is one.
+fn last<T>(
+    kind: Kind,
+    path: &[EntryIx],
+    reader: &EntryReader,
+    see: impl FnOnce(Raw) -> T,
+) -> io::Result<Option<T>> {
+    let at = reader.session().last_on(path, kind);
+    at.map(|at| reader.with_entry(path[at], see)).transpose()
+}
+
+/// The models chosen on a path.
 #[derive(Default)]
-struct Settings {
-    thinking: Vec<u8>,
-    configured_thinking: Option<Vec<u8>>,
-    service_tier: Option<Vec<u8>>,
-    /// Assignments in order; the last one of a role applies, at the position of the first.
-    models: Vec<(Text<'static>, Vec<u8>)>,
-    /// The last assistant message before a default model was chosen, and the index of its model in `models`.
-    inferred: Option<(EntryIx, usize)>,
-    default_chosen: bool,
-    rules: Ordered<Vec<u8>>,
-    mode: Option<Vec<u8>>,
-    mode_data: Option<Vec<u8>>,
+struct Models {
+    /// A model for each choice of a role; the last one of a role applies, at the position of the first.
+    assigned: Vec<(Text<'static>, Vec<u8>)>,
+    /// The entries that determine them. Each choice counts, because the first for a role determines its place.
+    used: Vec<EntryIx>,
 }
 
-impl Settings {
-    /// Returns the settings of an empty path.
-    fn new() -> Self {
-        let (thinking, mode) = (b"\"off\"".to_vec(), Some(b"\"none\"".to_vec()));
-        Settings { thinking, mode, ..Settings::default() }
-    }
-
-    /// An assistant message sets the default model if none was chosen before.
-    fn assistant(&mut self, ix: EntryIx) {
-        if self.default_chosen {
-            return;
-        }
-        let place = self.inferred.map_or(self.models.len(), |(_, place)| place);
-        if self.inferred.is_none() {
-            self.models.push((Text::from("default"), b"null".to_vec()));
-        }
-        self.inferred = Some((ix, place));
-    }
-
-    fn change(&mut self, kind: Kind, line: Raw) {
-        let bytes = |key: &str| line.get_some(key).map(|value| value.bytes().to_vec());
-        match kind {
-            Kind::ThinkingLevelChange => {
-                self.thinking = bytes("thinkingLevel").unwrap_or_else(|| b"\"off\"".to_vec());
-                self.configured_thinking = bytes("configured").or_else(|| bytes("thinkingLevel"));
-            }
-            Kind::ModelChange if content::truthy(line, "model") => {
-                let role =
-                    line.get_some("role").map_or(Text::from("default"), |role| js::string(role).into_owned());
-                self.default_chosen |= role == "default";
-                self.models.push((role, bytes("model").unwrap_or_default()));
-            }
-            Kind::ServiceTierChange => {
-                self.service_tier = line.get_some("serviceTier").and_then(service_tier)
-            }
-            Kind::TtsrInjection => {
-                for rule in line.get("injectedRules").unwrap_or(Raw::NULL).items() {
-                    self.rules.set(js::stringify(rule).into_bytes(), ());
+impl Models {
+    fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Self> {
+        let session = reader.session();
+        let (mut models, mut is_chosen) = (Models::default(), false);
+        // The first and last assistant messages before a default model was chosen: the first determines the place of their
+        // model, the last the model.
+        let (mut place, mut answers) = (0, None);
+        for &ix in path {
+            if session.entry(ix).kind == Kind::ModelChange {
+                models.used.push(ix);
+                let choice = reader.with_entry(ix, choice)?;
+                is_chosen |= choice.as_ref().is_some_and(|(role, _)| *role == "default");
+                models.assigned.extend(choice);
+            } else if !is_chosen && session.is_message(ix, Role::Assistant) {
+                if answers.is_none() {
+                    place = models.assigned.len();
+                    models.assigned.push((Text::from("default"), Vec::new()));
                 }
+                answers = Some((answers.map_or(ix, |(first, _)| first), ix));
             }
-            Kind::ModeChange => {
-                self.mode = line.get("mode").map(|mode| mode.bytes().to_vec());
-                self.mode_data = line.get("data").map(|data| data.bytes().to_vec());
-            }
-            _ => {}
         }
+        if let Some((first, last)) = answers {
+            models.assigned[place].1 = reader.with_message(last, |message| {
+                let name = |key| js::template(message.get(key)).into_owned();
+                string::encoded(&concat(&[&name("provider"), &"/", &name("model")]))
+            })?;
+            models.used.extend([first, last]);
+        }
+        Ok(models)
     }
+}
 
-    fn infer_model(&mut self, reader: &EntryReader) -> io::Result<()> {
-        let Some((ix, place)) = self.inferred else { return Ok(()) };
-        let model = reader.with_entry(ix, |line| {
-            let message = line.get("message").unwrap_or(Raw::NULL);
-            concat(&[&js::template(message.get("provider")), &"/", &js::template(message.get("model"))])
-        })?;
-        self.models[place].1 = string::encoded(&model);
-        Ok(())
-    }
-
-    /// Returns the settings that JavaScript would not omit.
-    fn members(self) -> Vec<(&'static str, Vec<u8>)> {
-        let assigned = self.models.iter();
-        let last = assigned.fold(Object::new(), |object, (role, model)| object.member(role, model)).finish();
-        let models = js::stringify(Raw::checked(&last)).into_bytes();
-        let model = Raw::checked(&models).get("default").unwrap_or(Raw::NULL).bytes().to_vec();
-        let members = [
-            ("thinkingLevel", Some(self.thinking)),
-            ("model", Some(model)),
-            ("models", Some(models)),
-            ("mode", self.mode),
-            ("modeData", self.mode_data),
-            ("serviceTier", self.service_tier),
-            ("configuredThinkingLevel", self.configured_thinking),
-            ("injectedTtsrRules", Some(array(self.rules.keys()))),
-        ];
-        members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
-    }
+/// Returns the role and the model that a `model_change` assigns.
+fn choice(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
+    let model = line.get("model").filter(|model| model.is_truthy())?;
+    let role = line.get_some("role").map_or(Text::from("default"), |role| js::string(role).into_owned());
+    Some((role, model.bytes().to_vec()))
 }
 
 /// Returns the tier of each provider family; the older single words are split into families.
