@@ -8,7 +8,7 @@ mod generate;
 
 use generate::Shape;
 use pisess::agents;
-use pisess::agents::prepare::BRANCH_BUDGET;
+use pisess::agents::prepare::{BRANCH_BUDGET, FirstKept};
 use pisess::agents::prompt::Instructions;
 use pisess::agents::row::RowOptions;
 use pisess::json::Raw;
@@ -228,7 +228,8 @@ const READS: &[(&str, Reads)] = &[
     }),
     ("compact --prepare", |session, reader| {
         let path = session.path(session.leaf);
-        let Some(prepared) = (session.agent().prepare_compaction)(&path, reader, 20_000, None)? else {
+        let Some(prepared) = (session.agent().prepare_compaction)(&path, reader, FirstKept::Within(20_000))?
+        else {
             return Ok(());
         };
         agents::prompt::compaction_prompts(&prepared, &Instructions::default(), reader).map(drop)

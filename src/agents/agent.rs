@@ -110,14 +110,10 @@ pub struct Agent {
     /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries); tips that would take too
     /// long are omitted.
     pub sizes: fn(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
-    /// Returns what a compaction at the end of `path` would summarize; `None` if there is nothing. If `first_kept` is given,
-    /// the compaction keeps what follows from that entry of the path, or nothing.
-    pub prepare_compaction: fn(
-        path: &[EntryIx],
-        reader: &EntryReader,
-        keep_recent_tokens: u64,
-        first_kept: Option<FirstKept>,
-    ) -> io::Result<Option<Preparation>>,
+    /// Returns what a compaction at the end of `path` would summarize if it keeps what follows `from`; `None` if there is
+    /// nothing.
+    pub prepare_compaction:
+        fn(path: &[EntryIx], reader: &EntryReader, from: FirstKept) -> io::Result<Option<Preparation>>,
     /// Returns the entries above a compaction, the last entry of `path`, that contexts below it and the next compaction
     /// use, other than what extensions have stored.
     pub used_above: fn(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>>,

@@ -15,9 +15,11 @@ use pisess_json::text::{Text, concat};
 use pisess_json::write::{Object, texts};
 use std::io;
 
-/// Where the kept part of a compaction starts, if the caller specifies it.
+/// Where the kept part of a compaction starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstKept {
+    /// Where the agent would cut to keep so many recent tokens.
+    Within(u64),
     /// At this entry of the path.
     Entry(EntryIx),
     /// Nowhere: everything before the compaction is summarized.

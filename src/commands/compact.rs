@@ -186,15 +186,17 @@ impl Compact<'_> {
         self.open.input.read(size(&self.reader))
     }
 
-    /// Returns the first entry to keep, if `--first-kept` is given: with `none`, there is none.
-    fn first_kept(&self) -> Result<Option<FirstKept>, Failure> {
-        let Some(reference) = self.args.first_kept.as_deref() else { return Ok(None) };
+    /// Returns where the kept part starts: at the entry of `--first-kept`, nowhere with `none`, or where the agent cuts.
+    fn first_kept(&self) -> Result<FirstKept, Failure> {
+        let Some(reference) = self.args.first_kept.as_deref() else {
+            return Ok(FirstKept::Within(self.args.keep_recent_tokens));
+        };
         if reference == "none" {
-            return Ok(Some(FirstKept::Nothing));
+            return Ok(FirstKept::Nothing);
         }
         let kept = self.cut(self.open.resolve(reference)?);
         let refused = |(why, hint)| self.open.input.cannot(format_args!("{reference} {why}")).hint(hint);
-        kept.map(Some).map_err(refused)
+        kept.map_err(refused)
     }
 
     /// Returns the cut above an entry, or why it is not possible, and what to try.
@@ -210,14 +212,14 @@ impl Compact<'_> {
         }
     }
 
-    fn prepared(&self, kept: Option<FirstKept>) -> Result<Option<Preparation>, Failure> {
-        let (session, tokens) = (&self.open.session, self.args.keep_recent_tokens);
+    fn prepared(&self, from: FirstKept) -> Result<Option<Preparation>, Failure> {
+        let session = &self.open.session;
         let (prepare, path) = (session.agent().prepare_compaction, session.path(session.leaf));
-        self.open.input.read(prepare(&path, &self.reader, tokens, kept))
+        self.open.input.read(prepare(&path, &self.reader, from))
     }
 
-    fn prepare(&self, kept: Option<FirstKept>) -> Result<Preparation, Failure> {
-        self.prepared(kept)?.map_or_else(|| Err(self.nothing()?), Ok)
+    fn prepare(&self, from: FirstKept) -> Result<Preparation, Failure> {
+        self.prepared(from)?.map_or_else(|| Err(self.nothing()?), Ok)
     }
 
     /// Returns why there is nothing to compact.
@@ -250,7 +252,7 @@ impl Compact<'_> {
 
     /// Returns the agent's estimate of all messages that a compaction could summarize, and its scale.
     fn estimate(&self) -> Result<(f64, f64), Failure> {
-        let Some(all) = self.prepared(Some(FirstKept::Nothing))? else { return Ok((0.0, 1.0)) };
+        let Some(all) = self.prepared(FirstKept::Nothing)? else { return Ok((0.0, 1.0)) };
         let agent = self.open.session.agent();
         let messages = all.messages_to_summarize.iter().chain(&all.turn_prefix_messages);
         let sizes = messages.map(|message| message.with(&self.reader, |json| (agent.message_tokens)(json)));
@@ -302,7 +304,7 @@ impl Compact<'_> {
         if let Some(id) = &answer.first_kept {
             let refused = |(why, _)| hook.failed(&format!("its `firstKeptEntryId` {why}: {id}"));
             let kept = self.cut(self.open.session.find(id)).map_err(refused)?;
-            *preparation = self.prepare(Some(kept))?;
+            *preparation = self.prepare(kept)?;
         }
         preparation.tokens_before = answer.tokens_before.unwrap_or(preparation.tokens_before);
         Ok(answer.summary)

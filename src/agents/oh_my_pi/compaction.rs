@@ -19,17 +19,12 @@ use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
 use std::io;
 
-/// Prepares a compaction at the end of `path`. The cut keeps at most `keep_recent_tokens` tokens (fewer if
-/// the provider counted more than the estimate), or is at `first_kept`, an entry of the path.
+/// Prepares a compaction at the end of `path`, which keeps what follows `from`; of a number of tokens, fewer if the provider
+/// counted more than the estimate.
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
 /// the entry at the cut has no id.
-pub fn prepare(
-    path: &[EntryIx],
-    reader: &EntryReader,
-    keep_recent_tokens: u64,
-    first_kept: Option<FirstKept>,
-) -> io::Result<Option<Preparation>> {
+pub fn prepare(path: &[EntryIx], reader: &EntryReader, from: FirstKept) -> io::Result<Option<Preparation>> {
     let session = reader.session();
     if ends_compacted(path, reader)? {
         return Ok(None);
@@ -39,14 +34,14 @@ pub fn prepare(
     let said = said(path, start, reader)?;
     let usage = tokens::last_counted(path, reader)?.map(|(_, usage)| usage);
     let scale = scale(usage, &said);
-    let (cut, kept) = match first_kept {
-        Some(FirstKept::Nothing) => (said.len(), None),
-        Some(FirstKept::Entry(entry)) => {
+    let (cut, kept) = match from {
+        FirstKept::Nothing => (said.len(), None),
+        FirstKept::Entry(entry) => {
             let Some(place) = path.iter().position(|&ix| ix == entry) else { return Ok(None) };
             (said.partition_point(|said| said.place < place), Some(entry))
         }
-        None => {
-            let cut = choose(&said, session, budget(keep_recent_tokens as f64, scale));
+        FirstKept::Within(tokens) => {
+            let cut = choose(&said, session, budget(tokens as f64, scale));
             let Some(first) = said.get(cut) else { return Ok(None) };
             (cut, Some(first.message.entry))
         }

@@ -48,8 +48,7 @@ impl MessageKind {
 
 /// Removes the messages that cannot be sent, and returns the others, in order.
 pub fn repaired(items: Vec<(Message, MessageKind)>, reader: &EntryReader) -> io::Result<Vec<Message>> {
-    let items = without_dangling_calls(items, reader)?;
-    Ok(without_failed_turns(items))
+    Ok(without_failed_turns(without_dangling_calls(items, reader)?))
 }
 
 /// Each call needs its result in the list. A turn that loses a call also loses the provider's signatures,

@@ -16,17 +16,11 @@ use pisess_json::Raw;
 use std::io;
 use std::ops::Range;
 
-/// Prepares a compaction at the end of `path`. The cut keeps about `keep_recent_tokens` tokens, or is at
-/// `first_kept`, an entry of the path.
+/// Prepares a compaction at the end of `path`, which keeps what follows `from`.
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
 /// the entry at the cut has no id.
-pub fn prepare(
-    path: &[EntryIx],
-    reader: &EntryReader,
-    keep_recent_tokens: u64,
-    first_kept: Option<FirstKept>,
-) -> io::Result<Option<Preparation>> {
+pub fn prepare(path: &[EntryIx], reader: &EntryReader, from: FirstKept) -> io::Result<Option<Preparation>> {
     let session = reader.session();
     if path.last().is_some_and(|&ix| session.entry(ix).kind == Kind::Compaction) {
         return Ok(None);
@@ -34,14 +28,14 @@ pub fn prepare(
     let projection = Projection::of(path, reader)?;
     let previous = projection.previous_compaction();
     let start = previous.map_or(0, |at| at + 1);
-    let (cut, kept) = match first_kept {
-        Some(FirstKept::Nothing) => (projection.entries.len(), None),
-        Some(FirstKept::Entry(entry)) => {
+    let (cut, kept) = match from {
+        FirstKept::Nothing => (projection.entries.len(), None),
+        FirstKept::Entry(entry) => {
             let Some(at) = projection.place_of(entry, start) else { return Ok(None) };
             (at, Some(entry))
         }
-        None => {
-            let Some(at) = projection.choose(start, keep_recent_tokens)? else { return Ok(None) };
+        FirstKept::Within(tokens) => {
+            let Some(at) = projection.choose(start, tokens)? else { return Ok(None) };
             (at, Some(projection.entry(at)))
         }
     };

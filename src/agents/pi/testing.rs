@@ -58,9 +58,12 @@ impl Sample {
 
     /// Prepares a compaction that keeps about so many tokens, or what follows `first_kept`, an id or `none`.
     pub fn prepared(&self, keep: u64, first_kept: Option<&str>) -> Option<Preparation> {
-        let kept = first_kept
-            .map(|id| if id == "none" { FirstKept::Nothing } else { FirstKept::Entry(self.ix(id)) });
-        (self.session.agent().prepare_compaction)(&self.path(), &self.reader(), keep, kept).unwrap()
+        let from = match first_kept {
+            None => FirstKept::Within(keep),
+            Some("none") => FirstKept::Nothing,
+            Some(id) => FirstKept::Entry(self.ix(id)),
+        };
+        (self.session.agent().prepare_compaction)(&self.path(), &self.reader(), from).unwrap()
     }
 
     /// Returns the ids of what such a compaction summarizes, of the beginning of the turn that it splits, if it does, and of

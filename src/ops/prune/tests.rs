@@ -3,6 +3,7 @@
 #![allow(clippy::ptr_arg, reason = "a slice is not a source")]
 
 use super::*;
+use crate::agents::prepare::FirstKept;
 use crate::load::{Options, load};
 use crate::ops::IdSource;
 use crate::ops::branches::branches;
@@ -134,7 +135,7 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
     };
     let context = (agent.context)(&path, &reader).unwrap();
     push(&context.messages);
-    let next = (agent.prepare_compaction)(&path, &reader, 40, None).unwrap();
+    let next = (agent.prepare_compaction)(&path, &reader, FirstKept::Within(40)).unwrap();
     if let Some(next) = &next {
         push(&next.messages_to_summarize);
         push(&next.turn_prefix_messages);
