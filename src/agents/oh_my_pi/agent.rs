@@ -1,8 +1,8 @@
 //! The table of oh-my-pi.
 
 use super::{
-    branch, compaction, context, defects, files, llm, message, prompt, row, row_call, row_note, tokens,
-    transcript,
+    branch, compaction, context, defects, files, llm, message, prompt, row, row_call, row_note, sizes,
+    tokens, transcript,
 };
 use crate::agents::agent::Agent;
 use crate::agents::oh_my_pi::title::title_line;
@@ -85,9 +85,9 @@ pub static OH_MY_PI: Agent = Agent {
     context: context::build,
     for_model: llm::convert,
     transcript: transcript::write,
-    tokens: tokens::size,
+    tokens: sizes::size,
     message_tokens: tokens::estimate,
-    sizes: tokens::sizes,
+    sizes: sizes::sizes,
     prepare_compaction: compaction::prepare,
     used_above: context::used_above,
     prepare_branch: branch::prepare,

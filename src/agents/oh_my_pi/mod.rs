@@ -20,6 +20,7 @@ pub mod transcript;
 
 mod notice;
 
+mod sizes;
 pub mod tokens;
 
 pub mod branch;

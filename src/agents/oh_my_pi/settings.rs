@@ -117,20 +117,16 @@ fn service_tier(value: Raw) -> Option<Vec<u8>> {
     const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
     const TIERS: [&str; 5] = ["auto", "default", "flex", "scale", "priority"];
     let tier_of = |given: Raw| TIERS.into_iter().find(|tier| given.is(tier));
-    let of = |tiers: [Option<&str>; 3]| {
-        let families = FAMILIES.into_iter().zip(tiers);
-        let object = families.fold(Object::new(), |object, (family, tier)| {
-            object.with(tier, |object, tier| object.str(family, tier))
-        });
-        Some(object.finish()).filter(|json| json.len() > 2)
+    let tiers = match value.text().unwrap_or_default().as_bytes() {
+        b"priority" => [Some("priority"); 3],
+        b"openai-only" => [Some("priority"), None, None],
+        b"claude-only" => [None, Some("priority"), None],
+        _ if value.is_string() => [tier_of(value), None, None],
+        _ => FAMILIES.map(|family| tier_of(value.get(family)?)),
     };
-    if value.is_object() || value.is_array() {
-        return of(FAMILIES.map(|family| tier_of(value.get(family)?)));
-    }
-    match value.text()?.as_bytes() {
-        b"priority" => of([Some("priority"); 3]),
-        b"openai-only" => of([Some("priority"), None, None]),
-        b"claude-only" => of([None, Some("priority"), None]),
-        _ => of([tier_of(value), None, None]),
-    }
+    let families = FAMILIES.into_iter().zip(tiers);
+    let object = families.fold(Object::new(), |object, (family, tier)| {
+        object.with(tier, |object, tier| object.str(family, tier))
+    });
+    Some(object.finish()).filter(|json| json.len() > 2)
 }

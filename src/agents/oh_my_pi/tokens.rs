@@ -1,12 +1,10 @@
 //! oh-my-pi's estimate of messages and contexts, without the tokenizer of a model: a quarter of the UTF-8
 //! bytes of each text, rounded up, and a fixed number for each picture.
 
-use super::context;
 use crate::agents::pi::tokens::total;
 use crate::session::content;
-use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::EntryReader;
-use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 use std::io;
@@ -129,52 +127,6 @@ impl ContextUsage {
 /// Returns `Math.max(0, value)`, which keeps `NaN`.
 fn at_least_0(value: f64) -> f64 {
     if value < 0.0 { 0.0 } else { value }
-}
-
-/// Returns the size of the context at the end of `path`: the provider's last count, or 0. If a compaction follows
-/// the count, the size is an estimate of the messages that remain (`getContextUsage`).
-pub fn size(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {
-    let compacted = reader.session().last_on(path, Kind::Compaction);
-    match last_counted(&path[compacted.map_or(0, |at| at + 1)..], reader)? {
-        Some((_, usage)) => Ok(usage.context),
-        None if compacted.is_some() => remaining(path, reader),
-        None => Ok(0.0),
-    }
-}
-
-/// Returns the estimate of the messages of a context.
-fn remaining(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {
-    let messages = context::build(path, reader)?.messages;
-    let tokens = messages.iter().map(|message| message.with(reader, estimate));
-    Ok(tokens.sum::<io::Result<u64>>()? as f64)
-}
-
-/// Returns the size at each of `tips`, and at the entries that were read to find it: each is read once.
-pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
-    let session = reader.session();
-    let (mut sizes, mut estimates): (HashMap<EntryIx, f64>, HashMap<_, _>) = Default::default();
-    'tips: for &tip in tips {
-        let (mut size, mut below) = (None, Vec::new());
-        for ix in session.upwards(Some(tip)) {
-            if session.entry(ix).kind == Kind::Compaction {
-                // It holds for the tip only: each message below the compaction counts.
-                estimates.insert(tip, remaining(&session.path(Some(tip)), reader)?);
-                continue 'tips;
-            }
-            size = sizes.get(&ix).copied();
-            if size.is_none() && session.is_message(ix, Role::Assistant) {
-                let usage = reader.with_message(ix, ContextUsage::recorded)?;
-                size = usage.map(|usage| usage.context);
-            }
-            below.push(ix);
-            if size.is_some() {
-                break;
-            }
-        }
-        sizes.extend(below.into_iter().map(|ix| (ix, size.unwrap_or(0.0))));
-    }
-    sizes.extend(estimates);
-    Ok(sizes)
 }
 
 #[cfg(test)]
