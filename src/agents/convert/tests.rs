@@ -35,13 +35,6 @@ fn kind(line: &str) -> String {
     kept.or(line.get("type")).unwrap().text().unwrap().to_string()
 }
 
-/// Converts each entry there and back, and asserts what it is there.
-fn all_come_back(from: Dialect, cases: &[(String, &str)]) {
-    for (entry, wanted) in cases {
-        assert_eq!(kind(&there_and_back(from, entry)), *wanted, "{entry}");
-    }
-}
-
 /// Every type and role that an agent writes comes back. For the other agent, it has the same type, except for these.
 #[test]
 fn each_sample_comes_back_as_it_was() {
@@ -80,47 +73,43 @@ fn each_sample_comes_back_as_it_was() {
 }
 
 #[test]
-fn each_entry_of_pi_comes_back_as_it_was() {
-    all_come_back(
-        Dialect::Pi,
-        &[
-            (
-                message(
-                    r#""role":"assistant","content":[{"type":"thinking","thinking":"[R]","thinkingSignature":"e","redacted":true}],"stopReason":"deferred""#,
-                ),
-                "message",
-            ),
-            (line("model_change", r#""provider":"p","modelId":"m/n""#), "model_change"),
-            (
-                line(
-                    "compaction",
-                    r#""summary":"s","firstKeptEntryId":"a0","tokensBefore":1,"fromHook":true,"systemMessage":{}"#,
-                ),
-                "compaction",
-            ),
-            (line("branch_summary", r#""fromId":"b9","summary":"s","fromHook":false"#), "branch_summary"),
-            (line("branch_summary", r#""fromId":"a0","summary":"s","fromHook":false"#), "branch_summary"),
-            (line("session_info", r#""name":" My name ""#), "title_change"),
-            (line("never_seen", r#""a":[1,2.50,{"b":1e400}]"#), "never_seen"),
-        ],
-    );
-}
-
-#[test]
-fn each_entry_of_oh_my_pi_comes_back_as_it_was() {
-    all_come_back(Dialect::OhMyPi, &[
-        (message(r#""role":"user","content":[{"type":"image","data":"blob:sha256:00","mimeType":"image/png"}],"attribution":"user""#), "message"),
-        (message(r#""role":"pythonExecution","code":"1","output":"2","excludeFromContext":true"#), KEPT),
-        (message(r#""role":"hookMessage","customType":"x","content":"y","display":true"#), "message"),
-        (message(r#""role":"assistant","content":[{"type":"redactedThinking","data":"e"},{"type":"fallback","from":"a","to":"b"}],"stopReason":"stop""#), "message"),
-        (line("model_change", r#""model":"p/m","role":"smol""#), KEPT),
-        (line("model_change", r#""model":"m""#), KEPT),
-        (line("thinking_level_change", r#""thinkingLevel":null,"configured":null"#), "thinking_level_change"),
-        (line("service_tier_change", r#""serviceTier":null"#), KEPT),
-        (line("compaction", r#""summary":"s","firstKeptEntryId":"a0","tokensBefore":1,"fromExtension":true,"preserveData":{"k":1}"#), "compaction"),
-        (line("branch_summary", r#""fromId":"a0","summary":"s","fromExtension":true"#), "branch_summary"),
-        (r#"{"type":"custom_message","customType":"prewalk-plan","content":"y","display":true,"id":"a1","parentId":"a0","timestamp":"t"}"#.to_owned(), KEPT),
-    ]);
+fn each_entry_comes_back_as_it_was() {
+    use Dialect::{OhMyPi, Pi};
+    let redacted = r#"{"type":"thinking","thinking":"[R]","thinkingSignature":"e","redacted":true}"#;
+    let deferred = format!(r#""role":"assistant","content":[{redacted}],"stopReason":"deferred""#);
+    let of_hook =
+        r#""summary":"s","firstKeptEntryId":"a0","tokensBefore":1,"fromHook":true,"systemMessage":{}"#;
+    let blob = r#""role":"user","content":[{"type":"image","data":"blob:sha256:00","mimeType":"image/png"}]"#;
+    let python = r#""role":"pythonExecution","code":"1","output":"2","excludeFromContext":true"#;
+    let blocks = r#"[{"type":"redactedThinking","data":"e"},{"type":"fallback","from":"a","to":"b"}]"#;
+    let extended = r#""summary":"s","firstKeptEntryId":"a0","tokensBefore":1,"fromExtension":true,"preserveData":{"k":1}"#;
+    let transient = r#""customType":"prewalk-plan","content":"y","display":true"#;
+    for (from, entry, wanted) in [
+        (Pi, message(&deferred), "message"),
+        (Pi, line("model_change", r#""provider":"p","modelId":"m/n""#), "model_change"),
+        (Pi, line("compaction", of_hook), "compaction"),
+        (Pi, line("branch_summary", r#""fromId":"b9","summary":"s","fromHook":false"#), "branch_summary"),
+        (Pi, line("branch_summary", r#""fromId":"a0","summary":"s","fromHook":false"#), "branch_summary"),
+        (Pi, line("session_info", r#""name":" My name ""#), "title_change"),
+        (Pi, line("never_seen", r#""a":[1,2.50,{"b":1e400}]"#), "never_seen"),
+        (OhMyPi, message(blob), "message"),
+        (OhMyPi, message(python), KEPT),
+        (OhMyPi, message(r#""role":"hookMessage","customType":"x","content":"y","display":true"#), "message"),
+        (
+            OhMyPi,
+            message(&format!(r#""role":"assistant","content":{blocks},"stopReason":"stop""#)),
+            "message",
+        ),
+        (OhMyPi, line("model_change", r#""model":"p/m","role":"smol""#), KEPT),
+        (OhMyPi, line("model_change", r#""model":"m""#), KEPT),
+        (OhMyPi, line("thinking_level_change", r#""thinkingLevel":null"#), "thinking_level_change"),
+        (OhMyPi, line("service_tier_change", r#""serviceTier":null"#), KEPT),
+        (OhMyPi, line("compaction", extended), "compaction"),
+        (OhMyPi, line("branch_summary", r#""fromId":"a0","fromExtension":true"#), "branch_summary"),
+        (OhMyPi, line("custom_message", transient), KEPT),
+    ] {
+        assert_eq!(kind(&there_and_back(from, &entry)), wanted, "{entry}");
+    }
 }
 
 #[test]

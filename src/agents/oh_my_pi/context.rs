@@ -9,7 +9,6 @@
 
 use super::repair::{MessageKind, repaired};
 use super::{archive, message, native, notes, settings, tokens};
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, Context, EntryReader, Message};
@@ -53,12 +52,8 @@ struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    fn session(&self) -> &Session {
-        self.reader.session()
-    }
-
     fn emit(&mut self) -> io::Result<()> {
-        let last = |kind| self.session().last_on(self.path, kind);
+        let last = |kind| self.reader.session().last_on(self.path, kind);
         match (last(Kind::ResetBoundary), last(Kind::Compaction)) {
             (Some(reset), compaction) if compaction.is_none_or(|at| reset > at) => {
                 self.append_all(&self.path[reset + 1..])
@@ -84,7 +79,7 @@ impl Emitter<'_> {
         let rewritten = anthropic.is_some().then(|| self.before_retained(retained, at)).flatten();
         let kept_is_replayed = remote.is_some();
         let (payload, blocks) = (remote.or(anthropic), archive::blocks(preserved));
-        let entry = self.session().entry(ix);
+        let entry = self.reader.session().entry(ix);
         let summary = message::compaction_summary(line, entry, payload.as_deref(), &blocks, rewritten);
         self.items.push((Message { entry: ix, body: Body::built(summary) }, MessageKind::Other));
         if content::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
@@ -103,14 +98,14 @@ impl Emitter<'_> {
 
     /// Returns the index of an id on the path.
     fn place(&self, id: Option<Text>) -> Option<usize> {
-        self.session().place_on(self.path, &id?)
+        self.reader.session().place_on(self.path, &id?)
     }
 
     /// Returns a time one millisecond before the first entry that the compaction at `at` keeps or, if it keeps
     /// none, before the next entry.
     fn before_retained(&self, retained: Option<usize>, at: usize) -> Option<f64> {
         let next = retained.filter(|&kept| kept < at).unwrap_or(at + 1);
-        let time = self.session().entry(*self.path.get(next)?).js_time();
+        let time = self.reader.session().entry(*self.path.get(next)?).js_time();
         time.is_finite().then_some(time - 1.0)
     }
 
@@ -126,7 +121,7 @@ impl Emitter<'_> {
     }
 
     fn is_request(&self, ix: EntryIx) -> io::Result<bool> {
-        let entry = self.session().entry(ix);
+        let entry = self.reader.session().entry(ix);
         match (entry.kind, entry.role) {
             (Kind::Message, Role::User) => Ok(true),
             (Kind::Message, Role::Custom) | (Kind::CustomMessage, _) => {
@@ -142,7 +137,7 @@ impl Emitter<'_> {
 
     /// Adds the message of an entry, if it has one.
     fn append(&mut self, ix: EntryIx) -> io::Result<()> {
-        let entry = self.session().entry(ix);
+        let entry = self.reader.session().entry(ix);
         let item = match entry.kind {
             Kind::Message => self.stored(ix)?,
             Kind::CustomMessage => self.reader.with_entry(ix, |line| {
@@ -162,7 +157,7 @@ impl Emitter<'_> {
 
     /// Returns the message of a `message` entry, unless its turn was retried or failed before any output.
     fn stored(&self, ix: EntryIx) -> io::Result<Option<(Message, MessageKind)>> {
-        let role = self.session().entry(ix).role;
+        let role = self.reader.session().entry(ix).role;
         if !matches!(role, Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing) {
             return Ok(Some((Message { entry: ix, body: Body::Stored }, MessageKind::Other)));
         }

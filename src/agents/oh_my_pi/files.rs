@@ -13,9 +13,6 @@ const LISTED: usize = 20;
 
 pub use template::BRANCH_PREAMBLE;
 
-/// The tags of lists of files, by this agent or an older version.
-const LISTS: [&str; 3] = ["files", "read-files", "modified-files"];
-
 /// Matches a path with a suffix that the read tool interprets as a selection: `:50-200`, `:raw`, `:1-50:raw`
 /// (`splitReadSelector`).
 static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
@@ -69,7 +66,7 @@ fn listed(files: &FileLists, read: &Ordered<Text>) -> Text<'static> {
 fn without_lists(summary: &Text) -> Text<'static> {
     static PATTERNS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         let list = |tag| format!("(?s-u)<{tag}>.*?</{tag}>{JS_SPACE}*");
-        LISTS.map(|tag| Regex::new(&list(tag)).expect("a constant"))
+        ["files", "read-files", "modified-files"].map(|tag| Regex::new(&list(tag)).expect("a constant"))
     });
     let without = |text: Vec<u8>, list: &Regex| list.replace_all(&text, b"").into_owned();
     let text = PATTERNS.iter().fold(summary.as_bytes().to_vec(), without);

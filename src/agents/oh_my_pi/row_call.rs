@@ -66,21 +66,15 @@ fn scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
         arguments.get(key).filter(|value| value.is_string() || (lists && value.is_array()))
     };
     let Some(given) = usable(first).or_else(|| usable(second)) else { return Text::from(".") };
-    let paths = match given.text() {
-        Some(text) => encoded_list(&text).unwrap_or(text.into_owned()),
-        None => js::join(given, ", "),
-    };
-    if given.is_array() && given.items().next().is_none() { Text::from(".") } else { paths }
-}
-
-/// Returns the paths of a JSON array of strings, given as a string.
-fn encoded_list(text: &Text) -> Option<Text<'static>> {
-    let text = text.trim();
-    let list = Raw::parse(text.as_bytes()).ok().filter(|list| list.is_array())?;
-    if !list.items().all(Raw::is_string) {
-        return None;
+    let text = given.text().unwrap_or_default();
+    let trimmed = text.trim();
+    let encoded = Raw::parse(trimmed.as_bytes()).ok();
+    let encoded = encoded.filter(|list| list.is_array() && list.items().all(Raw::is_string));
+    match encoded.or(Some(given).filter(|given| given.is_array())) {
+        None => text.borrowed().into_owned(),
+        Some(list) if list.items().next().is_none() => Text::from("."),
+        Some(list) => js::join(list, ", "),
     }
-    Some(if list.items().next().is_none() { Text::from(".") } else { js::join(list, ", ") })
 }
 
 /// Returns the path with the home directory written `~`.
