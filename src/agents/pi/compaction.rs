@@ -107,7 +107,7 @@ impl Projection<'_> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
         let follows = |at: usize| self.entries[at].place as usize >= wanted;
         // A compaction at the start of the projection precedes what it keeps of the path.
-        let least = usize::from(self.entries.len() > 0 && self.kind(0) == Kind::Compaction);
+        let least = usize::from(!self.entries.is_empty() && self.kind(0) == Kind::Compaction);
         (start.max(least)..self.entries.len()).find(|&at| follows(at))
     }
 

@@ -122,11 +122,4 @@ mod tests {
             "[\"a\u{fffd}z\",\"\\\\ud83d\",\"\\n\\u0001\\\\\\\\\u{fffd}\",\"😀\"]"
         );
     }
-
-    #[test]
-    fn texts_lose_halves() {
-        let text = string::decode(br"a\ud83dz\udc00\ud83d\ude00");
-        assert_eq!(whole_text(text.clone(), ""), "az😀");
-        assert_eq!(whole_text(text, "?"), "a?z?😀");
-    }
 }
