@@ -3,7 +3,11 @@
 use super::plan::{Change, NewEntry};
 use super::{IdSource, parent_id};
 use crate::session::Session;
+use crate::session::entry::Kind;
 use crate::session::reference::Position;
+use pisess_json::Raw;
+use pisess_json::edit::Edit;
+use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
@@ -23,26 +27,45 @@ impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
         Chain { session, fresh, parent, change: Change::default() }
     }
 
-    /// Adds an entry with a new id and the current time.
-    pub fn add(&mut self, kind: &str, members: impl FnOnce(Object) -> Object) {
-        let id = self.fresh.entry_id(self.session);
-        self.push(NewEntry::new(kind, id, self.parent.as_ref(), &self.fresh.timestamp(), members));
+    /// Adds an entry, given what its type has besides a parent: with a new id and the current time, unless it has its own.
+    pub fn add(&mut self, entry: Object) {
+        let entry = entry.finish();
+        let entry = Raw::checked(&entry);
+        let own = entry.get_text("id").map(Text::into_owned);
+        let id = own.unwrap_or_else(|| Text::from(self.fresh.entry_id(self.session)));
+        let line = filled(entry, &id, self.parent.as_ref(), self.fresh);
+        self.parent = Some(id.clone());
+        self.change.entries.push(NewEntry { id, line });
     }
 
-    /// Adds a `custom` entry.
-    pub fn custom(&mut self, custom_type: &str, data: Object) {
-        let id = self.fresh.entry_id(self.session);
-        self.push(NewEntry::custom(custom_type, data, id, self.parent.as_ref(), &self.fresh.timestamp()));
+    /// Adds a label, or one that clears the label if `name` is `None`. Without a `time`, it has the current one.
+    pub fn label(&mut self, target: &Text, name: Option<&Text>, time: Option<&str>) {
+        let label = Object::new().str("type", "label").with(time, |label, time| label.str("timestamp", time));
+        self.add(label.text("targetId", target).with(name, |label, name| label.text("label", name)));
     }
+}
 
-    /// Adds a label, or one that clears the label if `name` is `None`.
-    pub fn label(&mut self, target: &Text, name: Option<&Text>) {
-        let id = self.fresh.entry_id(self.session);
-        self.push(NewEntry::label(id, self.parent.as_ref(), &self.fresh.timestamp(), target, name));
+/// Returns the line with missing members inserted where the agents put them: after `type`, or in `custom` and
+/// `custom_message` entries at the end; the time of a message is added at the end of the message.
+pub(super) fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
+    let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
+    let at_end = matches!(Kind::of(entry.get("type")), Kind::Custom | Kind::CustomMessage);
+    let parent_id = parent.map_or_else(|| b"null".to_vec(), encoded);
+    let time = encoded(&Text::from(fresh.timestamp()));
+    let mut before = "type";
+    for (key, value) in [("id", encoded(id)), ("parentId", parent_id), ("timestamp", time)] {
+        match entry.get(key) {
+            Some(_) => before = key,
+            None if at_end => edit.set(key, &value),
+            None => edit.put_behind(before, key, &value),
+        }
     }
-
-    pub fn push(&mut self, entry: NewEntry) {
-        self.parent = Some(entry.id.clone());
-        self.change.entries.push(entry);
+    if let Some(message) = entry.get("message").filter(|message| message.get("timestamp").is_none())
+        && Kind::of(entry.get("type")) == Kind::Message
+    {
+        let mut timed = Edit::new(message.bytes()).expect("its shape was looked at");
+        timed.set("timestamp", fresh.now_ms.to_string().as_bytes());
+        edit.replace(message, &timed.finish());
     }
+    edit.finish()
 }

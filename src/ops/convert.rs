@@ -11,8 +11,9 @@
 use crate::agents::oh_my_pi::native;
 use crate::agents::pi::edits::Edit;
 use crate::ops::IdSource;
+use crate::ops::chain::Chain;
 use crate::ops::fork::{ForkOptions, fork_subtree, head_for};
-use crate::ops::plan::{NewEntry, NewSession, Piece};
+use crate::ops::plan::{NewSession, Piece};
 use crate::ops::rows::edited;
 use crate::session::Format;
 use crate::session::dialect::Dialect;
@@ -49,12 +50,10 @@ pub fn convert(
     let mut pieces = copies.collect::<io::Result<Vec<_>>>()?;
     let mut leaf = new.leaf;
     if to == Dialect::Pi && name != last_title(reader, &pieces)? {
-        let (id, name) = (fresh.entry_id(session), name.unwrap_or_default());
-        let entry = NewEntry::new("session_info", id, leaf.as_ref(), &new.timestamp, |entry| {
-            entry.text("name", &name)
-        });
-        leaf = Some(entry.id.clone());
-        pieces.push(Piece::New(entry));
+        let mut chain = Chain { parent: leaf, ..Chain::under(session, None, fresh) };
+        chain.add((to.agent().name_entry)(&name.unwrap_or_default(), None));
+        leaf = chain.parent;
+        pieces.extend(chain.change.entries.into_iter().map(Piece::New));
     }
     Ok(NewSession { head, leaf, entries: Some(pieces), ..new })
 }

@@ -85,9 +85,8 @@ pub fn edit(
 pub(super) fn show(chain: &mut Chain, target: EntryIx, content: Option<Vec<u8>>) {
     let replacement = content.map(|content| Object::new().json("content", &content).finish());
     let target = chain.session.id(target);
-    chain.add("context_edit", |entry| {
-        entry.text("targetId", &target).json("replacement", replacement.as_deref().unwrap_or(b"null"))
-    });
+    let edit = Object::new().str("type", "context_edit").text("targetId", &target);
+    chain.add(edit.json("replacement", replacement.as_deref().unwrap_or(b"null")));
 }
 
 /// Whether pi can edit the entry. An entry without an id cannot be referred to.

@@ -7,11 +7,12 @@
 //! label; pisess follows pi in both dialects.
 
 use super::IdSource;
+use super::chain::Chain;
 use super::switch::mark;
 use crate::agents::Agent;
 use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
-use crate::ops::plan::{NewEntry, NewSession, Piece};
+use crate::ops::plan::{NewSession, Piece};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
@@ -91,32 +92,25 @@ fn finished(
 ) -> NewSession {
     let timestamp = fresh.timestamp();
     let end = session.upwards(leaf).find(|&ix| !is_left_out(session.entry(ix).kind));
-    let end_id = end.map(|ix| session.id(ix).into_owned());
-    let last = copies.last().map(|&(ix, _)| session.id(ix).into_owned());
+    let end_id = end.map(|ix| session.id(ix));
+    let last = copies.last().map(|&(ix, _)| session.id(ix));
     let kept: HashSet<_> = copies.iter().map(|&(ix, _)| ix).collect();
-    let mut pieces: Vec<_> = copies.into_iter().map(|(_, piece)| piece).collect();
-    let (mut leaf, mut has_labels) = (end_id.clone(), false);
+    let mut chain = Chain::under(session, end, fresh);
     let labels = Labels::new(session);
     for (target, change) in labels.iter().filter(|(target, _)| kept.contains(target)) {
-        let keeps_time = session.agent().keeps_label_times;
-        let time = if keeps_time { session.text(change.timestamp).to_string() } else { timestamp.clone() };
-        let (id, name) = (fresh.entry_id(session), session.text(change.name));
-        let label = NewEntry::label(id, leaf.as_ref(), &time, &session.id(target), Some(&name));
-        leaf = Some(label.id.clone());
-        has_labels = true;
-        pieces.push(Piece::New(label));
+        let time = session.agent().keeps_label_times.then(|| session.text(change.timestamp).to_string());
+        chain.label(&session.id(target), Some(&session.text(change.name)), time.as_deref());
     }
-    if !has_labels && end_id != last {
-        let move_back = mark(last.as_ref(), end_id.as_ref(), fresh.entry_id(session), &timestamp);
-        leaf = Some(move_back.id.clone());
-        pieces.push(Piece::New(move_back));
+    if chain.change.is_empty() && end_id != last {
+        chain.add(mark(last.as_ref(), end_id.as_ref(), &[]));
     }
+    let copies = copies.into_iter().map(|(_, piece)| piece);
     NewSession {
         head: head(session, options, &timestamp),
         id: options.session_id.clone(),
         timestamp,
-        leaf,
-        entries: Some(pieces),
+        leaf: chain.parent,
+        entries: Some(copies.chain(chain.change.entries.into_iter().map(Piece::New)).collect()),
     }
 }
 

@@ -45,7 +45,7 @@ fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSo
     let labels = Labels::new(session);
     let mut chain = Chain::under(session, session.leaf, fresh);
     for &(target, name) in changes.iter().filter(|(target, name)| labels.name(*target).as_ref() != *name) {
-        chain.label(&session.id(target), name);
+        chain.label(&session.id(target), name, None);
     }
     chain.change
 }

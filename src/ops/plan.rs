@@ -10,7 +10,6 @@ use crate::session::{Format, Session};
 use pisess_json::edit::Edit as LineEdit;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
-use pisess_json::write::Object;
 use pisess_store::{ReadAt, copy_range};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -32,53 +31,6 @@ pub struct NewEntry {
     pub id: Text<'static>,
     /// Its JSON, without the newline.
     pub line: Vec<u8>,
-}
-
-impl NewEntry {
-    /// Returns an entry in the agents' key order: its envelope, then its own members.
-    pub fn new(
-        kind: &str,
-        id: String,
-        parent: Option<&Text>,
-        timestamp: &str,
-        members: impl FnOnce(Object) -> Object,
-    ) -> NewEntry {
-        let envelope = Object::new().str("type", kind).str("id", &id).text_or_null("parentId", parent);
-        let line = members(envelope.str("timestamp", timestamp)).finish();
-        NewEntry { id: Text::from(id), line }
-    }
-
-    /// Returns a `custom` entry, in the agents' key order, which differs from that of other types.
-    pub fn custom(
-        custom_type: &str,
-        data: Object,
-        id: String,
-        parent: Option<&Text>,
-        timestamp: &str,
-    ) -> NewEntry {
-        let line = Object::new()
-            .str("type", "custom")
-            .str("customType", custom_type)
-            .json("data", &data.finish())
-            .str("id", &id)
-            .text_or_null("parentId", parent)
-            .str("timestamp", timestamp)
-            .finish();
-        NewEntry { id: Text::from(id), line }
-    }
-
-    /// Returns a label of an entry, or one that clears it if `name` is `None`.
-    pub fn label(
-        id: String,
-        parent: Option<&Text>,
-        timestamp: &str,
-        target: &Text,
-        name: Option<&Text>,
-    ) -> NewEntry {
-        NewEntry::new("label", id, parent, timestamp, |entry| {
-            entry.text("targetId", target).with(name, |entry, name| entry.text("label", name))
-        })
-    }
 }
 
 /// The effect of a commit on a file.
@@ -148,11 +100,6 @@ impl From<Vec<NewEntry>> for Change {
 }
 
 impl Change {
-    /// Returns a change that appends one entry.
-    pub fn of(entry: NewEntry) -> Change {
-        Change::from(vec![entry])
-    }
-
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -4,7 +4,7 @@ use super::chain::Chain;
 use super::{IdSource, parent_id};
 use crate::agents::Agent;
 use crate::agents::prepare::FileLists;
-use crate::ops::plan::{Change, NewEntry};
+use crate::ops::plan::Change;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
@@ -44,19 +44,21 @@ pub struct Compaction {
 /// Appends a compaction under the leaf.
 pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSource) -> Change {
     let summary = &compaction.summary;
-    let id = fresh.entry_id(session);
-    let kept = compaction.first_kept.map_or_else(|| Text::from(id.as_str()), |ix| session.id(ix));
-    let parent = parent_id(session, session.leaf);
-    Change::of(NewEntry::new("compaction", id.clone(), parent.as_ref(), &fresh.timestamp(), |envelope| {
-        let entry = envelope
-            .text("summary", &summary.text)
-            .text("firstKeptEntryId", &kept)
-            .number("tokensBefore", compaction.tokens_before)
-            .json("details", &summary.details);
-        flagged(entry, session.agent(), summary).with(compaction.system_message.as_ref(), |entry, message| {
-            entry.json("systemMessage", &timed(message, fresh))
-        })
-    }))
+    let id = Text::from(fresh.entry_id(session));
+    let kept = compaction.first_kept.map_or_else(|| id.clone(), |ix| session.id(ix));
+    let entry = Object::new()
+        .str("type", "compaction")
+        .text("id", &id)
+        .text("summary", &summary.text)
+        .text("firstKeptEntryId", &kept)
+        .number("tokensBefore", compaction.tokens_before)
+        .json("details", &summary.details);
+    let system_message = compaction.system_message.as_ref().map(|message| timed(message, fresh));
+    let mut chain = Chain::under(session, session.leaf, fresh);
+    chain.add(flagged(entry, session.agent(), summary).with(system_message, |entry, message| {
+        entry.json("systemMessage", &message)
+    }));
+    chain.change
 }
 
 /// Returns the message with the time of the compaction.
@@ -103,12 +105,11 @@ pub fn branch_summary(
 ) -> Change {
     let from = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
     let mut chain = Chain::under(session, parent, fresh);
-    chain.add("branch_summary", |envelope| {
-        let entry = envelope.text("fromId", &from).text("summary", &summary.text);
-        flagged(entry.json("details", &summary.details), session.agent(), summary)
-    });
+    let entry = Object::new().str("type", "branch_summary").text("fromId", &from);
+    let entry = entry.text("summary", &summary.text).json("details", &summary.details);
+    chain.add(flagged(entry, session.agent(), summary));
     if let Some((name, summary)) = name.zip(chain.parent.clone()) {
-        chain.label(&summary, Some(name));
+        chain.label(&summary, Some(name), None);
     }
     chain.change
 }

@@ -6,7 +6,7 @@
 
 use super::chain::Chain;
 use super::{IdSource, parent_id};
-use crate::ops::plan::{Change, NewEntry};
+use crate::ops::plan::Change;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
@@ -14,6 +14,7 @@ use crate::session::read::entry_reader::{EntryReader, named};
 use crate::session::reference::Position;
 use crate::session::tree::Ancestry;
 use pisess_json::Raw;
+use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io;
@@ -30,15 +31,16 @@ pub fn switch(
     fresh: &mut IdSource,
 ) -> io::Result<Change> {
     let session = reader.session();
-    let mut chain = Chain::under(session, session.leaf, fresh);
-    if !is_at(reader, place)? {
-        let (id, to) = (chain.fresh.entry_id(session), parent_id(session, place));
-        chain.push(mark(chain.parent.as_ref(), to.as_ref(), id, &chain.fresh.timestamp()));
+    let moves = !is_at(reader, place)?;
+    let mut chain = Chain::under(session, if moves { place } else { session.leaf }, fresh);
+    if moves {
+        let [from, to] = [session.leaf, place].map(|place| parent_id(session, place));
+        chain.add(mark(from.as_ref(), to.as_ref(), &[]));
     }
     if let Some((target, name)) =
         label.filter(|&(ix, name)| Labels::new(session).name(ix).as_ref() != Some(name))
     {
-        chain.label(&session.id(target), Some(name));
+        chain.label(&session.id(target), Some(name), None);
     }
     Ok(chain.change)
 }
@@ -169,8 +171,9 @@ pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
     Ok(None)
 }
 
-/// Returns a mark at `to`.
-pub fn mark(from: Option<&Text>, to: Option<&Text>, id: String, timestamp: &str) -> NewEntry {
-    let data = Object::new().text_or_null("from", from).text_or_null("to", to);
-    NewEntry::custom(MARK, data, id, to, timestamp)
+/// Returns a mark of a move, which takes back the entries with the ids `undid`.
+pub(super) fn mark(from: Option<&Text>, to: Option<&Text>, undid: &[Text]) -> Object {
+    let undid: Vec<_> = undid.iter().map(encoded).collect();
+    let data = Object::new().text_or_null("from", from).text_or_null("to", to).list("undid", &undid);
+    Object::new().str("type", "custom").str("customType", MARK).json("data", &data.finish())
 }

@@ -12,12 +12,11 @@
 //!                      └── label (before) ─ mark: undid label      second undo
 //! ```
 
-use super::append::filled;
 use super::chain::Chain;
 use super::edit::{replaced, show, stored};
-use super::switch::{MARK, behind_marks, leaf_before, moved};
+use super::switch::{behind_marks, leaf_before, mark, moved};
 use super::{IdSource, Refusal, parent_id};
-use crate::ops::plan::{Change, NewEntry};
+use crate::ops::plan::Change;
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Kind, Role, Slice};
 use crate::session::read::entry_reader::{EntryReader, named};
@@ -25,7 +24,6 @@ use crate::session::reference::Position;
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, texts};
 use std::io;
 
 /// Returns the entries that the last operation which was not taken back appended, in file order; at least one.
@@ -74,11 +72,8 @@ pub fn undo(
         restore_edits(reader, entries, &mut chain)?;
     }
     let undid: Vec<_> = entries.iter().map(|&ix| session.id(ix)).collect();
-    let data = Object::new()
-        .text_or_null("from", parent_id(session, session.leaf).as_ref())
-        .text_or_null("to", parent_id(session, to).as_ref())
-        .json("undid", &texts(&undid));
-    chain.custom(MARK, data);
+    let [from, to] = [session.leaf, to].map(|place| parent_id(session, place));
+    chain.add(mark(from.as_ref(), to.as_ref(), &undid));
     Ok(chain.change)
 }
 
@@ -249,7 +244,7 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     for target in targets.into_iter().filter(|&target| seen.insert(session.bytes(target))) {
         let old = name(&before, session.bytes(target));
         if old != name(&now, session.bytes(target)) {
-            chain.label(&session.text(target), old.as_ref());
+            chain.label(&session.text(target), old.as_ref(), None);
         }
     }
 }
@@ -277,11 +272,8 @@ fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) ->
     if now.as_ref().map_or(old.is_empty(), |now| *now == old) {
         return Ok(());
     }
-    let (agent, id) = (session.agent(), Text::from(chain.fresh.entry_id(session)));
-    let entry = (agent.name_entry)(&old, now.as_ref()).finish();
-    let line = filled(Raw::checked(&entry), &id, chain.parent.as_ref(), chain.fresh);
-    chain.push(NewEntry { id, line });
-    chain.change.title_line = (agent.title_line)(&old, &chain.fresh.timestamp());
+    chain.add((session.agent().name_entry)(&old, now.as_ref()));
+    chain.change.title_line = (session.agent().title_line)(&old, &chain.fresh.timestamp());
     Ok(())
 }
 

@@ -7,6 +7,7 @@ pub mod shorthand;
 
 pub use super::required::check_message;
 
+use super::chain::filled;
 use super::edit::call_ids;
 use super::required;
 use super::{IdSource, Refusal, parent_id};
@@ -17,8 +18,6 @@ use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use foldhash::HashMap;
 use pisess_json::Raw;
-use pisess_json::edit::Edit;
-use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use std::collections::BTreeSet;
@@ -209,29 +208,4 @@ impl<'s> Batch<'s> {
             None => Ok(false),
         }
     }
-}
-
-/// Returns the line with missing members inserted where the agents put them: after `type`, or in `custom` and
-/// `custom_message` entries at the end; the time of a message is added at the end of the message.
-pub(super) fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
-    let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
-    let at_end = matches!(Kind::of(entry.get("type")), Kind::Custom | Kind::CustomMessage);
-    let parent_id = parent.map_or_else(|| b"null".to_vec(), encoded);
-    let time = encoded(&Text::from(fresh.timestamp()));
-    let mut before = "type";
-    for (key, value) in [("id", encoded(id)), ("parentId", parent_id), ("timestamp", time)] {
-        match entry.get(key) {
-            Some(_) => before = key,
-            None if at_end => edit.set(key, &value),
-            None => edit.put_behind(before, key, &value),
-        }
-    }
-    if let Some(message) = entry.get("message").filter(|message| message.get("timestamp").is_none())
-        && Kind::of(entry.get("type")) == Kind::Message
-    {
-        let mut timed = Edit::new(message.bytes()).expect("its shape was looked at");
-        timed.set("timestamp", fresh.now_ms.to_string().as_bytes());
-        edit.replace(message, &timed.finish());
-    }
-    edit.finish()
 }

@@ -9,6 +9,7 @@
 
 use super::{Prune, Value, ValueKind};
 use crate::ops::IdSource;
+use crate::ops::chain::Chain;
 use crate::ops::switch::mark;
 use crate::session::collected::LabelChange;
 use crate::session::defect::FindingKind;
@@ -119,11 +120,12 @@ impl Prune {
             }
         }
         let leaf = above(session.leaf);
-        let mark = (leaf != leaf_without(&reader, &leaves)?).then(|| {
-            let id = leaf.map(|leaf| session.id(leaf));
-            mark(id.as_ref(), id.as_ref(), fresh.entry_id(session), &fresh.timestamp())
-        });
-        Ok(Prune { name, entries, branches: 0, values, mark: mark.filter(|_| leaves.contains(&true)) })
+        let mut chain = Chain::under(session, leaf, fresh);
+        if leaf != leaf_without(&reader, &leaves)? && !entries.is_empty() {
+            let id = chain.parent.clone();
+            chain.add(mark(id.as_ref(), id.as_ref(), &[]));
+        }
+        Ok(Prune { name, entries, branches: 0, values, mark: chain.change.entries.pop() })
     }
 }
 
