@@ -36,10 +36,9 @@ impl Job<'_> {
     }
 
     fn choice(&self, now: &OpenSession, reference: &str) -> Result<BranchChoice, Failure> {
-        let damaged = |error: Damaged| damaged(now, error);
-        Damaged::check(&now.session).map_err(damaged)?;
+        Damaged::check(&now.session).map_err(|error| damaged(now, error))?;
         let entry = now.entry_at(now.resolve(reference)?, reference)?;
-        branch_at(&now.session, entry).map_err(damaged)?.ok_or_else(|| {
+        branch_at(&now.session, entry).ok_or_else(|| {
             let failure = now.input.cannot(format_args!("the session does not branch above {reference}"));
             failure.hint("`pisess branches` lists the branches; `pisess archive` moves a whole session away")
         })

@@ -207,7 +207,7 @@ impl Job<'_> {
         let replaces = old.is_some();
         let beside = self.write_pruned(now, &prune, old, replaces)?;
         let source = now.input.source();
-        let pruned = now.input.read(prune.pruned(&now.session, source))?;
+        let pruned = prune.pruned(&now.session, source);
         let locked = if self.removes_entries() { locked } else { locked.carrying_growth() };
         let attempt = locked.rewrite(None, &mut |out| copy_all(&pruned.over(source), out))?;
         if let Attempt::Done(_) = attempt {
@@ -262,7 +262,7 @@ impl Job<'_> {
         let is_needed = old.is_some() || !prune.is_empty();
         let beside = is_needed.then(|| self.write_pruned(self.open, &prune, old, force)).transpose()?;
         let (session, source) = (&self.open.session, self.open.input.source());
-        let pruned = self.open.input.read(prune.pruned(session, source))?;
+        let pruned = prune.pruned(session, source);
         let written = store::create(&self.place, self.open.input.file(), force, &mut |out| {
             copy_all(&pruned.over(source), out)
         })?;

@@ -85,7 +85,7 @@ impl Job<'_> {
     /// Returns the number of tokens of the context before and after pruning.
     fn context(&self, prune: &Prune) -> Result<[u64; 2], Failure> {
         let (session, input) = (&self.open.session, &self.open.input);
-        let pruned = input.read(prune.pruned(session, input.source()))?;
+        let pruned = prune.pruned(session, input.source());
         let after = pruned.over(input.source());
         let options = Options { messages: true, workers: self.open.workers(), ..Options::default() };
         let loaded = load(&after, &options).map_err(|error| Failure::load(&input.name, error))?;
@@ -102,10 +102,10 @@ impl Job<'_> {
             let (field, kind) = (&*payload.field, payload.kind.name());
             if self.write.change.json {
                 let row = plan_row(&id, line, Some(field)).str("kind", kind);
-                ui.print_json(&row.number("bytes", payload.bytes as f64).finish())?;
+                ui.print_json(&row.number("bytes", payload.span.len as f64).finish())?;
                 continue;
             }
-            table.texts([shown(&id), kind.to_owned(), size(payload.bytes), visible(field)]);
+            table.texts([shown(&id), kind.to_owned(), size(payload.span.len as usize), visible(field)]);
             table.stream(ui)?;
         }
         table.print(ui)

@@ -34,14 +34,11 @@ pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
         messages.each_ref().map(|side| side.iter().map(|message| message.digest).collect::<Vec<_>>());
     let changes = differing(&left_digests, &right_digests);
     let mut is_needed = messages.each_ref().map(|side| vec![false; side.len()]);
-    let mut previous = None;
-    let end = messages.each_ref().map(|side| side.len()..side.len());
-    for [old, new] in changes.iter().chain([&end]) {
-        let common = previous.unwrap_or(0)..old.start;
-        near_changes(&messages[0], common, previous.is_some(), &mut is_needed[0]);
-        is_needed[0][old.clone()].fill(true);
+    for [old, new] in &changes {
+        // Each message has a line at least, and the lines between two changes of a hunk are shown.
+        let near = old.start.saturating_sub(AROUND)..messages[0].len().min(old.end + 2 * AROUND);
+        is_needed[0][near].fill(true);
         is_needed[1][new.clone()].fill(true);
-        previous = Some(old.end);
     }
     let texts = [texts(left, &is_needed[0])?, texts(right, &is_needed[1])?];
     let starts = messages.each_ref().map(|side| starts(side));
@@ -97,27 +94,6 @@ fn measured(side: &Side) -> io::Result<Vec<Measured>> {
         messages.push(Measured { digest: Sha256::digest(&text).into(), lines });
     })?;
     Ok(messages)
-}
-
-/// Marks the messages at the ends of an equal run whose lines may be shown around a change.
-fn near_changes(messages: &[Measured], run: Range<usize>, follows_change: bool, is_needed: &mut [bool]) {
-    // After a change, enough lines are needed to close its hunk.
-    let mut lines = 0;
-    for at in run.clone().take_while(|_| follows_change) {
-        is_needed[at] = true;
-        lines += messages[at].lines;
-        if lines > 2 * AROUND {
-            break;
-        }
-    }
-    let mut lines = 0;
-    for at in run.rev() {
-        is_needed[at] = true;
-        lines += messages[at].lines;
-        if lines >= AROUND {
-            break;
-        }
-    }
 }
 
 fn texts(side: &Side, is_needed: &[bool]) -> io::Result<HashMap<usize, String>> {

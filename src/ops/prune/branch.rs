@@ -1,6 +1,5 @@
 //! The branch to prune: from the child of the nearest branch point above an entry, with all that follows.
 
-use super::removal::{Damaged, alone};
 use crate::ops::branches::{Branch, branches, start_of};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
@@ -23,12 +22,9 @@ pub struct BranchChoice {
 /// Returns the branch that an entry is on; `None` if the session does not branch above the entry.
 ///
 /// Labels of other entries and the name of the session stay, even if they were set in the branch.
-///
-/// # Errors
-/// If an entry shares its line with something else.
-pub fn branch_at(session: &Session, ix: EntryIx) -> Result<Option<BranchChoice>, Damaged> {
+pub fn branch_at(session: &Session, ix: EntryIx) -> Option<BranchChoice> {
     let tree = Tree::new(session);
-    let Some((first, point)) = start_of(session, &tree, ix) else { return Ok(None) };
+    let (first, point) = start_of(session, &tree, ix)?;
     let mut is_inside = vec![false; session.entries.len()];
     for ix in tree.walk(&[]) {
         is_inside[ix.at()] = ix == first || session.entry(ix).parent.is_some_and(|up| is_inside[up.at()]);
@@ -38,13 +34,9 @@ pub fn branch_at(session: &Session, ix: EntryIx) -> Result<Option<BranchChoice>,
     for ix in notes_that_stay(session, |ix| is_inside[ix.at()]) {
         leaves[ix.at()] = false;
     }
-    let is_alone = alone(session);
-    if let Some(fused) = session.all().find(|ix| leaves[ix.at()] && !is_alone[ix.at()]) {
-        return Err(Damaged::Fused { line: session.entry(fused).line });
-    }
     let mut tips = branches(session, &tree);
     tips.retain(|branch| is_inside[branch.tip.at()]);
-    Ok(Some(BranchChoice { point, tips, is_active, leaves }))
+    Some(BranchChoice { point, tips, is_active, leaves })
 }
 
 /// Returns the bookkeeping that is in effect for what stays: the last label of each entry that stays, and the last name

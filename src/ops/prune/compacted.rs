@@ -10,7 +10,6 @@
 //! compaction stays whole.
 
 use super::branch::notes_that_stay;
-use super::removal::alone;
 use crate::ops::branches::branches;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
@@ -32,12 +31,11 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
             stays[ix.at()] = true;
         }
     }
-    let is_alone = alone(session);
     let mut leaves: Vec<_> = session
         .all()
         .map(|ix| {
             let may_leave = session.entry(ix).kind.schema().may_be_pruned;
-            above[ix.at()] && !stays[ix.at()] && is_alone[ix.at()] && may_leave
+            above[ix.at()] && !stays[ix.at()] && may_leave
         })
         .collect();
     for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {

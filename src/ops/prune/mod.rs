@@ -28,9 +28,6 @@ use crate::ops::plan::NewEntry;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo, Span};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::read::line_chunks::{Line, each_line};
-use payload::at_path;
-use pisess_json::Raw;
 use pisess_store::{ReadAt, copy_range, with_suffix};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -64,8 +61,8 @@ pub struct Value {
     pub field: String,
     /// Its kind.
     pub kind: ValueKind,
-    /// The number of bytes that a payload takes in the line.
-    pub bytes: usize,
+    /// Its location.
+    pub span: Span,
     /// The JSON that replaces it.
     note: Vec<u8>,
 }
@@ -88,10 +85,10 @@ impl Prune {
 
     /// Returns the number of bytes by which the session becomes shorter, links aside.
     pub fn saved(&self, session: &Session) -> usize {
-        let payloads: usize = self.payloads().map(|payload| payload.bytes - payload.note.len()).sum();
+        let payloads: u64 = self.payloads().map(|payload| payload.span.len - payload.note.len() as u64).sum();
         let removed: u64 = self.entries.iter().map(|&ix| session.entry(ix).span.len + 1).sum();
         let added = self.mark.as_ref().map_or(0, |mark| mark.line.len() + 1);
-        (payloads + removed as usize).saturating_sub(added)
+        ((payloads + removed) as usize).saturating_sub(added)
     }
 
     /// Returns the operation that the pruned file will list.
@@ -102,28 +99,6 @@ impl Prune {
             entries: self.entries.len(),
             branches: self.branches,
         }
-    }
-
-    /// Calls `see` with each line of the session, its number, the entry on it if that is removed, and the values to replace
-    /// in it.
-    fn each_line(
-        &self,
-        session: &Session,
-        source: &dyn ReadAt,
-        mut see: impl FnMut(LineNo, Line, Option<EntryIx>, &[Value]) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let mut leaving = self.entries.iter().copied().peekable();
-        let mut values = &self.values[..];
-        let mut number = 0;
-        each_line(source, |line| {
-            number += 1;
-            let is_here = |ix: EntryIx| session.entry(ix).line.0 == number;
-            let leaves = leaving.next_if(|&ix| is_here(ix));
-            let count = values.iter().take_while(|value| is_here(value.entry)).count();
-            let (here, rest) = values.split_at(count);
-            values = rest;
-            see(LineNo(number), line, leaves, here)
-        })
     }
 
     /// Writes the pruned file: what is still needed of the old one, then what is pruned now.
@@ -149,86 +124,70 @@ impl Prune {
 
     /// Writes the records of the pruned file.
     fn write_records(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+        let reader = EntryReader::new(session, source);
         let mut after = (session.header.line, None);
-        let (mut last, mut ends) = (LineNo(0), true);
-        self.each_line(session, source, |number, line, leaves, values| {
-            (last, ends) = (number, line.newline);
-            if let Some(ix) = leaves {
-                removal::check_space(line.bytes)?;
-                let members = side::record(&session.id(ix), number)
+        let mut leaving = self.entries.iter().copied().peekable();
+        let mut values = self.values.iter().peekable();
+        for ix in session.all() {
+            let entry = session.entry(ix);
+            if leaving.next_if_eq(&ix).is_none() {
+                after = (entry.line, Some(session.id(ix)).filter(|id| !id.is_empty()));
+            } else {
+                let members = side::record(&session.id(ix), entry.line)
                     .str("kind", side::ENTRY)
-                    .number("bytes", line.bytes.len() as f64)
-                    .with((!line.newline).then_some(false), |object, newline| object.bool("newline", newline))
+                    .number("bytes", entry.span.len as f64)
+                    .with(unended(entry.span.end() < source.len()), |object, ends| object.bool("newline", ends))
                     .text_or_null("after", after.1.as_ref())
-                    .number("distance", f64::from(number.0 - after.0.0));
-                return side::write_record(members, line.bytes, out);
+                    .number("distance", f64::from(entry.line.0 - after.0.0));
+                side::write_record(members, &reader.stored(entry.span)?, out)?;
             }
-            if let Some(ix) = session.entry_on(number) {
-                after = (number, Some(session.id(ix)).filter(|id| !id.is_empty()));
-            }
-            for (value, old) in values.iter().zip(found(session, &line, values)?) {
-                let members = side::record(&session.id(value.entry), number)
+            while let Some(value) = values.next_if(|value| value.entry == ix) {
+                let members = side::record(&session.id(ix), entry.line)
                     .str("field", &value.field)
                     .str("kind", value.kind.name())
-                    .number("bytes", old.len() as f64)
+                    .number("bytes", value.span.len as f64)
                     .json("note", &value.note);
-                side::write_record(members, old, out)?;
+                side::write_record(members, &reader.stored(value.span)?, out)?;
             }
-            Ok(())
-        })?;
+        }
         let Some(mark) = &self.mark else { return Ok(()) };
-        let members = side::record(&mark.id, LineNo(last.0 + 1))
+        let members = side::record(&mark.id, LineNo(session.lines + 1))
             .str("kind", side::MARK)
             .number("bytes", mark.line.len() as f64)
-            .with((!ends).then_some(false), |object, newline| object.bool("newline", newline));
+            .with(unended(session.ends_with_newline), |object, ends| object.bool("newline", ends));
         side::write_record(members, &mark.line, out)
     }
 
     /// Returns the session without what is pruned.
-    pub fn pruned(&self, session: &Session, source: &dyn ReadAt) -> io::Result<Pieces> {
-        let mut pruned = Pieces::default();
-        let mut ends = true;
-        self.each_line(session, source, |_, line, leaves, values| {
-            if leaves.is_some() {
-                return Ok(());
-            }
-            ends = line.newline;
-            let places =
-                found(session, &line, values)?.into_iter().map(|old| place_of(old, line.bytes, line.span));
-            let mut replaced: Vec<_> = places.zip(values).collect();
-            replaced.sort_by_key(|(place, _)| place.start);
-            let mut at = line.span.start;
-            for (place, value) in replaced {
-                pruned.keep(Span { start: at, len: place.start - at });
-                pruned.make(&value.note);
-                at = place.end();
-            }
-            pruned.keep(Span { start: at, len: line.span.end() + u64::from(line.newline) - at });
-            Ok(())
-        })?;
+    pub fn pruned(&self, session: &Session, source: &dyn ReadAt) -> Pieces {
+        let line = |&ix: &EntryIx| {
+            let Span { start, len } = session.entry(ix).span;
+            Span { start, len: (len + 1).min(source.len() - start) }
+        };
+        let lines = self.entries.iter().map(|ix| (line(ix), &[][..]));
+        let mut changes: Vec<_> =
+            lines.chain(self.values.iter().map(|value| (value.span, &*value.note))).collect();
+        changes.sort_by_key(|(span, _)| span.start);
+        let (mut pruned, mut at) = (Pieces::default(), 0);
+        for (span, new) in changes {
+            pruned.keep(Span { start: at, len: span.start - at });
+            pruned.make(new);
+            at = span.end();
+        }
+        pruned.keep(Span { start: at, len: source.len() - at });
         if let Some(mark) = &self.mark {
+            let ends = session.ends_with_newline || at == source.len();
             pruned.make(if ends { b"" } else { b"\n" });
             pruned.make(&mark.line);
             pruned.make(b"\n");
         }
-        Ok(pruned)
+        pruned
     }
 }
 
-/// Returns the values as they are in a line, in the same order.
-fn found<'l>(session: &Session, line: &Line<'l>, values: &[Value]) -> io::Result<Vec<&'l [u8]>> {
-    let gone = || io::Error::from(io::ErrorKind::InvalidData);
-    let mut found = Vec::with_capacity(values.len());
-    for values in values.chunk_by(|one, next| one.entry == next.entry) {
-        let span = session.entry(values[0].entry).span;
-        let start = span.start.checked_sub(line.span.start).ok_or_else(gone)? as usize;
-        let entry = line.bytes.get(start..start + span.len as usize).ok_or_else(gone)?;
-        let entry = Raw::parse(entry.trim_ascii())?;
-        for value in values {
-            found.push(at_path(entry, &value.field).ok_or_else(gone)?.bytes());
-        }
-    }
-    Ok(found)
+/// Returns `newline`, which is recorded only if it is false.
+fn unended(newline: bool) -> Option<bool> {
+    Some(newline).filter(|newline| !newline)
 }
 
 /// Returns where a part of a line is in the file, if the line has this place.

@@ -4,10 +4,10 @@
 //! note that the agents accept in its place and a model understands. Values that providers verify or agents
 //! compute with are kept: signatures, thinking, summaries with their details, data of `custom` entries.
 
-use super::{Prune, Value, side};
+use super::{Prune, Value, place_of, side};
 use crate::format::size;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Role};
+use crate::session::entry::{EntryIx, Role, Span};
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -58,20 +58,22 @@ impl Prune {
         let mut values = Vec::new();
         let reader = EntryReader::new(session, source);
         for entry in session.all().filter(|&ix| session.entry(ix).span.len > over) {
-            let line = reader.stored(session.entry(entry).span)?;
-            values.extend(payloads(entry, Raw::parse(line.trim_ascii())?, over, kinds));
+            let span = session.entry(entry).span;
+            let line = reader.stored(span)?;
+            values.extend(payloads(entry, &line, span, over, kinds));
         }
         Ok(Prune { name: side::PAYLOADS, entries: Vec::new(), branches: 0, values, mark: None })
     }
 }
 
-/// Returns the payloads of an entry that are to be pruned.
-fn payloads(entry: EntryIx, line: Raw, over: u64, kinds: &[ValueKind]) -> Vec<Value> {
+/// Returns the payloads of an entry that are to be pruned, given its line and the place of that.
+fn payloads(entry: EntryIx, stored: &[u8], place: Span, over: u64, kinds: &[ValueKind]) -> Vec<Value> {
     let mut found = Vec::new();
+    let line = Raw::checked(stored.trim_ascii());
     let mut add = |kind, field: String, value: Raw, note: Vec<u8>| {
-        let bytes = value.bytes().len();
-        if kinds.contains(&kind) && bytes as u64 > over && bytes > TIMES_THE_NOTE * note.len() {
-            found.push(Value { entry, field, kind, bytes, note });
+        let span = place_of(value.bytes(), stored, place);
+        if kinds.contains(&kind) && span.len > over.max((TIMES_THE_NOTE * note.len()) as u64) {
+            found.push(Value { entry, field, kind, span, note });
         }
     };
     let is_custom = line.get("type").is_some_and(|kind| kind.is("custom_message"));
@@ -167,10 +169,12 @@ mod tests {
     use super::*;
 
     fn found(line: &str) -> String {
+        let place = Span { start: 0, len: line.len() as u64 };
+        let payloads = payloads(EntryIx::new(0), line.as_bytes(), place, 0, &ValueKind::PAYLOADS);
         let line = Raw::parse(line.as_bytes()).unwrap();
-        let payloads = payloads(EntryIx::new(0), line, 0, &ValueKind::PAYLOADS);
         for payload in &payloads {
-            assert_eq!(at_path(line, &payload.field).map(|value| value.bytes().len()), Some(payload.bytes));
+            let value = at_path(line, &payload.field).unwrap();
+            assert_eq!(place_of(value.bytes(), line.bytes(), place), payload.span);
             Raw::parse(&payload.note).unwrap();
         }
         let shown = |payload: &Value| {

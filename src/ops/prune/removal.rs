@@ -5,9 +5,9 @@
 //! ```
 //!
 //! A label of an entry that leaves, set by an entry that stays, is cleared: the entry itself may determine where the agent
-//! compacts next. What is not an entry alone on its line stays where it is.
+//! compacts next.
 
-use super::{Prune, Value, ValueKind};
+use super::{Prune, Value, ValueKind, place_of};
 use crate::ops::IdSource;
 use crate::ops::chain::Chain;
 use crate::ops::switch::mark;
@@ -17,6 +17,7 @@ use crate::session::entry::{EntryIx, Kind, LineNo};
 use crate::session::read::entry_reader::{EntryReader, named};
 use crate::session::reference::Position;
 use crate::session::{Format, Session};
+use pisess_json::Raw;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
@@ -34,12 +35,6 @@ pub enum Damaged {
         /// The first such line.
         line: LineNo,
     },
-    /// An entry shares its line with something else.
-    #[error("the entry on line {} is not alone on it", line.0)]
-    Fused {
-        /// The line.
-        line: LineNo,
-    },
 }
 
 impl Damaged {
@@ -54,32 +49,6 @@ impl Damaged {
             None => Ok(()),
         }
     }
-}
-
-/// Returns for each entry whether it is alone on its line.
-pub(super) fn alone(session: &Session) -> Vec<bool> {
-    let entries = &session.entries;
-    let mut alone = vec![true; entries.len()];
-    for at in 1..entries.len() {
-        if entries[at].line == entries[at - 1].line {
-            (alone[at - 1], alone[at]) = (false, false);
-        }
-    }
-    for problem in &session.problems {
-        let is_other = matches!(
-            problem.kind,
-            FindingKind::MalformedLine
-                | FindingKind::TornTail
-                | FindingKind::FusedLine
-                | FindingKind::NotAnEntry
-                | FindingKind::SecondHeader
-                | FindingKind::ByteOrderMark
-        );
-        if let Some(ix) = session.entry_on(problem.line).filter(|_| is_other) {
-            alone[ix.at()] = false;
-        }
-    }
-    alone
 }
 
 impl Prune {
@@ -103,20 +72,28 @@ impl Prune {
         let cleared: Vec<_> =
             session.collected.labels.iter().filter(leaves_with).map(|change| change.entry).collect();
         let mut values = Vec::new();
-        let mut link = |entry, field: &str, note: Vec<u8>| {
-            values.push(Value { entry, field: field.to_owned(), kind: ValueKind::Link, bytes: 0, note });
+        let mut link = |entry, field: &str, note: Vec<u8>| -> io::Result<()> {
+            let line = session.entry(entry).span;
+            let place = |stored: &[u8]| {
+                let value = Raw::checked(stored.trim_ascii()).get(field)?;
+                Some(place_of(value.bytes(), stored, line))
+            };
+            let (kind, field) = (ValueKind::Link, field.to_owned());
+            let span = reader.with_stored(line, place)?.ok_or(io::ErrorKind::InvalidData)?;
+            values.push(Value { entry, field, kind, span, note });
+            Ok(())
         };
         for ix in session.all().filter(stays) {
             let entry = session.entry(ix);
             if entry.parent.is_some_and(|parent| leaves[parent.at()]) {
                 let parent = above(entry.parent).map(|parent| session.id(parent));
-                link(ix, "parentId", parent.map_or_else(|| b"null".to_vec(), |parent| encoded(&parent)));
+                link(ix, "parentId", parent.map_or_else(|| b"null".to_vec(), |parent| encoded(&parent)))?;
             }
             if cleared.binary_search(&ix).is_ok() {
-                link(ix, "label", b"null".to_vec());
+                link(ix, "label", b"null".to_vec())?;
             }
             if let Some(first) = first_kept(&reader, ix, &leaves)? {
-                link(ix, "firstKeptEntryId", encoded(&first));
+                link(ix, "firstKeptEntryId", encoded(&first))?;
             }
         }
         let leaf = above(session.leaf);
@@ -127,17 +104,6 @@ impl Prune {
         }
         Ok(Prune { name, entries, branches: 0, values, mark: chain.change.entries.pop() })
     }
-}
-
-/// Fails if there is white space around an entry that JSON does not allow: the record would not be JSON.
-pub(super) fn check_space(line: &[u8]) -> io::Result<()> {
-    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
-    let start = line.len() - line.trim_ascii_start().len();
-    let end = line.trim_ascii_end().len();
-    if line[..start].iter().chain(&line[end..]).all(is_space) {
-        return Ok(());
-    }
-    Err(io::Error::new(io::ErrorKind::InvalidData, "an entry to be pruned is not alone on its line"))
 }
 
 /// If a compaction that stays names an entry that leaves as the first that it keeps, returns the id of the next one on

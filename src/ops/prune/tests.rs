@@ -181,7 +181,7 @@ fn pruned(
     let old = old.map(|old| restore(session, source, old));
     let mut beside = Vec::new();
     prune.write_pruned(session, source, old.as_ref(), &mut beside).unwrap();
-    let pruned = prune.pruned(session, source).unwrap();
+    let pruned = prune.pruned(session, source);
     (all(&pruned.over(source)), beside)
 }
 
