@@ -75,9 +75,6 @@ pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     filled(dialect, message, &read.collect::<Vec<_>>())
 }
 
-/// At least the number of fields in any row of the tables.
-const MOST: usize = 8;
-
 fn in_entry(dialect: Dialect, kind: Kind, fields: &[FieldSchema], entry: Raw) -> Result<(), Refusal> {
     let name = kind.name().unwrap_or_default();
     if kind != Kind::Message {
@@ -142,20 +139,14 @@ fn inside(part: &str, refusal: Refusal) -> Refusal {
 /// Validates an object against these fields.
 fn filled(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), Refusal> {
     // A single walk, because an object may contain much text.
-    let mut given = [None; MOST];
-    debug_assert!(fields.len() <= MOST);
-    for (key, value) in object.members() {
-        if let Some(at) = fields.iter().position(|(name, ..)| key.is(name)) {
-            given[at] = Some(value);
-        }
-    }
-    for (&(name, want, needed), value) in fields.iter().zip(given) {
-        match value {
+    let members: Vec<_> = object.members().collect();
+    for &(name, want, needed) in fields {
+        match members.iter().rfind(|(key, _)| key.is(name)) {
+            Some(&(_, value)) => {
+                fits(dialect, value, want).map_err(|refusal| inside(&format!("`{name}`"), refusal))?;
+            }
             None if needed != Needed::Never => return Err(Refusal::new(format!("`{name}` is missing"))),
             None => {}
-            Some(value) => {
-                fits(dialect, value, want).map_err(|refusal| inside(&format!("`{name}`"), refusal))?
-            }
         }
     }
     Ok(())

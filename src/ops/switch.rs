@@ -47,15 +47,8 @@ pub fn switch(
 
 /// Whether the position is the leaf, or only marks and labels lie between the two.
 fn is_at(reader: &EntryReader, place: Position) -> io::Result<bool> {
-    let session = reader.session();
-    let mut at = session.leaf;
-    while at != place {
-        match at {
-            Some(ix) if is_passing(reader, ix)? => at = session.entry(ix).parent,
-            _ => return Ok(false),
-        }
-    }
-    Ok(true)
+    let is_between = |ix| Ok(Some(ix) != place && is_passing(reader, ix)?);
+    Ok(nearest(reader.session(), reader.session().leaf, is_between)? == place)
 }
 
 /// A move of the leaf, as its mark records it.

@@ -142,8 +142,11 @@ impl<'s> Graph<'s, '_> {
                     None => drop(orphans.insert(ix, (parent, finding))),
                 }
             } else if let Some(parent) = self.odd(ix).and_then(|odd| odd.parent.clone()) {
+                let message = "its parentId is neither a string nor null";
+                let finding = found(session, ix, K::OddParent, message).grave(self.active[ix.at()]);
                 let parent = by_odd_id.get(&parent[..]).copied();
-                self.odd_parent(ix, parent);
+                let fix = parent.filter(|&parent| self.attach(ix, Some(parent)));
+                self.findings.push(Finding { fix: fix.map(|parent| self.under(Some(parent))), ..finding });
             } else if entry.id.is_empty() && entry.flags.has(Flags::NO_PARENT_KEY) {
                 self.attach(ix, ix.before());
             }
@@ -217,15 +220,6 @@ impl<'s> Graph<'s, '_> {
             many => message += &format!("; {many} entries are cut off"),
         }
         found(self.session, ix, K::MissingParent, message).grave(is_active)
-    }
-
-    fn odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
-        let message = "its parentId is neither a string nor null";
-        let mut finding = found(self.session, ix, K::OddParent, message).grave(self.active[ix.at()]);
-        if parent.is_some() && self.attach(ix, parent) {
-            finding = finding.fix(self.under(parent));
-        }
-        self.findings.push(finding);
     }
 
     /// Returns the entries whose id is not a string, by id; of several with the same id the last, as in the

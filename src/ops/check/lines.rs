@@ -224,10 +224,16 @@ impl LineRepair {
         }
         let is_message = record.kind.is_some_and(|kind| kind.is("message"));
         if is_message && record.message.is_none() && value.get_some("message").is_none() {
-            return self.no_message(located, record);
+            // Every agent fails with it.
+            let finding = in_record(located, record, K::NoMessage, "the message entry has no message");
+            let fix = "it is removed, and its children become children of its parent";
+            return self.remove(located, finding, fix);
         }
         self.note_body(located, record);
-        self.note_missing(located, record, blocks);
+        // What it lacks counts for the agent that the session turns out to belong to.
+        for (dialect, what) in missing(record, blocks) {
+            self.incomplete.push((dialect, in_record(located, record, K::MissingField, what)));
+        }
         self.note_ids(record);
         self.keep_valid(located, record);
     }
@@ -244,12 +250,6 @@ impl LineRepair {
         }
         self.findings.push(finding.fix("it is removed"));
         self.take_out(located, 0..located.bytes.len(), false);
-    }
-
-    /// Reports a message entry without a message, with which every agent fails; a repair removes it.
-    fn no_message(&mut self, located: &Located, record: &Record) {
-        let finding = in_record(located, record, K::NoMessage, "the message entry has no message");
-        self.remove(located, finding, "it is removed, and its children become children of its parent");
     }
 
     fn header(&mut self, located: &Located, record: &Record) {
@@ -320,13 +320,6 @@ impl LineRepair {
         if self.old && resync::nesting(record.bytes) > DEEP {
             let message = format!("a value is nested more than {DEEP} levels deep");
             self.findings.push(in_record(located, record, K::DeepNesting, message));
-        }
-    }
-
-    /// Records what an entry lacks, for the agent that the session turns out to belong to.
-    fn note_missing(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
-        for (dialect, what) in missing(record, blocks) {
-            self.incomplete.push((dialect, in_record(located, record, K::MissingField, what)));
         }
     }
 
