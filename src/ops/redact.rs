@@ -7,7 +7,7 @@ use crate::redact::addresses::addresses;
 use crate::redact::{Finds, Redactor, Secret};
 use crate::session::entry::{Kind, LineNo, Span};
 use crate::session::read::header::is_title_slot;
-use crate::session::read::line_chunks::{LineChunk, ranges, read_chunks};
+use crate::session::read::line_chunks::{LineChunk, newlines, ranges, read_chunks};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -226,8 +226,4 @@ fn search_range(
         ControlFlow::Continue(())
     })?;
     Ok(searched)
-}
-
-fn newlines(bytes: &[u8]) -> u32 {
-    memchr::memchr_iter(b'\n', bytes).count() as u32
 }

@@ -55,9 +55,10 @@ pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSour
         .json("details", &summary.details);
     let system_message = compaction.system_message.as_ref().map(|message| timed(message, fresh));
     let mut chain = Chain::under(session, session.leaf, fresh);
-    chain.add(flagged(entry, session.agent(), summary).with(system_message, |entry, message| {
-        entry.json("systemMessage", &message)
-    }));
+    chain.add(
+        flagged(entry, session.agent(), summary)
+            .with(system_message, |entry, message| entry.json("systemMessage", &message)),
+    );
     chain.change
 }
 

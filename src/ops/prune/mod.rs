@@ -136,7 +136,9 @@ impl Prune {
                 let members = side::record(&session.id(ix), entry.line)
                     .str("kind", side::ENTRY)
                     .number("bytes", entry.span.len as f64)
-                    .with(unended(entry.span.end() < source.len()), |object, ends| object.bool("newline", ends))
+                    .with(unended(entry.span.end() < source.len()), |object, ends| {
+                        object.bool("newline", ends)
+                    })
                     .text_or_null("after", after.1.as_ref())
                     .number("distance", f64::from(entry.line.0 - after.0.0));
                 side::write_record(members, &reader.stored(entry.span)?, out)?;

@@ -153,6 +153,11 @@ pub fn read_chunks<B>(
     Ok(ControlFlow::Continue(()))
 }
 
+/// Returns the number of newlines.
+pub fn newlines(bytes: &[u8]) -> u32 {
+    memchr::memchr_iter(b'\n', bytes).count() as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
