@@ -1,4 +1,5 @@
 use super::*;
+use pisess_json::Raw;
 use proptest::prelude::*;
 
 const HEADER: &str =
@@ -95,24 +96,6 @@ fn bytes_that_agents_write_in_any_way_are_no_findings() {
     assert_eq!(found(crlf.as_bytes()), "");
     let mixed = crlf.clone() + &message("c", "b") + "\n";
     assert_eq!(found(mixed.as_bytes()), "1:note:mixed-line-ends");
-}
-
-#[test]
-fn a_torn_tail_is_taken_out() {
-    let mut bytes = file(&[&message("a", "")]);
-    let whole = bytes.clone();
-    bytes.extend_from_slice(&message("b", "a").as_bytes()[..40]);
-    assert_eq!(found(&bytes), "3:error:torn-tail*");
-    let (file, rejected) = repaired_bytes(&bytes);
-    assert_eq!(file, whole);
-    assert_eq!(rejected, [&message("b", "a").as_bytes()[..40], b"\n"].concat());
-}
-
-#[test]
-fn a_missing_newline_is_put_there() {
-    let whole = file(&[&message("a", "")]);
-    assert_eq!(found(&whole[..whole.len() - 1]), "2:warning:no-final-newline*");
-    assert_eq!(repaired_bytes(&whole[..whole.len() - 1]).0, whole);
 }
 
 #[test]
@@ -494,13 +477,4 @@ proptest! {
         prop_assert!(rejected.is_empty());
         prop_assert!(!session.problems.iter().any(|problem| problem.kind != crate::session::defect::FindingKind::MissingParent));
     }
-}
-
-use pisess_json::Raw;
-
-#[test]
-fn a_sound_file_is_left_alone() {
-    let bytes = file(&[&message("a", ""), &message("b", "a")]);
-    assert_eq!(found(&bytes), "");
-    assert_eq!(repaired_bytes(&bytes).0, bytes);
 }

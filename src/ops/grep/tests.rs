@@ -225,29 +225,6 @@ const SESSION: &str = concat!(
     "\n",
 );
 
-fn ids(change: impl FnOnce(&mut Query), pattern: &str) -> Vec<(String, u32)> {
-    let mut query = query_for(Pattern::new(&[pattern.to_owned()], PatternOptions::default()).unwrap());
-    change(&mut query);
-    all_hits(SESSION, &query).into_iter().map(|hit| (hit.id.to_string(), hit.line.0)).collect()
-}
-
-#[test]
-fn options_choose_entries_and_fields() {
-    let named =
-        |list: &[(&str, u32)]| list.iter().map(|&(id, line)| (id.to_owned(), line)).collect::<Vec<_>>();
-    assert_eq!(ids(|_| (), "ferry"), named(&[("a1", 3), ("b1", 4), ("b2", 5)]));
-    assert_eq!(ids(|query| query.active = true, "ferry"), named(&[("a1", 3), ("b2", 5)]));
-    assert_eq!(ids(|query| query.roles = vec!["assistant".into()], "ferry"), named(&[("b1", 4)]));
-    assert_eq!(
-        ids(|query| query.period.from = Some(1_793_577_600_000), "ferry"),
-        named(&[("b1", 4), ("b2", 5)])
-    );
-    let everything = ids(|query| query.scope = Scope::Everything, "ferry");
-    assert_eq!(everything, named(&[("a1", 3), ("b1", 4), ("b2", 5), ("c1", 6)]));
-    assert_eq!(ids(|_| (), "^A ferry, \"late\"$"), named(&[("b1", 4)]));
-    assert_eq!(ids(|_| (), "nowhere"), []);
-}
-
 #[test]
 fn lines_that_are_no_json_are_counted_where_they_may_match() {
     let lines = format!("{SESSION}{{\"ferry\n{{}}ferry\nother\n{{\"ferry");
@@ -274,15 +251,4 @@ fn lines_are_numbered_whatever_was_read_before() {
     let query = query_for(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
     let hits = all_hits(&lines, &query);
     assert_eq!(hits.iter().map(|hit| hit.line.0).collect::<Vec<_>>(), [30_002]);
-}
-
-#[test]
-fn entries_of_version_1_have_the_ids_of_a_migration() {
-    let lines = "{\"type\":\"session\",\"id\":\"old\"}\n{\"type\":\"message\",\"message\":{\"role\":\"hookMessage\",\"content\":\"ferry\"}}\n";
-    let query = query_for(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
-    let source = lines.as_bytes().to_vec();
-    let session = crate::load::load(&source, &crate::load::Options::default()).unwrap();
-    let hits = all_hits(lines, &query);
-    assert_eq!(hits[0].id, session.id(crate::session::entry::EntryIx::new(0)));
-    assert_eq!(hits[0].role, "custom");
 }

@@ -109,30 +109,6 @@ fn a_turn_lasts_until_its_last_answer_whatever_the_clock_does() {
 }
 
 #[test]
-fn entries_that_a_fork_copied_count_once() {
-    let source = Made::session("a").turn();
-    let mut fork = Made::session("b").turn().turn();
-    // An entry that is in one file twice counts twice.
-    let again = fork.lines.lines().last().unwrap().to_owned();
-    fork.lines += &format!("{again}\n");
-    let mut seen = foldhash::HashSet::default();
-    assert_eq!(copies(&mut seen, &source.collect()), [false; 4]);
-    let copied = copies(&mut seen, &fork.collect());
-    assert_eq!(copied, [true, true, true, true, false, false, false, false, false]);
-    assert_eq!(copies(&mut seen, &fork.collect()), [true; 9]);
-    // Entries of version 1 have no id: those of two sessions are not copies, those of a copied file are.
-    let old = |id: &str| Made {
-        lines: format!(
-            "{{\"type\":\"session\",\"id\":\"{id}\"}}\n{{\"type\":\"message\",\"timestamp\":\"2026-11-01T00:00:00Z\",\"message\":{{\"role\":\"user\"}}}}\n"
-        ),
-        seconds: 0,
-    };
-    assert_eq!(copies(&mut seen, &old("a").collect()), [false]);
-    assert_eq!(copies(&mut seen, &old("b").collect()), [false]);
-    assert_eq!(copies(&mut seen, &old("a").collect()), [true]);
-}
-
-#[test]
 fn damaged_lines_are_passed_and_counted() {
     let mut made = Made::session("s").turn();
     made.lines.insert_str(made.lines.find('\n').unwrap() + 1, "\n{\"torn\n{} {}\nnull\n[1]\n\"x\"\n");

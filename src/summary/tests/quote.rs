@@ -68,9 +68,3 @@ fn a_remark_without_what_leads_over() {
         assert_eq!(substance(remark), left);
     }
 }
-
-#[test]
-fn prose_has_no_code() {
-    let text = "Fix this!\n```\nNever!\n```\n    let x = 1!\n> quoted!\n\n$ make\nThen stop.";
-    assert_eq!(prose(text).collect::<Vec<_>>(), ["Fix this!", "Then stop."]);
-}
