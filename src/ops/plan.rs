@@ -294,3 +294,27 @@ fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
 pub fn copy_all(source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
     copy_range(source, 0..source.len(), out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Options, load};
+
+    #[test]
+    fn all_entries_go_behind_another_header() {
+        let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\r\n{\"id\":\"a\"}\r\nbroken";
+        let source = text.as_bytes().to_vec();
+        let session = load(&source, &Options::default()).unwrap();
+        let new = NewSession {
+            id: "n".to_owned(),
+            timestamp: "2026-01-01T00:00:00.000Z".to_owned(),
+            head: vec![b"{}".to_vec()],
+            leaf: None,
+            entries: None,
+        };
+        let mut out = Vec::new();
+        new.write(&session, &source, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "{}\n{\"id\":\"a\"}\r\nbroken\n");
+        assert_eq!(new.file_name(), "2026-01-01T00-00-00-000Z_n.jsonl");
+    }
+}

@@ -109,6 +109,19 @@ fn a_turn_lasts_until_its_last_answer_whatever_the_clock_does() {
 }
 
 #[test]
+fn entries_without_an_id_are_known_by_session_line_and_time() {
+    let old = |id: &str| Made {
+        lines: format!(
+            "{{\"type\":\"session\",\"id\":\"{id}\"}}\n{{\"type\":\"message\",\"timestamp\":\"2026-11-01T00:00:00Z\",\"message\":{{\"role\":\"user\"}}}}\n"
+        ),
+        seconds: 0,
+    };
+    let mut seen = foldhash::HashSet::default();
+    let is_copy = ["a", "b", "a"].map(|id| copies(&mut seen, &old(id).collect())[0]);
+    assert_eq!(is_copy, [false, false, true]);
+}
+
+#[test]
 fn damaged_lines_are_passed_and_counted() {
     let mut made = Made::session("s").turn();
     made.lines.insert_str(made.lines.find('\n').unwrap() + 1, "\n{\"torn\n{} {}\nnull\n[1]\n\"x\"\n");
