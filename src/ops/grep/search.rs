@@ -17,6 +17,7 @@ use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
 use pisess_store::{PageBuffer, ReadAt};
+use std::io;
 use std::ops::{ControlFlow, Range};
 
 /// What to search for, and where.
@@ -85,8 +86,9 @@ pub struct Searched {
 pub struct Resume {
     /// The offset of what was appended since.
     pub end: u64,
-    /// The number of lines before it.
+    /// The number of lines before an offset. Lines are counted only up to those whose number is needed.
     lines: u32,
+    counted: u64,
 }
 
 /// Searches a file: its title, then its entries from first to last; or only what was appended since an earlier search.
@@ -99,19 +101,11 @@ pub fn search(
     take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<Searched, LoadError> {
     let preamble = header::read(source)?;
-    let at = resume.unwrap_or(Resume { end: preamble.end, lines: preamble.lines });
-    let (keys, lines) = (record::keys(), at.lines);
-    let mut search = Search {
-        source,
-        query,
-        preamble,
-        keys,
-        lines,
-        counted: 0,
-        session: None,
-        active: Vec::new(),
-        unread: None,
-    };
+    let start = Resume { end: preamble.end, lines: preamble.lines, counted: preamble.end };
+    let at = resume.unwrap_or(start);
+    let keys = record::keys();
+    let mut search =
+        Search { source, query, preamble, keys, at, session: None, active: Vec::new(), unread: None };
     if resume.is_none()
         && let Some(hit) = search.title()
         && take(&search.preamble.header, hit).is_break()
@@ -134,9 +128,7 @@ struct Search<'s> {
     query: &'s Query,
     preamble: Preamble,
     keys: KeyCache<Member>,
-    /// The number of lines before an offset of the current chunk.
-    lines: u32,
-    counted: usize,
+    at: Resume,
     /// The session, loaded when the first hit needs it.
     session: Option<Session>,
     /// Which of its entries are on the path to the leaf.
@@ -146,7 +138,7 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn done(self) -> Searched {
-        let resume = Resume { end: self.source.len(), lines: self.lines };
+        let resume = Resume { end: self.source.len(), ..self.at };
         Searched { header: self.preamble.header, unread: self.unread, resume }
     }
 
@@ -170,16 +162,26 @@ impl Search<'_> {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        self.number(bytes, bytes.len());
-        self.counted = 0;
+        // Once a number was needed, the rest is counted while it is in memory.
+        let Resume { lines, counted, .. } = &mut self.at;
+        if *counted >= chunk.start && *counted > self.preamble.end {
+            *lines += newlines(&bytes[(*counted - chunk.start) as usize..]);
+            *counted = chunk.start + bytes.len() as u64;
+        }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns the number of the line that starts at an offset of the current chunk.
-    fn number(&mut self, chunk: &[u8], start: usize) -> LineNo {
-        self.lines += newlines(&chunk[self.counted..start]);
-        self.counted = start;
-        LineNo(self.lines + 1)
+    /// Returns the number of the line that starts at an offset of a chunk.
+    fn number(&mut self, chunk: LineChunk, start: usize) -> io::Result<LineNo> {
+        let Resume { lines, counted, .. } = &mut self.at;
+        if *counted < chunk.start {
+            // The chunks before this one needed no number.
+            *lines += lines_in(self.source, *counted..chunk.start)?;
+            *counted = chunk.start;
+        }
+        *lines += newlines(&chunk.bytes[(*counted - chunk.start) as usize..start]);
+        *counted = chunk.start + start as u64;
+        Ok(LineNo(*lines + 1))
     }
 
     /// Returns the title, if it matches: that of oh-my-pi's title line, else that of the header.
@@ -222,19 +224,19 @@ impl Search<'_> {
             let end = memchr(b'\n', rest).unwrap_or(rest.len());
             let is_last = chunk.start + ((start + end) as u64) >= self.source.len();
             if !is_last && !rest[..end].trim_ascii().is_empty() {
-                let line = self.number(chunk.bytes, start);
+                let line = self.number(chunk, start)?;
                 self.unread.get_or_insert((0, line)).0 += 1;
             }
             return Ok((start + end, None));
         }
-        Ok((start + scanner.pos(), self.record(&record, blocks, chunk.bytes, start)?))
+        Ok((start + scanner.pos(), self.record(&record, blocks, chunk, start)?))
     }
 
     fn record(
         &mut self,
         record: &Record,
         blocks: &[Block],
-        chunk: &[u8],
+        chunk: LineChunk,
         start: usize,
     ) -> Result<Option<Match>, LoadError> {
         let kind = Kind::of_string(record.kind);
@@ -248,7 +250,8 @@ impl Search<'_> {
         let found = if self.is_in_text(&typed) { Some(nowhere()) } else { self.first_match(&typed) };
         let found = if self.query.inverted { self.first_text(found, &typed) } else { found };
         let Some(hit) = found else { return Ok(None) };
-        let line = self.number(chunk, start);
+        let has_line = self.query.snippets.is_some() || self.query.active;
+        let line = if has_line { self.number(chunk, start)? } else { LineNo(0) };
         let id = record.id.map(|text| text.text()).unwrap_or_default().into_owned();
         let (role, timestamp) = (role_name.into_owned(), timestamp.map(Text::into_owned));
         self.on_path(Match { line, id, role, timestamp, hit, turn: None })
@@ -385,6 +388,16 @@ fn role_name<'a>(entry: &Typed<'a>) -> Text<'a> {
         role => return role.name().map(Text::from).unwrap_or_default(),
     };
     name.map(|text| text.text()).unwrap_or_default()
+}
+
+/// Returns the number of lines that begin in a range of a file.
+fn lines_in(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
+    let mut count = 0;
+    let _: ControlFlow<()> = read_chunks(&mut PageBuffer::default(), source, range, |chunk| {
+        count += newlines(chunk.bytes);
+        ControlFlow::Continue(())
+    })?;
+    Ok(count)
 }
 
 /// Returns the start of the next line that may match.
