@@ -85,13 +85,12 @@ fn with_calls(
 ) -> Result<BTreeSet<EntryIx>, Refusal> {
     let session = reader.session();
     let mut picked = chosen.clone();
-    let mut turns: HashMap<EntryIx, Position> = HashMap::default();
     let mut calling = BTreeSet::new();
     for &ix in chosen {
         if session.is_message(ix, Role::Assistant) {
             calling.insert(ix);
         } else if session.is_message(ix, Role::ToolResult) {
-            calling.insert(turn_of(session, ix, &mut turns).ok_or_else(|| without_call(session, ix))?);
+            calling.insert(turn_of(session, ix).ok_or_else(|| without_call(session, ix))?);
         }
     }
     let is_active = active(session, session.leaf);
@@ -126,22 +125,8 @@ fn without_call(session: &Session, result: EntryIx) -> Refusal {
 }
 
 /// Returns the nearest assistant message above a result.
-fn turn_of(session: &Session, result: EntryIx, known: &mut HashMap<EntryIx, Position>) -> Position {
-    let mut passed = Vec::new();
-    let mut at = session.entry(result).parent;
-    let turn = loop {
-        match at {
-            Some(ix) if session.is_message(ix, Role::Assistant) => break at,
-            Some(ix) => match known.get(&ix) {
-                Some(&turn) => break turn,
-                None => passed.push(ix),
-            },
-            None => break None,
-        }
-        at = session.entry(passed[passed.len() - 1]).parent;
-    };
-    known.extend(passed.into_iter().map(|ix| (ix, turn)));
-    turn
+fn turn_of(session: &Session, result: EntryIx) -> Position {
+    session.upwards(Some(result)).find(|&ix| session.is_message(ix, Role::Assistant))
 }
 
 /// Returns the calls of an assistant message by id, each with its results before the next assistant
