@@ -21,8 +21,9 @@ use crate::session::read::line_chunks::{Line, each_line};
 use memchr::memmem;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array};
+use pisess_json::write::Object;
 use pisess_store::ReadAt;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// The name of the operation that prunes payloads.
@@ -35,9 +36,11 @@ pub const MARK: &str = "mark";
 pub const LINK: &str = "link";
 
 /// What one run of `prune` did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Operation {
     /// Its name.
+    #[serde(rename = "operation")]
     pub name: String,
     /// The number of its records.
     pub records: usize,
@@ -146,16 +149,7 @@ fn listed(line: Raw, session: &Text) -> Result<Option<Vec<Operation>>, SideError
     if id != *session {
         return Err(SideError::OtherSession { id: id.into_string_lossy() });
     }
-    let operation = |listed: Raw| {
-        let number = |key| listed.get(key).and_then(Raw::index).unwrap_or_default();
-        Operation {
-            name: listed.get_text("operation").unwrap_or_default().into_string_lossy(),
-            records: number("records"),
-            entries: number("entries"),
-            branches: number("branches"),
-        }
-    };
-    Ok(Some(operations.items().map(operation).collect()))
+    Ok(Some(serde_json::from_slice(operations.bytes()).unwrap_or_default()))
 }
 
 /// Reads and checks a pruned file. Returns the operations, oldest first, with their records.
@@ -248,16 +242,8 @@ impl Record {
 
 /// Writes the first line.
 pub fn write_first(session: &Text, operations: &[Operation], out: &mut dyn Write) -> io::Result<()> {
-    let listed = operations.iter().map(|one| {
-        Object::new()
-            .str("operation", &one.name)
-            .number("records", one.records as f64)
-            .number("entries", one.entries as f64)
-            .number("branches", one.branches as f64)
-            .finish()
-    });
-    let first = Object::new().text("session", session).json("operations", &array(listed)).finish();
-    out.write_all(&first)?;
+    let operations = serde_json::to_vec(operations)?;
+    out.write_all(&Object::new().text("session", session).json("operations", &operations).finish())?;
     out.write_all(b"\n")
 }
 
