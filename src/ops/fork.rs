@@ -6,9 +6,9 @@
 //! refers to a label moves to the entry after it. oh-my-pi does not do this and loses the entries after a
 //! label; pisess follows pi in both dialects.
 
-use super::IdSource;
 use super::chain::Chain;
 use super::switch::mark;
+use super::{IdSource, first_staying};
 use crate::agents::Agent;
 use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
@@ -19,7 +19,7 @@ use crate::session::labels::Labels;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
-use foldhash::{HashMap, HashSet};
+use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -69,7 +69,7 @@ pub fn fork_subtree(
     Ok(finished(session, pieces, leaf, options, fresh))
 }
 
-/// Returns an entry and its descendants, parents first; all entries for the root.
+/// Returns an entry and its descendants; all entries for the root.
 fn subtree(tree: &Tree, top: Position) -> Vec<EntryIx> {
     let mut waiting = top.map_or_else(|| tree.roots().to_vec(), |top| vec![top]);
     let mut entries = Vec::new();
@@ -126,46 +126,22 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
     }
 }
 
-/// Returns copies of the entries that are not left out, each under its nearest ancestor among them. `entries`
-/// must list parents before their descendants, and one whole branch before the next.
+/// Returns copies of the entries that are not left out, each under its nearest ancestor that is not.
 fn without_labels(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(EntryIx, Piece)>> {
     let session = reader.session();
+    let stays = |ix: EntryIx| !is_left_out(session.entry(ix).kind);
+    let id = |ix: EntryIx| session.id(ix).into_owned();
     let mut copies = Vec::with_capacity(entries.len());
-    // The path from the root to the current entry: all entries on it, and for each the number of kept entries above it;
-    // the entries that are kept.
-    let (mut way, mut kept): (Vec<(EntryIx, usize)>, Vec<EntryIx>) = (Vec::new(), Vec::new());
-    // The index of each left-out entry in `way`, from the last time the path included it.
-    let mut left_out: HashMap<EntryIx, usize> = HashMap::default();
-    for &ix in entries {
+    for ix in entries.iter().copied().filter(|&ix| stays(ix)) {
         let entry = session.entry(ix);
-        while let Some((_, above)) = way.pop_if(|&mut (last, _)| Some(last) != entry.parent) {
-            kept.truncate(above);
-        }
-        way.push((ix, kept.len()));
-        if is_left_out(entry.kind) {
-            left_out.insert(ix, way.len() - 1);
-            continue;
-        }
-        let parent = kept.last().copied();
-        kept.push(ix);
+        let parent = session.upwards(entry.parent).find(|&above| stays(above));
         // A root may be stored with the parent `""`, or with one that is not in the file.
         let moved = entry.parent != parent || parent.is_none();
-        let first_kept = match entry.kind {
-            Kind::Compaction if !left_out.is_empty() => {
-                // The first kept entry after a left-out entry, if that is on the path.
-                let behind = first_kept(reader, ix)?.and_then(|first| {
-                    let &(found, above) = way.get(*left_out.get(&first)?)?;
-                    kept.get(above).filter(|_| found == first)
-                });
-                behind.map(|&ix| session.id(ix).into_owned())
-            }
-            _ => None,
-        };
-        let parent_id = parent.map(|parent| session.id(parent).into_owned());
-        copies.push((
-            ix,
-            Piece::Copied { entry: ix, parent: moved.then_some(parent_id), first_kept, to: None, edit: None },
-        ));
+        let kept = if entry.kind == Kind::Compaction { first_kept(reader, ix)? } else { None };
+        let left_out = kept.filter(|&kept| !stays(kept));
+        let first_kept = left_out.and_then(|kept| first_staying(session, ix, kept, stays)).map(id);
+        let parent = moved.then_some(parent.map(id));
+        copies.push((ix, Piece::Copied { entry: ix, parent, first_kept, to: None, edit: None }));
     }
     Ok(copies)
 }

@@ -50,14 +50,6 @@ fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSo
     chain.change
 }
 
-/// Returns the refusal of a name that reads as a reference.
-fn is_reference(name: &str) -> Refusal {
-    Refusal::with_hint(
-        format!("{name:?} reads as a reference and cannot be a label"),
-        "choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^ or ~3",
-    )
-}
-
 /// Returns a name as the user gives it, trimmed as in the dialogs of both agents.
 ///
 /// # Errors
@@ -70,8 +62,7 @@ pub fn name(given: &str) -> Result<Text<'_>, Refusal> {
             "the label contains a control character",
             "give a label of one line, without control characters",
         )),
-        _ if is_form(trimmed) => Err(is_reference(trimmed)),
-        _ => Ok(Text::from(trimmed)),
+        _ => check_form(&Text::from(trimmed)).map(|()| Text::from(trimmed)),
     }
 }
 
@@ -92,7 +83,13 @@ pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Re
 }
 
 fn check_form(name: &Text) -> Result<(), Refusal> {
-    if is_form(&name.to_string_lossy()) { Err(is_reference(&name.to_string())) } else { Ok(()) }
+    if !is_form(&name.to_string_lossy()) {
+        return Ok(());
+    }
+    Err(Refusal::with_hint(
+        format!("{:?} reads as a reference and cannot be a label", name.to_string()),
+        "choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^ or ~3",
+    ))
 }
 
 /// Returns the last entry of the conversation: the nearest at or above the leaf that is not a label, a mark, a setting

@@ -33,6 +33,7 @@ pub mod undo;
 
 use crate::session::Session;
 use crate::session::entry::EntryIx;
+use crate::session::reference::Position;
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use std::io;
@@ -115,6 +116,18 @@ pub fn ids(session: &Session, entries: &[EntryIx]) -> String {
 }
 
 /// Returns the `parentId` of a child of this position; `None` at the root.
-pub fn parent_id(session: &Session, parent: crate::session::reference::Position) -> Option<Text<'_>> {
+pub fn parent_id(session: &Session, parent: Position) -> Option<Text<'_>> {
     parent.map(|ix| session.id(ix))
+}
+
+/// Returns the first entry that stays on the path from `kept` to an entry; `None` if `kept` is not on it.
+fn first_staying(session: &Session, ix: EntryIx, kept: EntryIx, stays: impl Fn(EntryIx) -> bool) -> Position {
+    let mut first = None;
+    for above in session.upwards(Some(ix)) {
+        first = if stays(above) { Some(above) } else { first };
+        if above == kept {
+            return first;
+        }
+    }
+    None
 }

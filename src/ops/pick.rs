@@ -11,7 +11,7 @@
 //! ```
 
 use super::edit::call_ids;
-use super::{IdSource, Refusal, parent_id};
+use super::{IdSource, Refusal, first_staying, parent_id};
 use crate::agents::oh_my_pi::native;
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
@@ -74,7 +74,7 @@ pub fn copied(
     for &ix in picked {
         entries.push(graft.copy(ix, &fresh.timestamp())?);
     }
-    Ok(Change::from(entries))
+    Ok(Change { entries, ..Change::default() })
 }
 
 /// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
@@ -233,9 +233,8 @@ impl Graft<'_> {
         let Some(kept) = kept.filter(|&kept| is_kept(kept)) else { return Ok(nothing) };
         let mut first = kept;
         if self.session.entry(kept).kind == Kind::Label && !self.above.contains(&kept) {
-            let path = self.session.path(Some(compaction));
-            let behind = path.into_iter().skip_while(|&ix| ix != kept);
-            first = behind.into_iter().find(|&ix| self.session.entry(ix).kind != Kind::Label).unwrap_or(kept);
+            let stays = |ix: EntryIx| self.session.entry(ix).kind != Kind::Label;
+            first = first_staying(self.session, compaction, kept, stays).unwrap_or(kept);
         }
         match self.ids.get(&first) {
             _ if first == compaction => Ok(nothing),

@@ -93,12 +93,6 @@ pub enum Piece {
     New(NewEntry),
 }
 
-impl From<Vec<NewEntry>> for Change {
-    fn from(entries: Vec<NewEntry>) -> Change {
-        Change { entries, title_line: None }
-    }
-}
-
 impl Change {
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {

@@ -98,9 +98,8 @@ fn labels(session: &Session, findings: &mut Vec<Finding>) {
 fn summaries(reader: &EntryReader, active: &[bool], findings: &mut Vec<Finding>) -> io::Result<()> {
     let session = reader.session();
     let is_summary = |ix: &EntryIx| matches!(session.entry(*ix).kind, Kind::Compaction | Kind::BranchSummary);
-    let summaries: Vec<_> = session.all().filter(is_summary).collect();
-    let ancestry = (!summaries.is_empty()).then(|| Ancestry::new(session));
-    for ix in summaries {
+    let ancestry = Ancestry::new(session);
+    for ix in session.all().filter(is_summary) {
         let line = reader.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
         let is_compaction = session.entry(ix).kind == Kind::Compaction;
@@ -111,8 +110,8 @@ fn summaries(reader: &EntryReader, active: &[bool], findings: &mut Vec<Finding>)
                 found(session, ix, K::EmptySummary, format!("{what} has no text")).grave(active[ix.at()]),
             );
         }
-        if is_compaction && let Some(ancestry) = &ancestry {
-            kept(session, ix, entry, ancestry, findings);
+        if is_compaction {
+            kept(session, ix, entry, &ancestry, findings);
         }
     }
     Ok(())

@@ -55,16 +55,11 @@ pub(super) fn check(
         roots: session.all().map(|ix| root(&mut above, ix)).collect(),
         above,
         links: Links::default(),
-        wanted: wanted(session),
+        wanted: session.dangling.iter().map(|parent| session.bytes(parent.text)).collect(),
     };
     graph.ids();
     graph.parents(repair);
     graph.links
-}
-
-/// Returns parent ids that no entry in the file has: no new id may equal one of these.
-fn wanted(session: &Session) -> HashSet<&[u8]> {
-    session.dangling.iter().map(|parent| session.bytes(parent.text)).collect()
 }
 
 struct Graph<'s, 'f> {
@@ -77,6 +72,7 @@ struct Graph<'s, 'f> {
     /// Of each entry one above it in its tree, while trees are joined: union-find over the parents.
     above: Vec<EntryIx>,
     links: Links,
+    /// The parent ids that no entry in the file has: no new id may equal one of these.
     wanted: HashSet<&'s [u8]>,
 }
 

@@ -35,8 +35,7 @@ pub fn around(
     let mut shown: HashSet<EntryIx> = matches.iter().map(|&(ix, _)| ix).collect();
     for &(ix, _) in &matches {
         shown.extend(above(ix).take(most_above));
-        // A walk down ends even in a cycle.
-        let below = std::iter::successors(next(ix), |&ix| next(ix)).take(session.entries.len());
+        let below = std::iter::successors(next(ix), |&ix| next(ix));
         shown.extend(below.filter(|ix| !is_passed(ix)).take(most_below));
     }
     let mut order: Vec<EntryIx> = shown.into_iter().collect();

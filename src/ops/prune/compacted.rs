@@ -15,8 +15,8 @@ use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::{EntryReader, named};
 use crate::session::tree::Tree;
-use foldhash::HashSet;
 use pisess_store::ReadAt;
+use std::collections::BTreeSet;
 use std::io;
 
 /// Returns for each entry whether it leaves.
@@ -52,10 +52,10 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
 }
 
 /// Returns for each entry whether it is on a branch from its last compaction on, and these compactions.
-fn below_compactions(session: &Session) -> (Vec<bool>, Vec<EntryIx>) {
+fn below_compactions(session: &Session) -> (Vec<bool>, BTreeSet<EntryIx>) {
     let tips = branches(session, &Tree::new(session)).into_iter().map(|branch| branch.tip);
     let mut stays = vec![false; session.entries.len()];
-    let mut compactions = HashSet::default();
+    let mut compactions = BTreeSet::new();
     for tip in tips.chain(session.leaf) {
         // Above an entry of another branch, all is decided.
         for ix in session.upwards(Some(tip)) {
@@ -68,7 +68,5 @@ fn below_compactions(session: &Session) -> (Vec<bool>, Vec<EntryIx>) {
             }
         }
     }
-    let mut compactions: Vec<_> = compactions.into_iter().collect();
-    compactions.sort_unstable();
     (stays, compactions)
 }

@@ -8,9 +8,9 @@
 //! compacts next.
 
 use super::{Prune, Value, ValueKind, place_of};
-use crate::ops::IdSource;
 use crate::ops::chain::Chain;
 use crate::ops::switch::mark;
+use crate::ops::{IdSource, first_staying};
 use crate::session::collected::LabelChange;
 use crate::session::defect::FindingKind;
 use crate::session::entry::{EntryIx, Kind, LineNo};
@@ -113,16 +113,10 @@ fn first_kept(reader: &EntryReader, ix: EntryIx, leaves: &[bool]) -> io::Result<
     if session.entry(ix).kind != Kind::Compaction {
         return Ok(None);
     }
-    let kept = named(reader, ix, "firstKeptEntryId")?;
-    let Some(kept) = kept.filter(|kept| leaves[kept.at()]) else { return Ok(None) };
-    let mut next = ix;
-    for above in session.upwards(Some(ix)) {
-        if above == kept {
-            return Ok(Some(session.id(next).into_owned()));
-        }
-        next = if leaves[above.at()] { next } else { above };
-    }
-    Ok(None)
+    let stays = |ix: EntryIx| !leaves[ix.at()];
+    let kept = named(reader, ix, "firstKeptEntryId")?.filter(|&kept| !stays(kept));
+    let first = kept.and_then(|kept| first_staying(session, ix, kept, stays));
+    Ok(first.map(|first| session.id(first).into_owned()))
 }
 
 /// Returns the leaf of the session without the entries that leave.
