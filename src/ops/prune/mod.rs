@@ -110,7 +110,7 @@ impl Prune {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let own = Some(self.operation()).filter(|_| !self.is_empty());
-        let before = old.map(Restore::missing).unwrap_or_default();
+        let before = old.map_or(&[][..], |old| &old.missing);
         let listed: Vec<_> = before.iter().map(|(operation, _)| operation.clone()).chain(own).collect();
         side::write_first(&session.header.id, &listed, out)?;
         if let Some(old) = old {

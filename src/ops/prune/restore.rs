@@ -27,9 +27,8 @@ pub struct Restore {
     pub placed: Vec<Record>,
     /// What has no place in the session: the ids of its entries, and its fields.
     pub lost: Vec<(String, String)>,
-    operations: Vec<(Operation, Vec<Record>)>,
-    /// For each record of each operation, whether the session does not contain what it records.
-    is_missing: Vec<Vec<bool>>,
+    /// What the session does not contain: the operations, with their records.
+    pub(super) missing: Vec<(Operation, Vec<Record>)>,
 }
 
 /// A line of the session with what was pruned.
@@ -60,10 +59,8 @@ impl Restore {
         pruned: Box<dyn ReadAt>,
     ) -> io::Result<Restore> {
         let mut lines = Lines::read(session, source, &operations, &*pruned)?;
-        let mut is_missing = Vec::new();
-        let mut placed = Vec::new();
-        let mut lost = Vec::new();
-        for (_, records) in operations.iter().rev() {
+        let (mut placed, mut lost, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        for (operation, records) in operations.iter().rev() {
             let fates = lines.undo(records)?;
             for (record, fate) in records.iter().zip(&fates).rev() {
                 match fate {
@@ -77,13 +74,14 @@ impl Restore {
                     Fate::There => {}
                 }
             }
-            is_missing.push(fates.iter().map(|fate| *fate != Fate::There).collect());
+            let kept = records.iter().zip(&fates).filter(|(_, fate)| **fate != Fate::There);
+            missing.extend(left(operation, kept.map(|(record, _)| record.clone()).collect()));
         }
-        is_missing.reverse();
+        missing.reverse();
         placed.reverse();
         lost.reverse();
         let (whole, lines) = lines.finish()?;
-        Ok(Restore { pruned, whole, lines, placed, lost, operations, is_missing })
+        Ok(Restore { pruned, whole, lines, placed, lost, missing })
     }
 
     /// Returns the session with what was pruned.
@@ -95,28 +93,15 @@ impl Restore {
     pub fn in_session(&self, line: LineNo) -> Option<LineNo> {
         self.lines.get(line.0.checked_sub(1)? as usize).copied().flatten()
     }
+}
 
-    /// Returns what the session does not contain: the operations, with their records.
-    pub(super) fn missing(&self) -> Vec<(Operation, Vec<&Record>)> {
-        let mut found = Vec::new();
-        for ((operation, records), is_missing) in self.operations.iter().zip(&self.is_missing) {
-            let is_mark = |record: &Record| matches!(record.what, What::Mark);
-            let kept: Vec<_> = records
-                .iter()
-                .zip(is_missing)
-                .filter(|(_, missing)| **missing)
-                .map(|(record, _)| record)
-                .collect();
-            if kept.iter().all(|record| is_mark(record)) {
-                continue;
-            }
-            let entries = kept.iter().filter(|record| matches!(record.what, What::Entry { .. })).count();
-            let branches = if entries > 0 { operation.branches } else { 0 };
-            let name = operation.name.clone();
-            found.push((Operation { name, records: kept.len(), entries, branches }, kept));
-        }
-        found
-    }
+/// Returns an operation with those of its records that are left, unless only its mark is.
+fn left(operation: &Operation, records: Vec<Record>) -> Option<(Operation, Vec<Record>)> {
+    let entries = records.iter().filter(|record| matches!(record.what, What::Entry { .. })).count();
+    let branches = if entries > 0 { operation.branches } else { 0 };
+    let operation = Operation { records: records.len(), entries, branches, ..operation.clone() };
+    let is_needed = records.iter().any(|record| !matches!(record.what, What::Mark));
+    is_needed.then_some((operation, records))
 }
 
 /// What became of a record.
