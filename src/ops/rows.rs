@@ -96,7 +96,7 @@ impl Drawing<'_> {
     /// Returns a text that lists the tools called by an assistant message without text.
     fn called(&self, ix: EntryIx) -> Text<'static> {
         let mut text = Text::default();
-        for (at, call) in self.own_calls(ix).enumerate() {
+        for (at, call) in self.session.collected.calls_of(ix).iter().enumerate() {
             text.push_str(if at == 0 { "(calls " } else { ", " });
             text.push(&self.session.text(call.name));
         }

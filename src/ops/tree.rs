@@ -41,8 +41,7 @@ pub struct Drawing<'a> {
     is_visible: Vec<bool>,
     /// The entry that is drawn as the leaf.
     pub leaf: Position,
-    /// The number of a call by entry, counted from 1: for a tool result the call that it answers, for an assistant
-    /// message its first; 0 if there is none.
+    /// For each tool result, the number of the call that it answers, counted from 1; 0 if there is none.
     calls: Vec<u32>,
     /// The words to search for.
     pub words: Words,
@@ -67,7 +66,7 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
     let is_active = active(session, leaf);
     let is_visible: Vec<_> = session.all().map(is_visible).collect();
     let places = layout(session, Tree::new(session), &is_active, &is_visible);
-    let calls = call_numbers(session, &is_active);
+    let calls = calls_by_id(session, &is_active);
     Drawing { places, is_active, is_visible, calls, words, ..bare(session, labels, leaf) }
 }
 
@@ -94,10 +93,9 @@ pub fn live<'a>(session: &'a Session, entries: &[EntryIx], filter: Filter, typed
         turn.map(|turn| (place.entry, turn))
     };
     let turns = Some(places.iter().filter_map(turned).collect());
-    let mut calls = vec![0; entries.last().map_or(0, |last| last.at() + 1)];
-    for place in &places {
-        calls[place.entry.at()] = latest_call(session, place.entry);
-    }
+    let is_before = |ix: EntryIx| entries.first().is_none_or(|&first| ix < first);
+    let number = |result: &EntryText| if is_before(result.entry) { 0 } else { latest_call(session, result) };
+    let calls = session.collected.tool_results.iter().map(number).collect();
     Drawing { places, calls, words, turns, ..bare(session, labels, None) }
 }
 
@@ -107,24 +105,16 @@ fn turn(session: &Session, ix: EntryIx) -> Option<Position> {
     Some(session.entry(ix).parent).filter(|&parent| parent != ix.before())
 }
 
-/// Returns the number of the call of an entry, as [`Drawing::calls`] does, if no later entry counts.
-fn latest_call(session: &Session, ix: EntryIx) -> u32 {
-    let Collected { tool_calls, tool_results, .. } = &session.collected;
-    let at = match tool_results.binary_search_by_key(&ix, |result| result.entry) {
-        Ok(at) => {
-            let id = session.bytes(tool_results[at].text);
-            tool_calls.iter().rposition(|call| session.bytes(call.id) == id)
-        }
-        Err(_) => Some(tool_calls.partition_point(|call| call.entry < ix))
-            .filter(|&at| tool_calls.get(at).is_some_and(|call| call.entry == ix)),
-    };
-    at.map_or(0, |at| at as u32 + 1)
+/// Returns the number of the call that a result answers, as [`Drawing::calls`] has it, if no later entry counts.
+fn latest_call(session: &Session, result: &EntryText) -> u32 {
+    let is_it = |call: &ToolCall| session.bytes(call.id) == session.bytes(result.text);
+    session.collected.tool_calls.iter().rposition(is_it).map_or(0, |at| at as u32 + 1)
 }
 
 /// Returns the rows without a layout, for callers that list entries in another order.
 pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
     let is_active = active(session, leaf);
-    let calls = call_numbers(session, &is_active);
+    let calls = calls_by_id(session, &is_active);
     let is_visible = vec![false; session.entries.len()];
     Drawing { is_active, is_visible, calls, ..bare(session, Labels::new(session), leaf) }
 }
@@ -162,17 +152,9 @@ impl<'a> Drawing<'a> {
         if self.session.entry(ix).role != Role::ToolResult {
             return None;
         }
-        Some(&self.session.collected.tool_calls[self.call_index(ix)?])
-    }
-
-    /// Returns the calls of an assistant message, in their order.
-    pub fn own_calls(&self, ix: EntryIx) -> impl Iterator<Item = &'a ToolCall> {
-        let first = self.call_index(ix).unwrap_or(self.session.collected.tool_calls.len());
-        self.session.collected.tool_calls[first..].iter().take_while(move |call| call.entry == ix)
-    }
-
-    fn call_index(&self, ix: EntryIx) -> Option<usize> {
-        self.calls.get(ix.at()).and_then(|number| (*number as usize).checked_sub(1))
+        let Collected { tool_calls, tool_results, .. } = &self.session.collected;
+        let at = tool_results.binary_search_by_key(&ix, |result| result.entry).ok()?;
+        tool_calls.get((*self.calls.get(at)? as usize).checked_sub(1)?)
     }
 
     /// Returns the entry's label.
@@ -286,21 +268,6 @@ fn finds(session: &Session, labels: &Labels, words: &Words, fuzzy: Option<&[Vec<
     };
     words.mark(&text, &mut found);
     found.iter().all(|&found| found) || fuzzy.is_some_and(|query| matches(query, &text))
-}
-
-/// Returns the numbers of calls by entry: see [`Drawing::calls`].
-fn call_numbers(session: &Session, is_active: &[bool]) -> Vec<u32> {
-    let answered = calls_by_id(session, is_active);
-    let last_call = session.collected.tool_calls.last().map(|call| call.entry);
-    let last = last_call.max(session.collected.tool_results.last().map(|result| result.entry));
-    let mut calls = vec![0; last.map_or(0, |last| last.at() + 1)];
-    for (at, call) in session.collected.tool_calls.iter().enumerate().rev() {
-        calls[call.entry.at()] = at as u32 + 1;
-    }
-    for (result, number) in session.collected.tool_results.iter().zip(answered) {
-        calls[result.entry.at()] = number;
-    }
-    calls
 }
 
 /// Returns the number of each result's call, counted from 1; 0 for a result without a call. Of calls with the same id,

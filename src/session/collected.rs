@@ -214,6 +214,15 @@ collected! {
     plain_lines: [u32; 2],
 }
 
+impl Collected {
+    /// Returns the tool calls of an entry, in their order.
+    pub fn calls_of(&self, ix: EntryIx) -> &[ToolCall] {
+        let first = self.tool_calls.partition_point(|call| call.entry < ix);
+        let count = self.tool_calls[first..].iter().take_while(|call| call.entry == ix).count();
+        &self.tool_calls[first..first + count]
+    }
+}
+
 impl Renumber for EntryIx {
     fn renumber(&mut self, base: Base) {
         *self = self.moved(base.entries);

@@ -170,8 +170,7 @@ fn tools(session: &Session, findings: &mut Vec<Finding>) {
         }
         // The agents omit such messages from the context.
         let is_left_out = entry.flags.has(Flags::FAILED) || entry.flags.has(Flags::ABORTED);
-        let first = session.collected.tool_calls.partition_point(|call| call.entry < ix);
-        for call in session.collected.tool_calls[first..].iter().take_while(|call| call.entry == ix) {
+        for call in session.collected.calls_of(ix) {
             called.insert(session.text(call.id));
             open.insert(session.text(call.id), (ix, is_left_out));
         }
