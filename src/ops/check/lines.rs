@@ -169,13 +169,11 @@ impl LineRepair {
             "entries are put on separate lines, the rest is removed"
         }));
         // Gaps and values in order.
-        let mut at = 0;
         let mut gaps = between.into_iter().peekable();
         for value in values {
             while let Some(gap) = gaps.next_if(|gap| gap.start < value.start) {
                 self.take_out(located, gap, true);
             }
-            at = at.max(value.end);
             let bytes = &located.bytes[value.clone()];
             let mut scanner = Scanner::new(bytes);
             let mut blocks = Vec::new();

@@ -16,33 +16,22 @@ const REPORTED: &[&str] = &["message", "role", "content", "summary", "firstKeptE
 /// complete: it may be in a session that both agents wrote.
 pub(super) fn missing(record: &Record, blocks: &[Block]) -> Vec<(Dialect, String)> {
     let kind = Kind::of_string(record.kind);
-    match &record.message {
-        Some(message) if kind == Kind::Message => {
-            let role = Role::of_string(message.role);
-            let fields = |dialect| role.schema().fields.of(dialect).filter(|_| role.schema().is_stored);
-            let lacks = |dialect, fields| {
-                Some(format!("{} message: {}", role.name()?, in_message(dialect, fields, message, blocks)?))
-            };
-            of_each(fields, lacks)
-        }
-        _ => {
-            let entry = Raw::checked(record.bytes);
-            let lacks =
-                |dialect, fields| Some(format!("{}: {}", kind.name()?, in_entry(dialect, fields, entry)?));
-            of_each(|dialect| kind.schema().fields.of(dialect), lacks)
-        }
-    }
-}
-
-/// Returns what is lacking for each agent that has fields for an entry; nothing if nothing is for one of them.
-fn of_each(
-    fields: impl Fn(Dialect) -> Option<&'static [FieldSchema]>,
-    lacks: impl Fn(Dialect, &'static [FieldSchema]) -> Option<String>,
-) -> Vec<(Dialect, String)> {
+    let message = record.message.as_ref().filter(|_| kind == Kind::Message);
+    let role = message.map_or(Role::Missing, |message| Role::of_string(message.role));
     let mut lacking = Vec::new();
     for dialect in Dialect::ALL {
-        let Some(fields) = fields(dialect) else { continue };
-        match lacks(dialect, fields) {
+        let fields = match message {
+            Some(_) => role.schema().fields.of(dialect).filter(|_| role.schema().is_stored),
+            None => kind.schema().fields.of(dialect),
+        };
+        let Some(fields) = fields else { continue };
+        let what = match message {
+            Some(message) => in_message(dialect, fields, message, blocks)
+                .map(|what| format!("{} message: {what}", role.name().unwrap_or_default())),
+            None => in_entry(dialect, fields, Raw::checked(record.bytes))
+                .map(|what| format!("{}: {what}", kind.name().unwrap_or_default())),
+        };
+        match what {
             None => return Vec::new(),
             Some(what) => lacking.push((dialect, what)),
         }
@@ -56,8 +45,7 @@ fn in_message(
     message: &MessageFacts,
     blocks: &[Block],
 ) -> Option<String> {
-    let has = |name: &str| message.members.has(Member::named(name.as_bytes()));
-    first_lacking(fields, has, |want| match want {
+    first_lacking(fields, among(message.members), |want| match want {
         Want::Usage => in_usage(message.usage?),
         Want::Content | Want::Blocks => in_content(dialect, message, blocks),
         _ => None,
@@ -86,7 +74,7 @@ fn in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Option<Stri
 fn in_content(dialect: Dialect, message: &MessageFacts, blocks: &[Block]) -> Option<String> {
     let blocks = if let Content::Blocks = message.content { blocks } else { &[] };
     blocks.iter().find_map(|block| {
-        let has = |name: &str| block.members.has(Member::named(name.as_bytes()));
+        let has = among(block.members);
         let what = if has("type") {
             first_lacking(
                 block_fields(dialect, |name| block.kind.is_some_and(|kind| kind.is(name))),
@@ -101,19 +89,16 @@ fn in_content(dialect: Dialect, message: &MessageFacts, blocks: &[Block]) -> Opt
 }
 
 fn in_usage(usage: Raw) -> Option<String> {
-    let lacks = |fields, object: Raw, inner: &dyn Fn() -> Option<String>| {
-        let members = Members::of(object);
-        first_lacking(
-            fields,
-            |name| members.has(Member::named(name.as_bytes())),
-            |want| match want {
-                Want::Object => inner(),
-                _ => None,
-            },
-        )
+    let in_cost = |want| match want {
+        Want::Object => first_lacking(COST, among(Members::of(usage.get("cost")?)), |_| None),
+        _ => None,
     };
-    let cost = || lacks(COST, usage.get("cost")?, &|| None);
-    usage.is_object().then(|| lacks(USAGE, usage, &cost)).flatten()
+    usage.is_object().then(|| first_lacking(USAGE, among(Members::of(usage)), in_cost)).flatten()
+}
+
+/// Returns a function that returns whether an object with these members has one of this name.
+fn among(members: Members) -> impl Fn(&str) -> bool {
+    move |name| members.has(Member::named(name.as_bytes()))
 }
 
 /// Returns the first field of a table that an object lacks, or what is lacking inside it.

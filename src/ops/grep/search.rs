@@ -247,8 +247,9 @@ impl Search<'_> {
         if !is_entry || !self.wants(role, &role_name, timestamp.as_ref()) {
             return Ok(None);
         }
-        let found = if self.is_in_text(&typed) { Some(nowhere()) } else { self.first_match(&typed) };
-        let found = if self.query.inverted { self.first_text(found, &typed) } else { found };
+        let is_in_text = self.is_in_text(&typed);
+        let found =
+            if is_in_text { Some(nowhere()).filter(|_| !self.query.inverted) } else { self.hit(&typed) };
         let Some(hit) = found else { return Ok(None) };
         let has_line = self.query.snippets.is_some() || self.query.active;
         let line = if has_line { self.number(chunk, start)? } else { LineNo(0) };
@@ -288,16 +289,21 @@ impl Search<'_> {
         whole.into_iter().chain(texts).any(|text| prefilter.is_match(text))
     }
 
-    fn first_match(&self, entry: &Typed) -> Option<Hit> {
-        let mut found = None;
-        let pattern = &self.query.pattern;
+    /// Returns the first match of an entry; of one that is to have none, the first text.
+    fn hit(&self, entry: &Typed) -> Option<Hit> {
+        let (mut found, mut first) = (None, None);
+        let Query { pattern, inverted, snippets, .. } = self.query;
         let only_calls = self.only_calls(entry);
         let see = &mut |field: &Field| {
             let (raw, prefilter) = (field.raw(), pattern.prefilter());
             if only_calls && !field.is_of_call() {
                 return ControlFlow::Continue(());
             }
-            if self.query.snippets.is_none() && prefilter.is_some_and(|prefilter| prefilter.is_match(raw)) {
+            if *inverted && first.is_none() {
+                let text = field.text();
+                first = (!text.is_empty()).then(|| self.hit_at(field.path(), &text, 0..0));
+            }
+            if snippets.is_none() && prefilter.is_some_and(|prefilter| prefilter.is_match(raw)) {
                 found = Some(nowhere());
             } else if prefilter.is_none_or(|prefilter| prefilter.may_match(raw)) {
                 let text = field.text();
@@ -308,28 +314,12 @@ impl Search<'_> {
         };
         // The visitor breaks at the first match.
         let _ = visit(Raw::checked(entry.record.bytes), entry.kind, entry.role, self.query.scope, see);
-        found
-    }
-
-    /// Returns the first text of an entry that does not match, or nothing if it has a match, or none of the tool calls
-    /// that are searched.
-    fn first_text(&self, found: Option<Hit>, entry: &Typed) -> Option<Hit> {
-        if found.is_some() {
-            return None;
+        match (found, inverted) {
+            (found, false) => found,
+            (Some(_), true) => None,
+            // None of the tool calls that are searched is not an entry without a match.
+            (None, true) => first.or_else(|| (!only_calls).then(nowhere)),
         }
-        let only_calls = self.only_calls(entry);
-        let mut first = None;
-        let see = &mut |field: &Field| {
-            let text = field.text();
-            if only_calls && !field.is_of_call() || text.is_empty() {
-                return ControlFlow::Continue(());
-            }
-            first = Some(self.hit_at(field.path(), &text, 0..0));
-            ControlFlow::Break(())
-        };
-        // The visitor breaks at the first text.
-        let _ = visit(Raw::checked(entry.record.bytes), entry.kind, entry.role, self.query.scope, see);
-        first.or_else(|| (!only_calls).then(nowhere))
     }
 
     /// Returns the hit at a place of a text.
