@@ -157,25 +157,23 @@ impl<'s> Batch<'s> {
     /// and a compaction's first kept entry are ancestors.
     fn names(&self, entry: Raw, own: &Text, above: Position) -> Result<(), Refusal> {
         let Some((key, refers)) = Kind::of(entry.get("type")).schema().refers else { return Ok(()) };
-        let free = match refers {
-            Refers::Any | Refers::Above => None,
-            Refers::AnyOrRoot => Some(Text::from("root")),
-            Refers::AboveOrItself => Some(own.borrowed()),
+        let Some(id) = entry.get_text(key) else { return Ok(()) };
+        let named = self.found(&id);
+        let is_above = || self.way_up(above).any(|ix| Some(ix) == named);
+        let refused = |where_not: &str, hint: &str| {
+            let what = format!("`{key}`: the entry {:?} is not {where_not}", id.to_string());
+            Err(Refusal::with_hint(what, hint))
         };
-        let is_above = matches!(refers, Refers::Above | Refers::AboveOrItself);
-        match entry.get_text(key) {
-            Some(id) if free.as_ref() != Some(&id) && self.found(&id).is_none() => Err(Refusal::with_hint(
-                format!("`{key}`: the entry {:?} is not in the session", id.to_string()),
-                "`pisess path --ids` lists the entries on the path to an entry",
-            )),
-            Some(id)
-                if is_above && id != *own && !self.way_up(above).any(|ix| Some(ix) == self.found(&id)) =>
-            {
-                Err(Refusal::with_hint(
-                    format!("`{key}`: the entry {:?} is not above the new entry", id.to_string()),
-                    "name an entry above the new one, or append elsewhere with --at",
-                ))
+        match refers {
+            Refers::AnyOrRoot if id == *"root" => Ok(()),
+            Refers::AboveOrItself if id == *own => Ok(()),
+            _ if named.is_none() => {
+                refused("in the session", "`pisess path --ids` lists the entries on the path to an entry")
             }
+            Refers::Above | Refers::AboveOrItself if !is_above() => refused(
+                "above the new entry",
+                "name an entry above the new one, or append elsewhere with --at",
+            ),
             _ => Ok(()),
         }
     }

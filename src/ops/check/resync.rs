@@ -24,29 +24,13 @@ pub(super) fn values(line: &[u8], first_line: bool) -> Vec<Range<usize>> {
     let starts = memmem::Finder::new(START);
     let mut at = 0;
     while at < line.len() {
-        let skipped = line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        at += skipped;
+        at += line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         let here = entry_at(line, at, first_line && values.is_empty(), &mut budget);
-        let found = here.or_else(|| {
-            let mut from = at + 1;
-            loop {
-                let start = starts.find(line.get(from..)?)? + from;
-                if let Some(value) = entry_at(line, start, false, &mut budget) {
-                    return Some(value);
-                }
-                if budget == 0 {
-                    return None;
-                }
-                from = start + 1;
-            }
-        });
-        match found {
-            Some(value) => {
-                at = value.end;
-                values.push(value);
-            }
-            None => break,
-        }
+        let mut later = starts.find_iter(line.get(at + 1..).unwrap_or_default()).map(|start| at + 1 + start);
+        let found = here.or_else(|| later.find_map(|start| entry_at(line, start, false, &mut budget)));
+        let Some(value) = found else { break };
+        at = value.end;
+        values.push(value);
     }
     values
 }

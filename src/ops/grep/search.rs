@@ -113,13 +113,10 @@ pub fn search(
         return Ok(search.done());
     }
     let flow = read_chunks(buffer, source, at.end..source.len(), |chunk| match search.chunk(chunk, take) {
-        Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
-        Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
+        Ok(flow) => flow.map_break(Ok),
         Err(error) => ControlFlow::Break(Err(error)),
     })?;
-    if let ControlFlow::Break(Err(error)) = flow {
-        return Err(error);
-    }
+    flow.break_value().transpose()?;
     Ok(search.done())
 }
 

@@ -11,19 +11,6 @@ fn answers_to_a_tool_that_asks_are_decisions() {
 }
 
 #[test]
-fn an_example_of_use_is_no_question_to_the_user() {
-    let usage = "Ready.\n\nUsage:\n\n```sh\nask \"how do I log in?\"\n```";
-    for (answer, asks) in [(usage, false), ("Try: ask \"what now?\"", false), ("Ready. Shall I push?", true)]
-    {
-        let text =
-            summary(None, [user("Write a command that asks our documentation a question."), says(answer)]);
-        let steps = below(&text, "## Next Steps").join("\n");
-        assert_eq!(steps.contains("ends in a question"), asks, "{steps}");
-        assert_eq!(quotation(&text, "The assistant's last words:"), answer);
-    }
-}
-
-#[test]
 fn questions_corrections_and_repetitions_are_told_apart() {
     let mut messages = vec![
         user("Which database?"),
