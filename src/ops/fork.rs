@@ -18,7 +18,7 @@ use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
-use crate::session::tree::Tree;
+use crate::session::tree::Ancestry;
 use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -58,26 +58,17 @@ pub fn fork_subtree(
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
     let session = reader.session();
-    let inside = subtree(&Tree::new(session), top);
-    let leaf_inside = session.leaf.filter(|leaf| inside.contains(leaf));
-    let last = || inside.iter().copied().filter(|&ix| !is_left_out(session.entry(ix).kind)).max();
+    let ancestry = Ancestry::new(session);
+    let is_inside = |ix: EntryIx| top.is_none_or(|top| ancestry.is_above(top, ix));
+    let inside: Vec<_> = session.all().filter(|&ix| is_inside(ix)).collect();
+    let leaf_inside = session.leaf.filter(|&leaf| is_inside(leaf));
+    let last = || inside.iter().copied().rfind(|&ix| !is_left_out(session.entry(ix).kind));
     let leaf = leaf_inside.or_else(last).or(top);
     let above = top.and_then(|top| session.entry(top).parent);
     let entries: Vec<_> = session.path(above).into_iter().chain(inside.iter().copied()).collect();
     let mut pieces = without_labels(reader, &entries)?;
     pieces.sort_by_key(|&(ix, _)| ix);
     Ok(finished(session, pieces, leaf, options, fresh))
-}
-
-/// Returns an entry and its descendants; all entries for the root.
-fn subtree(tree: &Tree, top: Position) -> Vec<EntryIx> {
-    let mut waiting = top.map_or_else(|| tree.roots().to_vec(), |top| vec![top]);
-    let mut entries = Vec::new();
-    while let Some(ix) = waiting.pop() {
-        entries.push(ix);
-        waiting.extend_from_slice(tree.children(ix));
-    }
-    entries
 }
 
 /// Returns a session of these entries. The labels in effect are written again below `leaf`, or below its

@@ -1,7 +1,6 @@
 //! Groups the same finding on many entries into one line, for people.
 
 use super::Finding;
-use crate::session::entry::LineNo;
 use foldhash::HashMap;
 
 /// The minimum number of equal findings to group.
@@ -36,32 +35,21 @@ pub fn lines_of(findings: &[&Finding]) -> Option<String> {
     if findings.len() < MANY {
         return None;
     }
-    let runs = ranges(findings.iter().map(|finding| finding.line));
-    let shown = |&(first, last): &(LineNo, LineNo)| match last {
-        _ if first == last => first.0.to_string(),
-        _ => format!("{}-{}", first.0, last.0),
+    let runs: Vec<_> = findings.chunk_by(|one, next| next.line.0 <= one.line.0 + 1).collect();
+    let shown = |run: &&[&Finding]| match (run[0].line.0, run[run.len() - 1].line.0) {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{first}-{last}"),
     };
     let lines: Vec<_> = runs.iter().take(MOST_RANGES).map(shown).collect();
     let more = if runs.len() > MOST_RANGES { ", …" } else { "" };
     Some(format!("{} entries, lines {}{more}", findings.len(), lines.join(", ")))
 }
 
-/// Returns runs of consecutive lines, each as its first and last; `lines` must be in order.
-fn ranges(lines: impl Iterator<Item = LineNo>) -> Vec<(LineNo, LineNo)> {
-    let mut ranges: Vec<(LineNo, LineNo)> = Vec::new();
-    for line in lines {
-        match ranges.last_mut() {
-            Some((_, last)) if line.0 <= last.0 + 1 => *last = line,
-            _ => ranges.push((line, line)),
-        }
-    }
-    ranges
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::FindingKind;
     use super::*;
+    use crate::session::entry::LineNo;
 
     fn finding(line: u32, message: &str) -> Finding {
         Finding::new(LineNo(line), FindingKind::NoContent, message)

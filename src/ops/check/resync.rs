@@ -3,7 +3,7 @@
 use crate::session::read::header::is_title_slot;
 use crate::session::read::record::scan;
 use memchr::memmem;
-use pisess_json::scan::RawString;
+use pisess_json::scan::{RawString, tokens};
 use pisess_json::string::decode;
 use pisess_json::text::Text;
 use pisess_json::{Raw, Scanner};
@@ -119,22 +119,16 @@ fn side_by_side(bytes: &[u8], after: u32) -> Option<Gone> {
 
 /// Returns how many arrays and objects are open at most in a value that has been validated.
 pub(super) fn nesting(bytes: &[u8]) -> usize {
-    let (mut open, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
-    for &byte in bytes {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_string,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'{' | b'[' => {
-                open += 1;
-                most = most.max(open);
-            }
-            b'}' | b']' => open = open.saturating_sub(1),
+    let mut open = 0_usize;
+    let depth = |(token, _)| {
+        match token {
+            b'{' | b'[' => open += 1,
+            b'}' | b']' => open -= 1,
             _ => {}
         }
-    }
-    most
+        open
+    };
+    tokens(bytes).map(depth).max().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::ops::branches::{Branch, branches, start_of};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::reference::Position;
-use crate::session::tree::Tree;
+use crate::session::tree::{Ancestry, Tree};
 
 /// A branch that may be pruned.
 #[derive(Clone, Debug)]
@@ -25,17 +25,15 @@ pub struct BranchChoice {
 pub fn branch_at(session: &Session, ix: EntryIx) -> Option<BranchChoice> {
     let tree = Tree::new(session);
     let (first, point) = start_of(session, &tree, ix)?;
-    let mut is_inside = vec![false; session.entries.len()];
-    for ix in tree.walk(&[]) {
-        is_inside[ix.at()] = ix == first || session.entry(ix).parent.is_some_and(|up| is_inside[up.at()]);
-    }
-    let is_active = session.leaf.is_some_and(|leaf| is_inside[leaf.at()]);
-    let mut leaves = is_inside.clone();
-    for ix in notes_that_stay(session, |ix| is_inside[ix.at()]) {
+    let ancestry = Ancestry::new(session);
+    let is_inside = |ix: EntryIx| ancestry.is_above(first, ix);
+    let is_active = session.leaf.is_some_and(is_inside);
+    let mut leaves: Vec<_> = session.all().map(is_inside).collect();
+    for ix in notes_that_stay(session, is_inside) {
         leaves[ix.at()] = false;
     }
     let mut tips = branches(session, &tree);
-    tips.retain(|branch| is_inside[branch.tip.at()]);
+    tips.retain(|branch| is_inside(branch.tip));
     Some(BranchChoice { point, tips, is_active, leaves })
 }
 
