@@ -15,7 +15,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::Shell;
 use crate::ops::navigate::Navigation;
 use crate::ops::plan::Change;
-use crate::ops::summary::{Summary, branch, details};
+use crate::ops::summary::{Summary, branch_summary, details};
 use crate::ops::switch::{behind_notes, switch};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -108,7 +108,9 @@ impl<'a> Move<'a> {
                 return Err(went_on(now));
             }
             now.label_is_free(None, name.as_ref())?;
-            let change = branch(&now.session, place(&old), place(&new), &summary, name.as_ref(), fresh);
+            let from = if now.session.agent().summarizes_from_start { &new } else { &old };
+            let (from, parent) = (place(from), place(&new));
+            let change = branch_summary(&now.session, from, parent, &summary, name.as_ref(), fresh);
             let moved = |hook| moved(hook, now, &change, old.as_ref(), Some(&summary));
             let notification = hook.clone().map(moved);
             Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification })

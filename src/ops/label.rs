@@ -4,7 +4,7 @@ use super::chain::Chain;
 use super::{IdSource, Refusal};
 use crate::ops::plan::Change;
 use crate::session::Session;
-use crate::session::entry::EntryIx;
+use crate::session::entry::{EntryIx, Sort};
 use crate::session::labels::Labels;
 use crate::session::reference::{Position, is_form};
 use pisess_json::text::Text;
@@ -95,7 +95,6 @@ fn check_form(name: &Text) -> Result<(), Refusal> {
 /// Returns the last entry of the conversation: the nearest at or above the leaf that is not a label, a mark, a setting
 /// or other bookkeeping, so that labelling twice labels the same entry. If there is none, returns the leaf.
 pub fn last_of_conversation(session: &Session, leaf: Position) -> Position {
-    let is_part =
-        |ix: &EntryIx| !session.entry(*ix).kind.is_bookkeeping() && !session.entry(*ix).kind.is_setting();
+    let is_part = |ix: &EntryIx| session.entry(*ix).kind.schema().sort == Sort::Conversation;
     session.upwards(leaf).find(is_part).or(leaf)
 }

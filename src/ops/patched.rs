@@ -101,26 +101,3 @@ impl ReadAt for Patched<'_> {
         self.pieces.len
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_read_as_one() {
-        let source = b"0123456789".to_vec();
-        let mut pieces = Pieces::default();
-        pieces.keep(Span { start: 0, len: 3 });
-        pieces.keep(Span { start: 3, len: 1 });
-        pieces.make(b"a");
-        pieces.make(b"b");
-        pieces.keep(Span { start: 8, len: 2 });
-        assert_eq!(pieces.pieces.len(), 3);
-        let file = pieces.over(&source);
-        for (from, to) in [(0, 8), (2, 7), (5, 6), (8, 8)] {
-            let mut bytes = vec![0; to - from];
-            file.read_exact_at(&mut bytes, from as u64).unwrap();
-            assert_eq!(bytes, b"0123ab89"[from..to]);
-        }
-    }
-}

@@ -78,7 +78,7 @@ pub fn redact(
     workers: usize,
     out: Option<&mut dyn Write>,
 ) -> io::Result<Report> {
-    let (mut lines, mut addresses) = search(source, redactor, workers)?;
+    let Searched { mut lines, mut addresses, .. } = search(source, redactor, workers)?;
     if redactor.search.has_values() && lines.iter().any(|line| line.is_summary) {
         number(source, redactor, workers)?;
     }
@@ -89,7 +89,7 @@ pub fn redact(
         let lower: Vec<_> = found.iter().map(|value| value.bytes.to_ascii_lowercase()).collect();
         addresses.retain(|address| !lower.iter().any(|value| memchr::memmem::find(value, address).is_some()));
         redactor.search.extend(found);
-        let (mut again, _) = search(source, redactor, workers)?;
+        let mut again = search(source, redactor, workers)?.lines;
         again.append(&mut lines);
         // Of two results for a line, the first knows more values.
         again.sort_by_key(|line| line.number);
@@ -128,8 +128,7 @@ pub fn redact(
 /// # Errors
 /// If reading fails.
 pub fn number(source: &dyn ReadAt, redactor: &mut Redactor, workers: usize) -> io::Result<()> {
-    let (lines, _) = search(source, &Redactor::default(), workers)?;
-    redactor.number(numberable(&lines));
+    redactor.number(numberable(&search(source, &Redactor::default(), workers)?.lines));
     Ok(())
 }
 
@@ -153,7 +152,7 @@ pub fn left_over(
     Ok(left)
 }
 
-/// The lines of a part of a session that have something to remove, or placeholders.
+/// The lines of a session, or of a part of it, that have something to remove, or placeholders.
 #[derive(Debug, Default)]
 struct Searched {
     lines: Vec<Line>,
@@ -174,24 +173,20 @@ struct Line {
     finds: Finds,
 }
 
-/// Searches a session. Returns its e-mail addresses, too.
-fn search(
-    source: &dyn ReadAt,
-    redactor: &Redactor,
-    workers: usize,
-) -> io::Result<(Vec<Line>, BTreeSet<Vec<u8>>)> {
-    let (mut lines, mut count, mut all) = (Vec::new(), 0, BTreeSet::new());
+/// Searches a session.
+fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<Searched> {
+    let mut all = Searched::default();
     let buffers = Pool::new(PageBuffer::default);
     let look = |range| buffers.with(|buffer| search_range(source, redactor, range, buffer));
     in_order(ranges(source, 0), workers, look, |part| {
         let mut part = part?;
-        part.lines.iter_mut().for_each(|line| line.number.0 += count);
-        lines.append(&mut part.lines);
-        all.append(&mut part.addresses);
-        count += part.count;
+        part.lines.iter_mut().for_each(|line| line.number.0 += all.count);
+        all.lines.append(&mut part.lines);
+        all.addresses.append(&mut part.addresses);
+        all.count += part.count;
         Ok::<(), io::Error>(())
     })?;
-    Ok((lines, all))
+    Ok(all)
 }
 
 /// Searches the lines that begin in a range.

@@ -53,32 +53,16 @@ pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSour
         .text("firstKeptEntryId", &kept)
         .number("tokensBefore", compaction.tokens_before)
         .json("details", &summary.details);
-    let system_message = compaction.system_message.as_ref().map(|message| timed(message, fresh));
+    let system_message = compaction.system_message.as_ref();
+    let time = fresh.now_ms.to_string();
+    let system_message =
+        system_message.map(|message| with(Raw::checked(message), "timestamp", time.as_bytes()));
     let mut chain = Chain::under(session, session.leaf, fresh);
     chain.add(
         flagged(entry, session.agent(), summary)
             .with(system_message, |entry, message| entry.json("systemMessage", &message)),
     );
     chain.change
-}
-
-/// Returns the message with the time of the compaction.
-fn timed(message: &[u8], fresh: &IdSource) -> Vec<u8> {
-    with(Raw::checked(message), "timestamp", fresh.now_ms.to_string().as_bytes())
-}
-
-/// Appends a branch summary under `new_leaf`, and a label on it if given. `fromId` is the old leaf in pi, and
-/// the new position in oh-my-pi; `root` if there is none.
-pub fn branch(
-    session: &Session,
-    old_leaf: Position,
-    new_leaf: Position,
-    summary: &Summary,
-    name: Option<&Text>,
-    fresh: &mut IdSource,
-) -> Change {
-    let from = if session.agent().summarizes_from_start { new_leaf } else { old_leaf };
-    branch_summary(session, from, new_leaf, summary, name, fresh)
 }
 
 /// Returns the branch summary with this `fromId` that is on the path to the leaf, after `behind`.
@@ -94,8 +78,8 @@ pub fn brought_back(reader: &EntryReader, from: &Text, behind: Position) -> io::
     Ok(None)
 }
 
-/// Appends, under `parent`, a summary of the branch that ends at `from`, and a label on it if given. `fromId` is `from` in
-/// both agents; neither records the start of the branch.
+/// Appends, under `parent`, a summary of a branch, and a label on it if given. `fromId` is `from`, or `root`: the end of the
+/// branch, or where it begins ([`Agent::summarizes_from_start`]).
 pub fn branch_summary(
     session: &Session,
     from: Position,

@@ -11,12 +11,8 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::io;
 
-/// Checks all entries of a file with repaired lines. Returns the messages to which a repair adds empty content.
-pub(super) fn check(
-    reader: &EntryReader,
-    active: &[bool],
-    findings: &mut Vec<Finding>,
-) -> io::Result<Vec<EntryIx>> {
+/// Checks all entries of a file with repaired lines.
+pub(super) fn check(reader: &EntryReader, active: &[bool], findings: &mut Vec<Finding>) -> io::Result<()> {
     let session = reader.session();
     for ix in session.all() {
         envelope(session, ix, active, findings);
@@ -24,12 +20,12 @@ pub(super) fn check(
     labels(session, findings);
     summaries(reader, active, findings)?;
     tools(session, findings);
-    Ok(session.all().filter(|&ix| stops_oh_my_pi(session.entry(ix))).collect())
+    Ok(())
 }
 
-/// Whether an entry is an assistant message without content: pi treats it as empty, oh-my-pi cannot build a
-/// context with it. Other messages without content fail in both.
-fn stops_oh_my_pi(entry: &Entry) -> bool {
+/// Whether an entry is an assistant message without content, to which a repair adds an empty one: pi treats it as empty,
+/// oh-my-pi cannot build a context with it. Other messages without content fail in both.
+pub(super) fn stops_oh_my_pi(entry: &Entry) -> bool {
     entry.kind == Kind::Message && entry.role == Role::Assistant && entry.flags.has(Flags::NO_CONTENT)
 }
 

@@ -23,6 +23,7 @@ mod resync;
 pub use finding::{Finding, FindingKind, Severity};
 pub use groups::{grouped, lines_of};
 
+use self::conversation::stops_oh_my_pi;
 use self::graph::Links;
 use self::line_repair::LineRepair;
 use self::lines::is_plain;
@@ -46,8 +47,6 @@ pub struct Checkup<'a> {
     /// The session as it loads with its lines repaired.
     pub session: Session,
     links: Links,
-    /// Messages to which a repair adds empty content.
-    contentless: Vec<EntryIx>,
     /// The findings, by line.
     pub findings: Vec<Finding>,
 }
@@ -79,7 +78,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     let mut findings = Vec::new();
     old_version(&session, &mut findings);
     let links = graph::check(&session, &repair, &is_active, &mut findings);
-    let contentless = conversation::check(&reader, &is_active, &mut findings)?;
+    conversation::check(&reader, &is_active, &mut findings)?;
     for finding in &mut findings {
         finding.line = repair.source_line(finding.line);
     }
@@ -92,7 +91,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         .map(|finding| finding.weighed(session.agent(), session.format))
         .collect();
     findings.sort_by_key(|finding| (finding.line, finding.kind));
-    Ok(Checkup { source, repair, session, links, contentless, findings })
+    Ok(Checkup { source, repair, session, links, findings })
 }
 
 fn old_version(session: &Session, findings: &mut Vec<Finding>) {
@@ -128,7 +127,8 @@ impl Checkup<'_> {
         let (session, file) = (&self.session, self.repair.file.over(self.source));
         let mut repaired = Pieces::default();
         let mut at = 0;
-        let changed: BTreeSet<_> = self.links.entries().chain(self.contentless.iter().copied()).collect();
+        let contentless = session.all().filter(|&ix| stops_oh_my_pi(session.entry(ix)));
+        let changed: BTreeSet<_> = self.links.entries().chain(contentless).collect();
         for ix in changed {
             let span = session.entry(ix).span;
             repaired.keep(Span { start: at, len: span.start - at });
@@ -151,7 +151,7 @@ impl Checkup<'_> {
             let id = parent.map(|parent| encoded(&self.links.id(session, parent)));
             edit.set("parentId", &id.unwrap_or_else(|| b"null".to_vec()));
         }
-        if self.contentless.binary_search(&ix).is_ok()
+        if stops_oh_my_pi(session.entry(ix))
             && let Some(message) = edit.get("message")
         {
             let mut message = Edit::new(message.bytes())?;

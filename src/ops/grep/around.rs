@@ -4,7 +4,7 @@
 //! else on the newest branch. Settings and bookkeeping are passed over.
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, LineNo};
+use crate::session::entry::{EntryIx, LineNo, Sort};
 use crate::session::tree::{Tree, active};
 use foldhash::HashSet;
 
@@ -20,10 +20,7 @@ pub fn around(
 ) {
     let tree = Tree::new(session);
     let is_active = active(session, session.leaf);
-    let is_passed = |&ix: &EntryIx| {
-        let kind = session.entry(ix).kind;
-        kind.is_bookkeeping() || kind.is_setting()
-    };
+    let is_passed = |ix: &EntryIx| session.entry(*ix).kind.schema().sort != Sort::Conversation;
     let next = |ix: EntryIx| {
         let children = tree.children(ix);
         let on_path = children.iter().find(|child| is_active[child.at()]);

@@ -10,6 +10,8 @@
 //! of terminal colours, frequent in real sessions, costs nothing.
 
 use memchr::memmem::Finder;
+use pisess_json::string;
+use pisess_json::text::Text;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
 use regex_syntax::hir::{Hir, HirKind};
@@ -36,7 +38,7 @@ pub enum Prefilter {
         literal: Box<Finder<'static>>,
         /// The start that the escapes of its characters share, `\u00`.
         start: Box<Finder<'static>>,
-        /// The fifth bytes of these escapes.
+        /// The fifth bytes of these escapes, in lower case.
         digits: Vec<u8>,
         /// Whether the pattern is only this literal.
         is_whole: bool,
@@ -62,7 +64,8 @@ impl Prefilter {
             return Some(Prefilter::One { literal, start, digits, is_whole });
         }
         let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
-        let source: Vec<_> = spelled.chain(escapes.iter().map(|digits| format!(r"\\u{digits}"))).collect();
+        let source: Vec<_> =
+            spelled.chain(escapes.iter().map(|digits| format!(r"\\u(?i:{digits})"))).collect();
         let regex = RegexBuilder::new(&source.join("|")).unicode(false).build().ok()?;
         Some(Prefilter::Several(regex))
     }
@@ -111,7 +114,7 @@ impl Prefilter {
         let Prefilter::One { start, digits, .. } = self else { return None };
         let mut places = start.find_iter(bytes.get(from..)?).map(|at| from + at);
         // Most escapes are those of control characters, which few literals contain.
-        places.find(|at| bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
+        places.find(|at| bytes.get(at + 4).is_some_and(|digit| digits.contains(&digit.to_ascii_lowercase())))
     }
 }
 
@@ -142,32 +145,24 @@ fn ascii_digit(digits: &str) -> Option<u8> {
 
 /// Returns the best set of literals such that every match contains at least one of them.
 fn required(hir: &Hir) -> Option<Vec<Vec<u8>>> {
-    let mut best: Option<Vec<Vec<u8>>> = None;
-    let mut consider = |candidate: Option<Vec<Vec<u8>>>| {
-        if let Some(candidate) = candidate
-            && best.as_ref().is_none_or(|best| worth(&candidate) > worth(best))
-        {
-            best = Some(candidate);
-        }
-    };
-    match hir.kind() {
+    let candidates = match hir.kind() {
         HirKind::Concat(parts) => {
             let end = parts[parts.len().saturating_sub(MOST_PARTS)..].to_vec();
-            consider(extracted(&Hir::concat(end), ExtractKind::Suffix));
-            for at in 0..parts.len() {
-                // A literal has no more parts; all of the rest would take quadratic time.
-                let rest = Hir::concat(parts[at..parts.len().min(at + MOST_PARTS)].to_vec());
-                consider(extracted(&rest, ExtractKind::Prefix));
-                consider(required_inside(&parts[at]));
-            }
+            // A literal has no more parts; all of the rest would take quadratic time.
+            let from = |at: usize| Hir::concat(parts[at..parts.len().min(at + MOST_PARTS)].to_vec());
+            let each = (0..parts.len())
+                .flat_map(|at| [extracted(&from(at), ExtractKind::Prefix), required_inside(&parts[at])]);
+            std::iter::once(extracted(&Hir::concat(end), ExtractKind::Suffix)).chain(each).collect()
         }
-        _ => {
-            consider(extracted(hir, ExtractKind::Prefix));
-            consider(extracted(hir, ExtractKind::Suffix));
-            consider(required_inside(hir));
-        }
-    }
-    best
+        _ => vec![
+            extracted(hir, ExtractKind::Prefix),
+            extracted(hir, ExtractKind::Suffix),
+            required_inside(hir),
+        ],
+    };
+    let better =
+        |best: Vec<Vec<u8>>, next: Vec<Vec<u8>>| if worth(&next) > worth(&best) { next } else { best };
+    candidates.into_iter().flatten().reduce(better)
 }
 
 /// Returns the best set of literals of the expression inside a group or a repetition.
@@ -218,40 +213,24 @@ fn worth(literals: &[Vec<u8>]) -> (usize, usize) {
 fn longest_part(literal: &[u8]) -> Option<Vec<char>> {
     // A shortened literal may begin or end within a character, a part of which becomes U+FFFD.
     let text = String::from_utf8_lossy(literal);
-    let parts = text.split(|c| spelled(c).is_none());
+    let parts = text.split(|c| !has_one_spelling(c));
     let longest = parts.max_by_key(|part| part.len())?;
     (!longest.is_empty()).then(|| longest.chars().collect())
 }
 
-/// Returns the escape that JSON requires for a character, empty if none; `None` if its spelling is not
-/// certain, as for U+FFFD, which may replace invalid bytes.
-fn spelled(c: char) -> Option<&'static str> {
-    match c {
-        '"' => Some("\\\""),
-        '\\' => Some("\\\\"),
-        '\n' => Some("\\n"),
-        '\t' => Some("\\t"),
-        '\r' => Some("\\r"),
-        '\u{8}' => Some("\\b"),
-        '\u{c}' => Some("\\f"),
-        '/' | '\u{fffd}' | '\0'..='\x1f' => None,
-        _ => Some(""),
-    }
+/// Whether JSON spells a character in one way, apart from `\u` escapes. U+FFFD may replace invalid bytes.
+fn has_one_spelling(c: char) -> bool {
+    matches!(c, '\n' | '\t' | '\r' | '\u{8}' | '\u{c}') || !matches!(c, '/' | '\u{fffd}' | '\0'..='\x1f')
 }
 
+/// Returns the spelling of a needle in a JSON string.
 fn spelling(needle: &[char]) -> String {
-    let mut out = String::new();
-    for &c in needle {
-        match spelled(c) {
-            Some("") | None => out.push(c),
-            Some(escape) => out.push_str(escape),
-        }
-    }
-    out
+    let quoted = string::encoded(&Text::from(needle.iter().collect::<String>()));
+    String::from_utf8_lossy(&quoted[1..quoted.len() - 1]).into_owned()
 }
 
-/// Returns the first digits of all `\u` escapes for the characters of the needles; one empty string if there
-/// are too many.
+/// Returns the first digits, in lower case, of all `\u` escapes for the characters of the needles; one empty string if
+/// there are too many.
 fn escape_starts(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
     let mut starts = BTreeSet::new();
     for c in needles.iter().flatten() {
@@ -260,25 +239,12 @@ fn escape_starts(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
         // The last digit is left out, except for control characters: six prefixes cover the rest of ASCII.
         let digits = format!("{unit:04x}");
         let digits = if unit < 0x20 { &digits[..] } else { &digits[..3] };
-        starts.extend(both_cases(digits));
+        starts.insert(digits.to_owned());
     }
     if starts.len() > MOST_ESCAPES {
         return vec![String::new()];
     }
     starts.into_iter().collect()
-}
-
-/// Returns hex digits in every combination of upper and lower case.
-fn both_cases(digits: &str) -> Vec<String> {
-    let mut all = vec![String::new()];
-    for digit in digits.chars() {
-        let upper = digit.to_ascii_uppercase();
-        let mut more = if upper == digit { Vec::new() } else { all.clone() };
-        more.iter_mut().for_each(|text| text.push(upper));
-        all.iter_mut().for_each(|text| text.push(digit));
-        all.append(&mut more);
-    }
-    all
 }
 
 #[cfg(test)]
