@@ -22,6 +22,12 @@ fn file(lines: &[&str]) -> Vec<u8> {
     text.into_bytes()
 }
 
+/// Returns a file of messages with these ids and parents.
+fn messages(entries: &[(&str, &str)]) -> Vec<u8> {
+    let lines: Vec<_> = entries.iter().map(|(id, parent)| message(id, parent)).collect();
+    file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 /// Returns severity, kind and line of each finding, with a star if it is repairable.
 fn found(bytes: &[u8]) -> String {
     let bytes = bytes.to_vec();
@@ -139,10 +145,6 @@ fn children_of_an_unreadable_line_hang_where_it_hung() {
 
 #[test]
 fn a_missing_parent_is_repaired_where_one_fits() {
-    let messages = |entries: &[(&str, &str)]| {
-        let lines: Vec<_> = entries.iter().map(|(id, parent)| message(id, parent)).collect();
-        file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
-    };
     let said = |bytes: &[u8]| -> Vec<String> {
         let checkup = check(&bytes.to_vec(), &Options::default()).unwrap().findings;
         checkup.into_iter().map(|finding| format!("{} {}", finding.line.0, finding.message)).collect()
@@ -202,53 +204,50 @@ fn second_headers_go_and_what_hung_on_them_stays() {
 }
 
 #[test]
-fn a_message_entry_without_a_message_goes() {
-    let empty =
-        r#"{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","message":null}"#;
-    let bytes = file(&[&message("a", ""), &message("z", "a"), empty, &message("c", "b")]);
-    assert!(found(&bytes).starts_with("4:error:no-message*"));
-    assert_eq!(tree(&bytes), "a< z<a c<a");
-}
-
-#[test]
-fn duplicate_ids_are_told_apart() {
-    let bytes = file(&[&message("a", ""), &message("b", "a"), &message("b", "a"), &message("c", "b")]);
-    assert_eq!(found(&bytes), "3:warning:duplicate-id*");
-    assert_eq!(tree(&bytes), "a< b0d0870d<a b<a c<b");
-}
-
-#[test]
-fn cycles_are_cut_and_the_conversation_stays_whole() {
-    let own = file(&[&message("a", ""), &message("b", "b"), &message("c", "b")]);
-    assert_eq!(found(&own), "3:error:self-parent*");
-    assert_eq!(tree(&own), "a< b<a c<b");
-    let pair = file(&[&message("a", ""), &message("b", "c"), &message("c", "b")]);
-    assert_eq!(found(&pair), "3:error:parent-cycle* 4:error:parent-cycle*");
-    assert_eq!(tree(&pair), "a< b<a c<b");
-    let off = file(&[&message("x", "y"), &message("y", "x"), &message("a", "")]);
-    assert_eq!(found(&off), "2:warning:parent-cycle* 3:warning:parent-cycle*");
-    assert_eq!(tree(&off), "x< y<x a<");
-    // A duplicate that closes a cycle: the child stays with the earlier one.
-    let twins = file(&[&message("a", ""), &message("b", "a"), &message("a", "b")]);
-    assert_eq!(tree(&twins), "53be4503< b<53be4503 a<b");
-    // The previous entry descends from the cut one, through a parent later in the file.
-    let forward = file(&[&message("f", "b"), &message("b", "c"), &message("c", "b")]);
-    assert_eq!(tree(&forward), "f<b b< c<b");
-}
-
-#[test]
-fn ids_are_given_where_they_are_missing() {
-    let no_id = r#"{"type":"message","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"x"}}"#;
-    let bytes = file(&[&message("a", ""), no_id]);
-    assert_eq!(found(&bytes), "3:error:missing-id*");
-    assert_eq!(tree(&bytes), "a< b0d0870d<a");
-    let number =
-        r#"{"type":"custom","customType":"t","id":7,"parentId":"a","timestamp":"2026-01-01T00:00:01.000Z"}"#;
-    let child =
-        r#"{"type":"custom","customType":"t","id":"c","parentId":7,"timestamp":"2026-01-01T00:00:01.000Z"}"#;
-    let bytes = file(&[&message("a", ""), number, child]);
-    assert_eq!(found(&bytes), "3:warning:odd-id* 4:warning:odd-parent*");
-    assert_eq!(tree(&bytes), "a< b0d0870d<a c<b0d0870d");
+fn entries_are_one_tree_again() {
+    let at = r#""timestamp":"2026-01-01T00:00:01.000Z""#;
+    let no_id = format!(r#"{{"type":"message",{at},"message":{{"role":"user","content":"x"}}}}"#);
+    let number = format!(r#"{{"type":"custom","customType":"t","id":7,"parentId":"a",{at}}}"#);
+    let child = format!(r#"{{"type":"custom","customType":"t","id":"c","parentId":7,{at}}}"#);
+    let empty = format!(r#"{{"type":"message","id":"b","parentId":"a",{at},"message":null}}"#);
+    let (a, c, z) = (message("a", ""), message("c", "b"), message("z", "a"));
+    for (bytes, findings, links) in [
+        (
+            messages(&[("a", ""), ("b", "a"), ("b", "a"), ("c", "b")]),
+            "3:warning:duplicate-id*",
+            "a< b0d0870d<a b<a c<b",
+        ),
+        // Cycles on the path to the leaf, and off it.
+        (messages(&[("a", ""), ("b", "b"), ("c", "b")]), "3:error:self-parent*", "a< b<a c<b"),
+        (
+            messages(&[("a", ""), ("b", "c"), ("c", "b")]),
+            "3:error:parent-cycle* 4:error:parent-cycle*",
+            "a< b<a c<b",
+        ),
+        (
+            messages(&[("x", "y"), ("y", "x"), ("a", "")]),
+            "2:warning:parent-cycle* 3:warning:parent-cycle*",
+            "x< y<x a<",
+        ),
+        // A duplicate that closes a cycle: the child stays with the earlier one.
+        (
+            messages(&[("a", ""), ("b", "a"), ("a", "b")]),
+            "2:error:duplicate-id* 3:error:parent-cycle* 4:error:parent-cycle*",
+            "53be4503< b<53be4503 a<b",
+        ),
+        // The previous entry descends from the cut one, through a parent later in the file.
+        (
+            messages(&[("f", "b"), ("b", "c"), ("c", "b")]),
+            "2:note:forward-parent 3:error:parent-cycle* 4:error:parent-cycle*",
+            "f<b b< c<b",
+        ),
+        (file(&[&a, &no_id]), "3:error:missing-id*", "a< b0d0870d<a"),
+        (file(&[&a, &number, &child]), "3:warning:odd-id* 4:warning:odd-parent*", "a< b0d0870d<a c<b0d0870d"),
+        (file(&[&a, &z, &empty, &c]), "4:error:no-message* 5:warning:missing-parent*", "a< z<a c<a"),
+    ] {
+        assert_eq!(found(&bytes), findings);
+        assert_eq!(tree(&bytes), links);
+    }
 }
 
 #[test]
