@@ -4,6 +4,8 @@
 use crate::session::usage::Usage;
 use foldhash::HashMap;
 use pisess_json::Raw;
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// The prices of models: for each its usual rates, then those for longer prompts, in ascending order.
 #[derive(Debug, Default)]
@@ -35,6 +37,9 @@ const PROVIDERS: [(&str, &str); 6] = [
     ("github-copilot", "github_copilot"),
     ("openai-codex", "openai"),
 ];
+
+/// Matches the date at the end of the name of a model.
+const DATES: &str = r"[-@]([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|latest|default)$";
 
 /// The places at which Amazon Bedrock serves a model, before its name.
 const PLACES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp.", "global."];
@@ -96,16 +101,8 @@ fn ends(name: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the name of a model without its date: `x` for `x-20250929`, `x-2025-09-29`, `x@20250929` and `x-latest`.
 fn base(name: &str) -> &str {
-    let is_date = |text: &str| match text.len() {
-        8 => text.bytes().all(|byte| byte.is_ascii_digit()),
-        10 => text.bytes().enumerate().all(|(at, byte)| match at {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        }),
-        _ => matches!(text, "latest" | "default"),
-    };
-    let marks = name.match_indices(['-', '@']).map(|(at, _)| at);
-    marks.into_iter().find(|at| is_date(&name[at + 1..])).map_or(name, |at| &name[..at])
+    static DATE: LazyLock<Regex> = LazyLock::new(|| Regex::new(DATES).expect("a constant"));
+    DATE.find(name).map_or(name, |date| &name[..date.start()])
 }
 
 /// Returns the rates in a row: the usual ones, then those for longer prompts.

@@ -288,25 +288,25 @@ fn it_is_bounded_however_much_there_is() {
 
 #[test]
 fn odd_messages_do_no_harm() {
-    let odd = [
-        "null",
-        "1",
-        "[]",
-        "{}",
-        r#"{"role":5}"#,
-        r#"{"role":"user"}"#,
-        r#"{"role":"user","content":null}"#,
-        r#"{"role":"user","content":[{"type":"image","data":"x"},5,null]}"#,
-        r#"{"role":"user","content":"\ud83d"}"#,
-        r#"{"role":"assistant"}"#,
-        r#"{"role":"assistant","content":"text"}"#,
-        r#"{"role":"toolResult","isError":true}"#,
-        r#"{"role":"bashExecution","command":"ls","exitCode":1,"output":"no such file"}"#,
-        r#"{"role":"branchSummary"}"#,
-        r#"{"role":"compactionSummary"}"#,
-        r#"{"role":"fileMention","files":[]}"#,
-        r#"{"role":"custom","customType":"x","content":"y"}"#,
-        r#"{"role":"custom","customType":"skill-prompt","attribution":"user","details":5}"#,
+    let roles = [
+        "user",
+        "assistant",
+        "toolResult",
+        "bashExecution",
+        "branchSummary",
+        "compactionSummary",
+        "custom",
+        "x",
     ];
-    assert!(summary(None, odd.map(|message| [message.to_owned()])).starts_with("## Goal"));
+    let members = [
+        "",
+        r#","content":null,"summary":null,"output":null"#,
+        r#","content":[{"type":"image","data":"x"},5,null]"#,
+        r#","content":"\ud83d","isError":true,"exitCode":1,"customType":"skill-prompt","details":5"#,
+        r#","content":"y","customType":"skill-prompt","attribution":"user","details":5"#,
+    ];
+    let message = |role: &str| members.map(|members| format!(r#"{{"role":"{role}"{members}}}"#));
+    let no_message = ["null", "1", "[]", "{}", r#"{"role":5}"#].map(str::to_owned);
+    let odd = roles.into_iter().flat_map(message).chain(no_message);
+    assert!(summary(None, odd.map(|message| [message])).starts_with("## Goal"));
 }
