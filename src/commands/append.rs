@@ -104,14 +104,14 @@ const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let options = Options { calls: true, ..Options::default() };
+    let open = OpenSession::open(&args.session, options, ui)?;
     let given = given(&mut args, &open.input, ui)?;
     let mut unknown = BTreeSet::new();
     let exit = open.change(&args.write, ui, |now, fresh| {
         let place = now.resolve(&args.at)?;
         now.new_parent(place)?;
-        let reader = now.reader();
-        let mut batch = Batch::under(&reader, place);
+        let mut batch = Batch::under(&now.session, place);
         match &given {
             Some((name, text)) => add_lines(name, text, &mut batch, fresh)?,
             None => args.append(now, place, &mut batch, fresh)?,

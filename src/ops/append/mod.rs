@@ -13,20 +13,17 @@ use super::required;
 use super::{IdSource, Refusal, parent_id};
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Kind, Refers, Role};
-use crate::session::read::entry_reader::EntryReader;
+use crate::session::entry::{EntryIx, Kind, Refers};
 use crate::session::reference::Position;
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use std::collections::BTreeSet;
-use std::io;
 
 /// Entries that are validated and chained, each under the previous one, unless it specifies a parent.
 pub struct Batch<'s> {
     session: &'s Session,
-    reader: &'s EntryReader<'s>,
     /// The entries by id, numbered after those of the session, as they will be.
     ids: HashMap<Text<'static>, EntryIx>,
     parents: Vec<Position>,
@@ -39,12 +36,10 @@ pub struct Batch<'s> {
 }
 
 impl<'s> Batch<'s> {
-    /// Returns a batch without entries, to be appended under `place`.
-    pub fn under(reader: &'s EntryReader<'s>, place: Position) -> Batch<'s> {
-        let session = reader.session();
+    /// Returns a batch without entries, to be appended under `place`. The session must have been loaded with calls.
+    pub fn under(session: &'s Session, place: Position) -> Batch<'s> {
         Batch {
             session,
-            reader,
             ids: HashMap::default(),
             parents: Vec::new(),
             parent: parent_id(session, place).map(Text::into_owned),
@@ -183,11 +178,8 @@ impl<'s> Batch<'s> {
         let message = entry.get("message").filter(|_| Kind::of(entry.get("type")) == Kind::Message);
         let result = message.filter(|message| message.get("role").is_some_and(|role| role.is("toolResult")));
         let Some(call) = result.and_then(|result| result.get_text("toolCallId")) else { return Ok(()) };
-        for ix in self.way_up(above) {
-            let unreadable = |error| Refusal::new(format!("reading its path: {error}"));
-            if self.calls(ix, &call).map_err(unreadable)? {
-                return Ok(());
-            }
+        if self.way_up(above).any(|ix| self.calls(ix, &call)) {
+            return Ok(());
         }
         Err(Refusal::with_hint(
             format!("no entry above the new one makes the tool call {:?}", call.to_string()),
@@ -196,14 +188,16 @@ impl<'s> Batch<'s> {
     }
 
     /// Whether an entry makes the tool call with this id.
-    fn calls(&self, ix: EntryIx, id: &Text) -> io::Result<bool> {
-        let calls = |message: Raw| call_ids(message.get("content")).any(|call| call == *id);
+    fn calls(&self, ix: EntryIx, id: &Text) -> bool {
         match self.number(ix) {
             Some(number) => {
-                Ok(Raw::checked(&self.change.entries[number].line).get("message").is_some_and(calls))
+                let message = Raw::checked(&self.change.entries[number].line).get("message");
+                call_ids(message.and_then(|message| message.get("content"))).any(|call| call == *id)
             }
-            None if self.session.is_message(ix, Role::Assistant) => self.reader.with_message(ix, calls),
-            None => Ok(false),
+            None => {
+                let calls = self.session.collected.calls_of(ix);
+                calls.iter().any(|call| self.session.bytes(call.id) == id.as_bytes())
+            }
         }
     }
 }

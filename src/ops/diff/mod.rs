@@ -64,13 +64,10 @@ pub fn paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
 pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
     let contents = [contents(left)?, contents(right)?];
     let partners = in_order(left, partners(left, right, &contents));
-    let is_changed = |(at, partner): (usize, &Option<usize>)| {
-        partner.filter(|&partner| contents[0][at] != contents[1][partner])
-    };
-    let changed = partners.iter().enumerate().map(is_changed).collect::<Vec<_>>();
+    let is_changed = |at: usize| partners[at].is_some_and(|partner| contents[0][at] != contents[1][partner]);
     let mut only_right = vec![true; right.path.len()];
     partners.iter().flatten().for_each(|&at| only_right[at] = false);
-    let differs = |at: usize| partners[at].is_none() || changed[at].is_some();
+    let differs = |at: usize| partners[at].is_none() || is_changed(at);
     let first_left = (0..left.path.len()).find(|&at| differs(at)).unwrap_or(left.path.len());
     let first_right = only_right.iter().position(|&is_only| is_only).unwrap_or(right.path.len());
     let is_before = |at: &usize| partners[*at].is_some_and(|partner| partner < first_right);
@@ -81,7 +78,8 @@ pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
         ancestor: (0..first_left).rev().find(is_before).map(|at| left.path[at]),
         common: partners.iter().flatten().count(),
         changed: (0..left.path.len())
-            .filter_map(|at| Some((left.path[at], right.path[changed[at]?])))
+            .filter(|&at| is_changed(at))
+            .filter_map(|at| Some((left.path[at], right.path[partners[at]?])))
             .collect(),
         only_left: on(&left.path, &|at| partners[at].is_none()),
         only_right: on(&right.path, &|at| only_right[at]),
