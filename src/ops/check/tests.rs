@@ -123,9 +123,6 @@ fn a_header_that_is_fused_opens_again() {
     assert!(load(&bytes, &Options::default()).is_err());
     assert_eq!(found(&bytes), "1:error:fused-line*");
     assert_eq!(repaired_bytes(&bytes).0, file(&[&a]));
-    let returns = format!("{HEADER}\r{a}\r").into_bytes();
-    assert_eq!(found(&returns), "1:error:fused-line*");
-    assert_eq!(repaired_bytes(&returns).0, file(&[&a]));
 }
 
 #[test]
@@ -176,31 +173,11 @@ fn a_missing_parent_is_repaired_where_one_fits() {
 }
 
 #[test]
-fn values_that_are_no_entries_are_taken_out() {
-    let (a, b) = (message("a", ""), message("b", "a"));
-    let bytes = file(&["null", "5", &a, "\"x\"", "[1,2]", "{}", &b]);
-    assert!(found(&bytes).starts_with("2:warning:null-line* 3:warning:not-an-entry*"));
-    assert_eq!(repaired(&bytes).1, "null\n5\n\"x\"\n[1,2]\n{}\n");
-    assert_eq!(repaired_bytes(&bytes).0, file(&[&a, &b]));
-    assert_eq!(found(&file(&[&a, "{}"])), "3:error:not-an-entry*");
-}
-
-#[test]
 fn a_byte_order_mark_goes() {
     let clean = file(&[&message("a", "")]);
     let bytes = [b"\xef\xbb\xbf", &clean[..]].concat();
     assert_eq!(found(&bytes), "1:error:byte-order-mark*");
     assert_eq!(repaired_bytes(&bytes), (clean, b"\xef\xbb\xbf\n".to_vec()));
-}
-
-#[test]
-fn second_headers_go_and_what_hung_on_them_stays() {
-    let (a, b) = (message("a", ""), message("b", "a"));
-    let bytes = file(&[&a, HEADER, &b]);
-    assert_eq!(found(&bytes), "3:warning:second-header*");
-    assert_eq!(repaired(&bytes).1, format!("{HEADER}\n"));
-    // oh-my-pi takes a second header for the leaf, and writes the next entry below it.
-    assert_eq!(tree(&file(&[&a, HEADER, &message("b", "s")])), "a< b<a");
 }
 
 #[test]
@@ -241,6 +218,13 @@ fn entries_are_one_tree_again() {
             "2:note:forward-parent 3:error:parent-cycle* 4:error:parent-cycle*",
             "f<b b< c<b",
         ),
+        // oh-my-pi takes a second header for the leaf, and writes the next entry below it.
+        (
+            file(&[&a, HEADER, &message("b", "s")]),
+            "3:warning:second-header* 4:warning:missing-parent*",
+            "a< b<a",
+        ),
+        (file(&[&a, "{}"]), "3:error:not-an-entry*", "a<"),
         (file(&[&a, &no_id]), "3:error:missing-id*", "a< b0d0870d<a"),
         (file(&[&a, &number, &child]), "3:warning:odd-id* 4:warning:odd-parent*", "a< b0d0870d<a c<b0d0870d"),
         (file(&[&a, &z, &empty, &c]), "4:error:no-message* 5:warning:missing-parent*", "a< z<a c<a"),
