@@ -333,7 +333,7 @@ fn grep_ends_after_the_requested_matches() {
     s.put("s.jsonl", session(&[user("aaaa0001", None, "wait for it")]));
     let mut grep = Running::new(&s, "grep --follow -m 2 done ./s.jsonl");
     for at in 2..5 {
-        line(&s, "s.jsonl", &format!("aaaa000{at}"), "aaaa0001", &format!("done {at}"));
+        line(&s, "s.jsonl", &format!("aaaa000{at}"), &format!("aaaa000{}", at - 1), &format!("done {at}"));
     }
     assert_eq!(grep.child.wait().unwrap().code(), Some(0));
     while grep.count() < 2 {
