@@ -59,8 +59,7 @@ impl People {
     /// Returns replacements for the home directories and names in a line of JSON.
     pub(super) fn splices(&self, line: &[u8]) -> Vec<Splice> {
         let mut splices: Vec<Splice> = Vec::new();
-        let mut strings = Strings::new(line);
-        while let Ok(Some(found)) = strings.advance() {
+        for found in Strings::new(line).into_iter().flatten() {
             // Directories first, on every level of escapes: the name in a directory is replaced along with
             // it.
             let home = [(&self.home, "~")];
