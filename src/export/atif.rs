@@ -228,8 +228,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let session = self.contents.session;
         let is_reply = |ix: &&EntryIx| session.is_message(**ix, Role::Assistant);
         let Some(&last) = path.iter().rfind(is_reply) else { return Ok(None) };
-        let line = self.results.line(last)?;
-        Ok(Raw::checked(line.trim_ascii()).get("message").and_then(model_of))
+        self.results.with_message(last, model_of)
     }
 }
 

@@ -13,11 +13,9 @@ use std::io;
 /// Returns the view of an entry.
 pub fn entry_view<'s>(source: &'s Source<'s>, ix: EntryIx) -> io::Result<EntryView<'s>> {
     let mut view = EntryView::new(source, ix);
-    let line = source.reader.line(ix)?;
-    let line = Raw::checked(line.trim_ascii());
     match source.contents.rendered.get(&ix) {
         Some(rendered) => view.prose(rendered, Breaks::Soft),
-        None => view.entry(line)?,
+        None => source.reader.with_entry(ix, |line| view.entry(line))??,
     }
     Ok(view)
 }

@@ -6,6 +6,7 @@ use crate::format::counted;
 use crate::ops::branches::branches;
 use crate::ops::plan::copy_all;
 use crate::session::Session;
+use crate::session::content::blocks_of;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::{Tree, active};
@@ -14,7 +15,6 @@ use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
-use std::cell::RefCell;
 use std::io::{self, Write};
 
 /// The contents of an export, shared by the threads that read it.
@@ -234,8 +234,6 @@ pub struct Source<'a> {
     pub reader: EntryReader<'a>,
     /// Another one for the calls, which may be far before the entry that `reader` reads.
     earlier: EntryReader<'a>,
-    /// The call that was read last, with its line.
-    last: RefCell<(Option<EntryIx>, Vec<u8>)>,
 }
 
 impl<'a> Source<'a> {
@@ -245,28 +243,17 @@ impl<'a> Source<'a> {
             contents,
             reader: EntryReader::new(contents.session, contents.file),
             earlier: EntryReader::new(contents.session, contents.file),
-            last: RefCell::default(),
         }
     }
 
     /// Calls `see` with the block of the call that a result answers, or with `null` if there is none.
-    pub fn with_call(&self, id: &[u8], result: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
-        let Some(ix) = self.contents.call(id, result) else {
-            see(Raw::NULL);
-            return Ok(());
-        };
-        let mut last = self.last.borrow_mut();
-        if last.0 != Some(ix) {
-            let line = self.earlier.line(ix)?.trim_ascii().to_vec();
-            *last = (Some(ix), line);
-        }
-        let content = Raw::checked(&last.1).get("message").and_then(|message| message.get("content"));
-        let call = content.into_iter().flat_map(Raw::items).find(|block| {
-            block.get("type").is_some_and(|kind| kind.is("toolCall"))
-                && block.get_text("id").is_some_and(|call| call.as_bytes() == id)
-        });
-        see(call.unwrap_or(Raw::NULL));
-        Ok(())
+    pub fn with_call<T>(&self, id: &[u8], result: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+        let Some(ix) = self.contents.call(id, result) else { return Ok(see(Raw::NULL)) };
+        self.earlier.with_message(ix, |message| {
+            let mut calls = blocks_of(message.get("content").unwrap_or(Raw::NULL), "toolCall");
+            let call = calls.find(|call| call.get_text("id").is_some_and(|own| own.as_bytes() == id));
+            see(call.unwrap_or(Raw::NULL))
+        })
     }
 }
 

@@ -93,20 +93,18 @@ fn in_words(name: &str) -> String {
 pub(super) fn edit_notes(source: &Source, path: &[EntryIx]) -> io::Result<HashMap<EntryIx, &'static str>> {
     let (session, mut notes) = (source.contents.session, HashMap::default());
     for &ix in path.iter().filter(|&&ix| session.entry(ix).kind == Kind::ContextEdit) {
-        let line = source.reader.line(ix)?;
-        let line = Raw::checked(line.trim_ascii());
-        let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else {
-            continue;
-        };
-        match line.get("replacement") {
-            Some(new) if new.is_null() => {
-                notes.insert(target, "No longer sent to the model: an edit further down omits it.")
-            }
-            Some(_) => {
-                notes.insert(target, "The model sees other content in its place: see the edit further down.")
-            }
-            None => notes.remove(&target),
-        };
+        source.reader.with_entry(ix, |line| {
+            let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else { return };
+            match line.get("replacement") {
+                Some(new) if new.is_null() => {
+                    notes.insert(target, "No longer sent to the model: an edit further down omits it.")
+                }
+                Some(_) => {
+                    notes.insert(target, "The model sees other content in its place: see the edit further down.")
+                }
+                None => notes.remove(&target),
+            };
+        })?;
     }
     Ok(notes)
 }

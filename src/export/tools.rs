@@ -47,7 +47,7 @@ impl EntryView<'_> {
     /// Appends a result with the call it answers.
     pub fn result(&mut self, message: Raw) -> io::Result<()> {
         let (id, source) = (message.get_text("toolCallId").unwrap_or_default(), self.source);
-        source.with_call(id.as_bytes(), self.ix, &mut |call| self.answered(call, message))
+        source.with_call(id.as_bytes(), self.ix, |call| self.answered(call, message))
     }
 
     fn answered(&mut self, call: Raw, message: Raw) {

@@ -1,6 +1,7 @@
 //! The seam: every file operation needed for writing, and the clock.
 //!
-//! What a call does on a disk is the method of the trait; tests override all that can fail by ones that fail at call N.
+//! What a call does on a disk is the method of the trait, or of [`OnDisk`] where systems differ; tests override all that can
+//! fail by ones that fail at call N.
 //! Handles are plain [`File`]s, so the seam needs no types of its own.
 
 use std::ffi::{OsStr, OsString};
@@ -22,8 +23,8 @@ mod processes;
 mod xattr;
 
 pub use os::{AsStream, is_closed_pipe};
-pub(super) use os::{duplicate, is_in_use, is_stdout, own_stream, read_at, real, unlock};
-pub(super) use processes::send;
+pub(super) use os::{duplicate, is_alive, is_in_use, is_stdout, own_stream, real, unlock};
+pub(super) use processes::{send, started};
 
 /// Another process that has a file open for writing.
 pub(super) struct Writer {
@@ -91,9 +92,7 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         OpenOptions::new().append(true).open(path)
     }
 
-    fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        os::read_at(file, buf, offset)
-    }
+    fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Calls `write` once, which may write less than requested.
     fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<usize> {
@@ -106,32 +105,22 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         processes::reserve(file, end, count)
     }
 
-    fn truncate(&self, file: &File, size: u64) -> io::Result<()> {
-        os::truncate(file, size)
-    }
+    fn truncate(&self, file: &File, size: u64) -> io::Result<()>;
 
     fn sync(&self, file: &File) -> io::Result<()> {
         file.sync_all()
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        os::sync_folder(folder)
-    }
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        os::rename(from, to)
-    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Puts `new` in the place of `old`. Returns whether the old file now has the name of the new one; otherwise, it is
     /// gone, because the system cannot exchange names.
-    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
-        os::exchange(new, old)
-    }
+    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool>;
 
     /// Renames; fails if `to` exists.
-    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        os::rename_new(from, to)
-    }
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         std::fs::hard_link(from, to)
@@ -141,27 +130,19 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         std::fs::remove_file(path)
     }
 
-    fn stat(&self, file: &File) -> io::Result<Stat> {
-        os::stat(file)
-    }
+    fn stat(&self, file: &File) -> io::Result<Stat>;
 
     /// Follows symbolic links.
-    fn stat_at(&self, path: &Path) -> io::Result<Stat> {
-        os::stat_at(path)
-    }
+    fn stat_at(&self, path: &Path) -> io::Result<Stat>;
 
     /// Whether the file system may copy a file when it is first opened for writing (overlayfs).
     fn copies_up(&self, file: &File) -> bool {
         processes::copies_up(file)
     }
 
-    fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
-        os::set_owner(file, owner, group)
-    }
+    fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()>;
 
-    fn set_mode(&self, file: &File, mode: u32) -> io::Result<()> {
-        os::set_mode(file, mode)
-    }
+    fn set_mode(&self, file: &File, mode: u32) -> io::Result<()>;
 
     fn set_modified(&self, file: &File, time: SystemTime) -> io::Result<()> {
         file.set_modified(time)
@@ -179,9 +160,7 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         xattr::remove(file, name)
     }
 
-    fn try_lock(&self, file: &File) -> Result<(), TryLockError> {
-        os::try_lock(file)
-    }
+    fn try_lock(&self, file: &File) -> Result<(), TryLockError>;
 
     /// Returns another process that has this inode open for writing, if the system reports one.
     fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Writer> {
@@ -196,15 +175,6 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     /// Whether an old file for which [`Files::writer_of`] returns `None` certainly has no live agent (rule 5).
     fn sees_writers(&self) -> bool {
         processes::sees_writers()
-    }
-
-    fn is_alive(&self, pid: u32) -> bool {
-        os::is_alive(pid)
-    }
-
-    /// Returns when a process started, if the system reports that.
-    fn started(&self, pid: u32) -> Option<SystemTime> {
-        processes::started(pid)
     }
 
     fn now(&self) -> SystemTime {
@@ -250,8 +220,6 @@ pub struct OnDisk;
 
 /// The only [`OnDisk`], for uses that need a `'static` seam.
 pub(super) static DISK: OnDisk = OnDisk;
-
-impl Files for OnDisk {}
 
 /// Returns a running agent whose working directory is one of these, if processes can be inspected. A pi that
 /// waits for its user has no file open, so this is the only sign of it.

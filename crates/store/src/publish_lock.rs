@@ -4,7 +4,7 @@
 //! during a write or a rename, never during an fsync or while a summary is made.
 
 use super::error::{Cause, StoreError};
-use super::files::{FileType, Files, Pause};
+use super::files::{FileType, Files, Pause, is_alive, started};
 use super::live::distance;
 use super::lock::Locked;
 use super::snapshot::read_range;
@@ -96,8 +96,8 @@ fn stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>> {
         // process that has this id now started after the lock was taken.
         Some((pid, since)) => {
             pid == std::process::id()
-                || !files.is_alive(pid)
-                || files.started(pid).is_some_and(|start| start > since + REUSED_AFTER)
+                || !is_alive(pid)
+                || started(pid).is_some_and(|start| start > since + REUSED_AFTER)
         }
     };
     Ok(is_stale.then_some(content))

@@ -1,7 +1,7 @@
 //! Reading by position, and spooling of streams.
 
 use super::error::StoreError;
-use super::files;
+use super::files::{DISK, Files};
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, Write};
 use std::ops::Range;
@@ -187,7 +187,7 @@ impl Spooled {
 impl ReadAt for Spooled {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         match &self.data {
-            SpooledData::OnDisk(file) => files::read_at(file, buf, offset),
+            SpooledData::OnDisk(file) => DISK.read_at(file, buf, offset),
             SpooledData::InMemory(memory) => memory.get_ref().read_at(buf, offset),
         }
     }

@@ -157,7 +157,7 @@ impl ReadAt for Glance {
 fn read_before(end: u64, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
     let left = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
     let wanted = buf.len().min(left);
-    files::read_at(file, &mut buf[..wanted], offset)
+    DISK.read_at(file, &mut buf[..wanted], offset)
 }
 
 /// A path opened for reading: a file, or the content of a pipe (`<(zcat old.jsonl.gz)`, a FIFO), which can be

@@ -224,13 +224,6 @@ impl Files for Seam {
         self.let_strangers_act("look");
         DISK.is_being_written(file).filter(|_| !self.is_blind)
     }
-    fn is_alive(&self, pid: u32) -> bool {
-        DISK.is_alive(pid)
-    }
-
-    fn started(&self, pid: u32) -> Option<SystemTime> {
-        DISK.started(pid)
-    }
     fn now(&self) -> SystemTime {
         let frozen = self.state.lock().unwrap().frozen;
         frozen.unwrap_or_else(|| DISK.now()) + self.slept()

@@ -1,6 +1,6 @@
 //! Unix: what the store asks of the system. Its counterpart is `windows.rs`.
 
-use super::{FileType, Files, Stat};
+use super::{FileType, Files, OnDisk, Stat};
 use rustix::fs::OFlags;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -13,13 +13,64 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-pub(super) fn stat(file: &File) -> io::Result<Stat> {
-    Ok(stat_of(&file.metadata()?))
-}
+impl Files for OnDisk {
+    /// Reads at a position without moving the file's cursor, so that workers can share the handle.
+    fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        file.read_at(buf, offset)
+    }
 
-/// Follows symbolic links.
-pub(super) fn stat_at(path: &Path) -> io::Result<Stat> {
-    Ok(stat_of(&std::fs::metadata(path)?))
+    fn truncate(&self, file: &File, size: u64) -> io::Result<()> {
+        file.set_len(size)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        without_waiting(OpenOptions::new().read(true)).open(folder)?.sync_all()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    /// Without an exchange in the system, a second name of the old file keeps it.
+    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        match renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE).map_err(io::Error::from) {
+            Err(error) if is_unsupported(&error) => {}
+            done => return done.map(|()| true),
+        }
+        exchange_by_links(new, old)
+    }
+
+    /// Renames such that two creators cannot both succeed, also if the system or the file system has no such rename.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from) {
+            Err(error) if is_unsupported(&error) => {}
+            done => return done,
+        }
+        rename_without_flag(from, to)
+    }
+
+    fn stat(&self, file: &File) -> io::Result<Stat> {
+        Ok(stat_of(&file.metadata()?))
+    }
+
+    /// Follows symbolic links.
+    fn stat_at(&self, path: &Path) -> io::Result<Stat> {
+        Ok(stat_of(&std::fs::metadata(path)?))
+    }
+
+    fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
+        std::os::unix::fs::fchown(file, owner, group)
+    }
+
+    fn set_mode(&self, file: &File, mode: u32) -> io::Result<()> {
+        file.set_permissions(Permissions::from_mode(mode))
+    }
+
+    fn try_lock(&self, file: &File) -> Result<(), TryLockError> {
+        file.try_lock()
+    }
 }
 
 pub(super) fn stat_of(metadata: &Metadata) -> Stat {
@@ -57,33 +108,6 @@ pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
     options.mode(0o600)
 }
 
-/// Reads at a position without moving the file's cursor, so that workers can share the handle.
-pub fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-    file.read_at(buf, offset)
-}
-
-pub(super) fn truncate(file: &File, size: u64) -> io::Result<()> {
-    file.set_len(size)
-}
-
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    without_waiting(OpenOptions::new().read(true)).open(folder)?.sync_all()
-}
-
-pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    std::fs::rename(from, to)
-}
-
-/// Without an exchange in the system, a second name of the old file keeps it.
-pub(super) fn exchange(new: &Path, old: &Path) -> io::Result<bool> {
-    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-    match renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE).map_err(io::Error::from) {
-        Err(error) if is_unsupported(&error) => {}
-        done => return done.map(|()| true),
-    }
-    exchange_by_links(new, old)
-}
-
 fn exchange_by_links(new: &Path, old: &Path) -> io::Result<bool> {
     let aside = new.with_extension("old");
     // A killed process may have left it.
@@ -94,16 +118,6 @@ fn exchange_by_links(new: &Path, old: &Path) -> io::Result<bool> {
         std::fs::rename(aside, new)?;
     }
     Ok(is_kept)
-}
-
-/// Renames such that two creators cannot both succeed, also if the system or the file system has no such rename.
-pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from) {
-        Err(error) if is_unsupported(&error) => {}
-        done => return done,
-    }
-    rename_without_flag(from, to)
 }
 
 /// For a file, a link and an unlink (after a crash in between, the file exists under both names, and the next call
@@ -136,18 +150,6 @@ fn is_unsupported(error: &io::Error) -> bool {
         || unsupported.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-pub(super) fn set_owner(file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
-    std::os::unix::fs::fchown(file, owner, group)
-}
-
-pub(super) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
-    file.set_permissions(Permissions::from_mode(mode))
-}
-
-pub(super) fn try_lock(file: &File) -> Result<(), TryLockError> {
-    file.try_lock()
-}
-
 pub fn unlock(file: &File) -> io::Result<()> {
     file.unlock()
 }
@@ -162,7 +164,7 @@ pub fn is_closed_pipe(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
 
-pub(super) fn is_alive(pid: u32) -> bool {
+pub fn is_alive(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return false;
     };
@@ -198,7 +200,9 @@ mod tests {
 
     #[test]
     fn names_are_exchanged_with_and_without_the_flag() {
-        for exchange in [exchange, exchange_by_links] {
+        let calls: [fn(&Path, &Path) -> io::Result<bool>; 2] =
+            [|new, old| OnDisk.exchange(new, old), exchange_by_links];
+        for exchange in calls {
             let folder = tempfile::tempdir().unwrap();
             let [new, old] = [".new.part", "old"].map(|name| folder.path().join(name));
             std::fs::write(&new, "new").unwrap();

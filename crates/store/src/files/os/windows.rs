@@ -10,7 +10,7 @@
 
 #![expect(unsafe_code, reason = "locks, links and processes are not in the standard library")]
 
-use super::{FileType, Files, Stat, Writer};
+use super::{DISK, FileType, Files, OnDisk, Stat, Writer};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::windows::ffi::OsStrExt;
@@ -58,39 +58,103 @@ fn done(success: i32) -> io::Result<()> {
     if success == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-pub(super) fn stat(file: &File) -> io::Result<Stat> {
-    let handle = file.as_raw_handle();
-    let metadata = file.metadata();
-    // SAFETY: the handle is open.
-    if unsafe { GetFileType(handle) } != FILE_TYPE_DISK {
-        return Ok(STREAM);
+impl Files for OnDisk {
+    /// Reads at a position, whatever the file's cursor is, so that workers can share the handle.
+    fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        file.seek_read(buf, offset)
     }
-    let (metadata, mut info, mut basic) =
-        (metadata?, BY_HANDLE_FILE_INFORMATION::default(), FILE_BASIC_INFO::default());
-    // SAFETY: the handle is open, and each structure has the size that its call writes.
-    unsafe {
-        done(GetFileInformationByHandle(handle, &raw mut info))?;
-        let size = size_of::<FILE_BASIC_INFO>() as u32;
-        done(GetFileInformationByHandleEx(handle, FileBasicInfo, (&raw mut basic).cast(), size))?;
-    }
-    Ok(Stat {
-        device: u64::from(info.dwVolumeSerialNumber),
-        inode: u64::from(info.nFileIndexHigh) << 32 | u64::from(info.nFileIndexLow),
-        size: metadata.len(),
-        changed: (basic.ChangeTime, 0),
-        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-        born: metadata.created().ok(),
-        links: u64::from(info.nNumberOfLinks),
-        kind: if metadata.is_dir() { FileType::Folder } else { FileType::Regular },
-        ..STREAM
-    })
-}
 
-/// Follows symbolic links. Undoes a replacement that was interrupted.
-pub(super) fn stat_at(path: &Path) -> io::Result<Stat> {
-    match stat_here(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && restore(path) => stat_here(path),
-        stat => stat,
+    /// A handle that can only append cannot truncate, so the file is opened a second time.
+    fn truncate(&self, file: &File, size: u64) -> io::Result<()> {
+        // SAFETY: the handle is open, and the result is owned by nobody else.
+        let writable = unsafe {
+            let handle = ReOpenFile(file.as_raw_handle(), FILE_GENERIC_WRITE, EVERYBODY, 0);
+            if handle.is_null() || handle as isize == -1 {
+                return Err(io::Error::last_os_error());
+            }
+            OwnedHandle::from_raw_handle(handle)
+        };
+        File::from(writable).set_len(size)
+    }
+
+    fn sync_folder(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match std::fs::rename(from, to) {
+            Err(error) if is_open_elsewhere(&error) && to.is_file() => rename_around(from, to),
+            renamed => renamed,
+        }
+    }
+
+    /// Windows has no exchange: the old file is moved aside first, and back if the new one cannot take its place.
+    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
+        self.rename(new, old).map(|()| false)
+    }
+
+    /// Renames such that two creators cannot both succeed.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let [from, to] = [from, to].map(|path| -> Vec<u16> {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            path.as_os_str().encode_wide().chain([0]).collect()
+        });
+        // SAFETY: both end in 0. Without a flag, an existing file is not replaced.
+        done(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
+    }
+
+    fn stat(&self, file: &File) -> io::Result<Stat> {
+        let handle = file.as_raw_handle();
+        let metadata = file.metadata();
+        // SAFETY: the handle is open.
+        if unsafe { GetFileType(handle) } != FILE_TYPE_DISK {
+            return Ok(STREAM);
+        }
+        let (metadata, mut info, mut basic) =
+            (metadata?, BY_HANDLE_FILE_INFORMATION::default(), FILE_BASIC_INFO::default());
+        // SAFETY: the handle is open, and each structure has the size that its call writes.
+        unsafe {
+            done(GetFileInformationByHandle(handle, &raw mut info))?;
+            let size = size_of::<FILE_BASIC_INFO>() as u32;
+            done(GetFileInformationByHandleEx(handle, FileBasicInfo, (&raw mut basic).cast(), size))?;
+        }
+        Ok(Stat {
+            device: u64::from(info.dwVolumeSerialNumber),
+            inode: u64::from(info.nFileIndexHigh) << 32 | u64::from(info.nFileIndexLow),
+            size: metadata.len(),
+            changed: (basic.ChangeTime, 0),
+            modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+            born: metadata.created().ok(),
+            links: u64::from(info.nNumberOfLinks),
+            kind: if metadata.is_dir() { FileType::Folder } else { FileType::Regular },
+            ..STREAM
+        })
+    }
+
+    /// Follows symbolic links. Undoes a replacement that was interrupted.
+    fn stat_at(&self, path: &Path) -> io::Result<Stat> {
+        match stat_here(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && restore(path) => stat_here(path),
+            stat => stat,
+        }
+    }
+
+    fn set_owner(&self, _: &File, _: Option<u32>, _: Option<u32>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_mode(&self, _: &File, _: u32) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn try_lock(&self, file: &File) -> Result<(), TryLockError> {
+        let flags = LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY;
+        // SAFETY: the handle is open; the call does not wait, so the structure is not used after it returns.
+        let locked = unsafe { LockFileEx(file.as_raw_handle(), flags, 0, 1, 0, &mut locked_byte()) };
+        done(locked).map_err(|error| match error.raw_os_error() {
+            Some(code) if code == ERROR_LOCK_VIOLATION as i32 => TryLockError::WouldBlock,
+            _ => TryLockError::Error(error),
+        })
     }
 }
 
@@ -98,7 +162,7 @@ fn stat_here(path: &Path) -> io::Result<Stat> {
     let mut options = OpenOptions::new();
     // Directories are opened only with this flag.
     options.access_mode(FILE_READ_ATTRIBUTES).share_mode(EVERYBODY).custom_flags(FILE_FLAG_BACKUP_SEMANTICS);
-    stat(&options.open(path)?)
+    DISK.stat(&options.open(path)?)
 }
 
 /// Returns the absolute path without symbolic links, in the form that other programs understand (without
@@ -117,35 +181,6 @@ pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
     options
 }
 
-/// Reads at a position, whatever the file's cursor is, so that workers can share the handle.
-pub fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-    file.seek_read(buf, offset)
-}
-
-/// A handle that can only append cannot truncate, so the file is opened a second time.
-pub(super) fn truncate(file: &File, size: u64) -> io::Result<()> {
-    // SAFETY: the handle is open, and the result is owned by nobody else.
-    let writable = unsafe {
-        let handle = ReOpenFile(file.as_raw_handle(), FILE_GENERIC_WRITE, EVERYBODY, 0);
-        if handle.is_null() || handle as isize == -1 {
-            return Err(io::Error::last_os_error());
-        }
-        OwnedHandle::from_raw_handle(handle)
-    };
-    File::from(writable).set_len(size)
-}
-
-pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    match std::fs::rename(from, to) {
-        Err(error) if is_open_elsewhere(&error) && to.is_file() => rename_around(from, to),
-        renamed => renamed,
-    }
-}
-
 fn is_open_elsewhere(error: &io::Error) -> bool {
     error.raw_os_error() == Some(ERROR_ACCESS_DENIED as i32) || is_in_use(error)
 }
@@ -153,9 +188,9 @@ fn is_open_elsewhere(error: &io::Error) -> bool {
 fn rename_around(from: &Path, to: &Path) -> io::Result<()> {
     let aside = (0..MOST_ASIDE).map(|number| aside(to, number)).find(|aside| !aside.exists());
     let aside = aside.ok_or(io::ErrorKind::AlreadyExists)?;
-    rename_new(to, &aside)?;
-    if let Err(error) = rename_new(from, to) {
-        rename_new(&aside, to)?;
+    DISK.rename_new(to, &aside)?;
+    if let Err(error) = DISK.rename_new(from, to) {
+        DISK.rename_new(&aside, to)?;
         return Err(error);
     }
     // If it cannot be removed, it is a hidden file that the agents ignore.
@@ -180,31 +215,8 @@ fn restore(path: &Path) -> bool {
         return false;
     };
     // A process that is still replacing it holds the lock.
-    let is_left = File::open(&aside).is_ok_and(|file| try_lock(&file).is_ok());
-    is_left && rename_new(&aside, path).is_ok()
-}
-
-/// Windows has no exchange: the old file is moved aside first, and back if the new one cannot take its place.
-pub(super) fn exchange(new: &Path, old: &Path) -> io::Result<bool> {
-    rename(new, old).map(|()| false)
-}
-
-/// Renames such that two creators cannot both succeed.
-pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    let [from, to] = [from, to].map(|path| -> Vec<u16> {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        path.as_os_str().encode_wide().chain([0]).collect()
-    });
-    // SAFETY: both end in 0. Without a flag, an existing file is not replaced.
-    done(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
-}
-
-pub(super) fn set_owner(_: &File, _: Option<u32>, _: Option<u32>) -> io::Result<()> {
-    Ok(())
-}
-
-pub(super) fn set_mode(_: &File, _: u32) -> io::Result<()> {
-    Ok(())
+    let is_left = File::open(&aside).is_ok_and(|file| DISK.try_lock(&file).is_ok());
+    is_left && DISK.rename_new(&aside, path).is_ok()
 }
 
 /// The byte that is locked, behind the end of any file.
@@ -213,16 +225,6 @@ fn locked_byte() -> OVERLAPPED {
     place.Anonymous.Anonymous.Offset = u32::MAX - 1;
     place.Anonymous.Anonymous.OffsetHigh = i32::MAX as u32;
     place
-}
-
-pub(super) fn try_lock(file: &File) -> Result<(), TryLockError> {
-    let flags = LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY;
-    // SAFETY: the handle is open; the call does not wait, so the structure is not used after it returns.
-    let locked = unsafe { LockFileEx(file.as_raw_handle(), flags, 0, 1, 0, &mut locked_byte()) };
-    done(locked).map_err(|error| match error.raw_os_error() {
-        Some(code) if code == ERROR_LOCK_VIOLATION as i32 => TryLockError::WouldBlock,
-        _ => TryLockError::Error(error),
-    })
 }
 
 pub fn unlock(file: &File) -> io::Result<()> {
@@ -250,7 +252,7 @@ pub(super) fn writer_of(path: &Path, _: &Stat) -> Option<Writer> {
 }
 
 /// A process that may not be inspected counts as alive.
-pub(super) fn is_alive(pid: u32) -> bool {
+pub fn is_alive(pid: u32) -> bool {
     // SAFETY: the handle is owned by nobody else, and the code is written before it is read.
     unsafe {
         let process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid);
