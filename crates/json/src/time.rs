@@ -70,17 +70,11 @@ fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
 
 /// Reads four digits, or a sign and six.
 fn signed_year(rest: &mut &[u8]) -> Option<i64> {
-    match rest.first()? {
-        b'+' => {
-            take(rest, b"+");
-            digits(rest, 6)
-        }
-        b'-' => {
-            take(rest, b"-");
-            digits(rest, 6).filter(|&year| year != 0).map(|year| -year)
-        }
-        _ => digits(rest, 4),
+    if take(rest, b"-") {
+        return digits(rest, 6).filter(|&year| year != 0).map(|year| -year);
     }
+    let count = if take(rest, b"+") { 6 } else { 4 };
+    digits(rest, count)
 }
 
 /// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`; returns milliseconds.
