@@ -1,8 +1,8 @@
 //! Leaves out as much of an export as is necessary for a given size.
 
 use super::cuts::Cuts;
-use super::pieces::Pieces;
 use super::source::Contents;
+use pisess_store::Pieces;
 use std::io::{self, Write};
 
 /// The numbers of lines that are tried, one after the other.

@@ -20,8 +20,6 @@ mod highlight;
 pub mod cuts;
 pub mod source;
 
-mod pieces;
-
 pub mod fit;
 
 mod wrapped;

@@ -8,7 +8,6 @@ use super::source::{Contents, Source};
 use crate::session::entry::{Entry, EntryIx, Kind};
 use crate::session::labels::Labels;
 use foldhash::HashMap;
-use pisess_json::Raw;
 use pisess_json::time::iso_string;
 use std::io::{self, Write};
 

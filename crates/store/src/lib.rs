@@ -67,6 +67,7 @@ pub mod workers;
 
 mod archive;
 mod read;
+mod pieces;
 mod send;
 mod session_file;
 mod snapshot;
@@ -102,6 +103,7 @@ pub use find::{
     FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in, with_suffix,
 };
 pub use lock::{Locked, WriteOptions, lock};
+pub use pieces::Pieces;
 pub use read::{PageBuffer, ReadAt, Spooled, resize, shorter, spool, spool_written};
 pub use rewrite::Batch;
 pub use send::{Piece, copy_range, send_pieces, send_range};

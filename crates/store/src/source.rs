@@ -3,6 +3,7 @@
 use super::archive::{Archive, HEAD, Member, PIECE, is_content};
 use super::error::{FileChange, StoreError};
 use super::lock::{WriteOptions, lock};
+use super::pieces::Pieces;
 use super::read::ReadAt;
 use super::send::copy_range;
 use super::session_file::SessionFile;
@@ -74,7 +75,8 @@ pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io
     write_skippable(HEAD, &first, out)?;
     let Some((session, others)) = sources.split_first() else { return Ok(()) };
     if !others.is_empty() {
-        let mut stream = encoder(BufWriter::with_capacity(PIECE_BYTES, Frames(&mut *out)))?;
+        let frames = Pieces(|piece: &[u8]| write_skippable(PIECE, piece, out));
+        let mut stream = encoder(BufWriter::with_capacity(PIECE_BYTES, frames))?;
         others.iter().try_for_each(|source| source.copy(&mut stream))?;
         stream.finish()?.flush()?;
     }
@@ -92,20 +94,6 @@ fn write_skippable(number: [u8; 4], content: &[u8], out: &mut dyn Write) -> io::
     out.write_all(&number)?;
     out.write_all(&length.to_le_bytes())?;
     out.write_all(content)
-}
-
-/// Writes each piece of a stream as a skippable frame.
-struct Frames<'a>(&'a mut dyn Write);
-
-impl Write for Frames<'_> {
-    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        write_skippable(PIECE, piece, self.0)?;
-        Ok(piece.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 impl Archive {
