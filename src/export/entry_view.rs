@@ -150,10 +150,7 @@ impl EntryView<'_> {
     fn summary(&mut self, title: &str, from: Option<EntryIx>, line: Raw) {
         let summary = line.get("summary").and_then(decoded).unwrap_or_default();
         self.text.push_str(summary.trim());
-        self.markup.element_with(Tag::Fold, "divider", |m| {
-            m.words(Tag::Summary, title);
-            m.section(|m| prose(&summary, Breaks::Soft, m));
-        });
+        self.markup.fold("divider", title, |m| prose(&summary, Breaks::Soft, m));
         if let Some(from) = from {
             self.entry_link("It ended at ", from);
         }

@@ -323,6 +323,14 @@ impl Markup {
         self.element(tag, |m| m.text(text));
     }
 
+    /// Appends a fold of this kind: a title, then the section that `inside` appends.
+    pub fn fold(&mut self, kind: &str, title: &str, inside: impl FnOnce(&mut Markup)) {
+        self.element_with(Tag::Fold, kind, |m| {
+            m.words(Tag::Summary, title);
+            m.section(inside);
+        });
+    }
+
     /// Opens an element.
     pub fn open(&mut self, tag: Tag) {
         self.push_open(&[OPEN, tag.code()], "");

@@ -98,9 +98,8 @@ pub(super) fn edit_notes(source: &Source, path: &[EntryIx]) -> io::Result<HashMa
                 Some(new) if new.is_null() => {
                     notes.insert(target, "No longer sent to the model: an edit further down omits it.")
                 }
-                Some(_) => {
-                    notes.insert(target, "The model sees other content in its place: see the edit further down.")
-                }
+                Some(_) => notes
+                    .insert(target, "The model sees other content in its place: see the edit further down."),
                 None => notes.remove(&target),
             };
         })?;

@@ -76,10 +76,7 @@ impl<'s> EntryView<'s> {
             (b"thinking" | b"redactedThinking", ..) if self.source.contents.cuts.thinking => {}
             (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
             (b"thinking", _, Some(thinking)) => {
-                self.markup.element_with(Tag::Fold, "thinking", |m| {
-                    m.words(Tag::Summary, "Thinking");
-                    m.section(|m| commonmark::push(&thinking, Breaks::Soft, m));
-                });
+                self.markup.fold("thinking", "Thinking", |m| commonmark::push(&thinking, Breaks::Soft, m))
             }
             (b"redactedThinking", ..) => self.markup.words(Tag::Note, "Thinking, encrypted by the provider"),
             (b"image", ..) => self.image(block),
@@ -124,13 +121,9 @@ impl<'s> EntryView<'s> {
 
     /// Appends a text, folded, unless it is empty.
     pub fn fold(&mut self, title: &str, text: &str) {
-        if text.trim().is_empty() {
-            return;
+        if !text.trim().is_empty() {
+            self.markup.fold("", title, |m| prose(text, Breaks::Soft, m));
         }
-        self.markup.element_with(Tag::Fold, "", |m| {
-            m.words(Tag::Summary, title);
-            m.section(|m| prose(text, Breaks::Soft, m));
-        });
     }
 
     /// Appends the content of a message, folded.
@@ -166,10 +159,7 @@ impl<'s> EntryView<'s> {
     /// Appends a value, folded.
     pub fn json(&mut self, title: &str, value: Raw) {
         let text = String::from_utf8_lossy(&pretty(value)).into_owned();
-        self.markup.element_with(Tag::Fold, "data", |m| {
-            m.words(Tag::Summary, title);
-            m.section(|m| code::block(&text, "json", Language::named("json"), m));
-        });
+        self.markup.fold("data", title, |m| code::block(&text, "json", Language::named("json"), m));
     }
 }
 
