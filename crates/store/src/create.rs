@@ -112,24 +112,24 @@ fn stage(
 #[derive(Debug)]
 pub struct Beside {
     committed: Committed,
-    /// The new file; its temporary name is now that of the old one. `None` if the same content was there already.
+    /// The new file; its temporary name is now that of the old one. `None` if the same content was there already, or once it
+    /// is kept.
     new: Option<Temp>,
     target: PathBuf,
     has_replaced: bool,
-    is_kept: bool,
 }
 
 impl Beside {
     /// Keeps it, because the session that it belongs to was written. What it replaced is removed.
     pub fn keep(mut self) -> Committed {
-        self.is_kept = true;
+        drop(self.new.take());
         std::mem::replace(&mut self.committed, Committed::new(&self.target))
     }
 }
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        let Some(new) = self.new.as_mut().filter(|_| !self.is_kept) else { return };
+        let Some(new) = &mut self.new else { return };
         // If it cannot be undone, the file has surplus lines, which are harmless.
         let _ = if self.has_replaced { new.exchange_back(&self.target) } else { DISK.unlink(&self.target) };
         let _ = sync_folder(&DISK, folder_of(&self.target));
@@ -152,14 +152,9 @@ pub fn create_beside(
         refuse_existing(&DISK, path, source, true, stat)?;
     }
     let mut new = stage(&DISK, path, &target, source, write, None)?;
-    let mut beside = Beside {
-        committed: Committed::new(path),
-        new: None,
-        has_replaced: existing.is_some(),
-        is_kept: false,
-        target,
-    };
-    if !replaces && has_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)? {
+    let has_replaced = existing.is_some();
+    let mut beside = Beside { committed: Committed::new(path), new: None, target, has_replaced };
+    if !replaces && has_copy(&DISK, &beside.target, &new).map_err(failed)? {
         return Ok(beside);
     }
     if beside.has_replaced {

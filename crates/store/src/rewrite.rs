@@ -1,23 +1,23 @@
 //! Rule 2: new content replaces the old content in one rename. Of many files at once, each directory is synced once.
 
 use super::append::{Attempt, Committed};
+use super::archive::is_content;
 use super::attributes;
 use super::error::{Cause, FileChange, StoreError};
 use super::files::{DISK, FileType, Files, Pause};
 use super::live;
 use super::lock::Locked;
 use super::publish_lock::PublishLock;
-use super::snapshot::{Snapshot, read_range};
+use super::read::ReadAt;
+use super::send::copy_range;
+use super::snapshot::Snapshot;
 use super::temp::{Fill, Out, Temp};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-const CARRY_BYTES: u64 = 1 << 20;
 
 /// How long to wait for a process that has the old file open for writing: agents open it, write and close it.
 const CLOSED_WITHIN: Duration = Duration::from_secs(2);
@@ -128,7 +128,7 @@ impl Locked {
             return Ok(false);
         }
         self.close_last_line(new).map_err(failed)?;
-        self.copy_range(&self.file, grown, &new.file).map_err(failed)?;
+        copy_range(self, grown, &mut self.out(&new.file)).map_err(failed)?;
         self.files.sync(&new.file).map_err(failed)?;
         new.bytes = self.files.stat(&new.file).map_err(failed)?.size;
         self.base = now;
@@ -151,7 +151,7 @@ impl Locked {
         let size = self.files.stat(&new.file).map_err(failed)?.size;
         if size > new.bytes {
             let theirs = self.files.open_append(&self.resolved).map_err(failed)?;
-            self.copy_range(&new.file, new.bytes..size, &theirs).map_err(failed)?;
+            copy_range(new, new.bytes..size, &mut self.out(&theirs)).map_err(failed)?;
         }
         Err(change)
     }
@@ -171,11 +171,11 @@ impl Locked {
     /// remain if the process was killed before the rename of the new file.
     fn back_up(&self, backup: &Path) -> Result<Option<Temp>, StoreError> {
         let failed = |error| StoreError::io("back up to", backup, error);
-        if has_copy(self.files, backup, &self.file, self.base.stat.size).map_err(failed)? {
+        if has_copy(self.files, backup, self).map_err(failed)? {
             return Ok(None);
         }
         let mut copy = Temp::beside(self.files, backup).map_err(failed)?;
-        self.copy_range(&self.file, 0..self.base.stat.size, &copy.file).map_err(failed)?;
+        copy_range(self, 0..self.len(), &mut self.out(&copy.file)).map_err(failed)?;
         attributes::keep(self.files, &self.path, &self.file, &copy.file, self.options.force)?;
         self.files.sync(&copy.file).map_err(failed)?;
         copy.rename_new(backup).map_err(failed)?;
@@ -195,7 +195,7 @@ impl Locked {
             if end == start {
                 own.close_last_line(new)?;
             }
-            own.copy_range(&own.file, end..size, &new.file)?;
+            copy_range(own, end..size, &mut own.out(&new.file))?;
             end = size;
             Ok(true)
         })?;
@@ -233,28 +233,30 @@ impl Locked {
     /// the last line of the old file was torn, because what follows may be the rest of that line.
     fn close_last_line(&self, new: &Temp) -> io::Result<()> {
         let size = self.files.stat(&new.file)?.size;
-        let last = read_range(self.files, &new.file, size.saturating_sub(1), size)?;
+        let last = new.read_range(size.saturating_sub(1)..size)?;
         if self.base.ends_with_newline() && last.first().is_some_and(|byte| *byte != b'\n') {
             self.out(&new.file).write_all(b"\n")?;
         }
         Ok(())
     }
 
-    fn copy_range(&self, from: &File, range: Range<u64>, to: &File) -> io::Result<()> {
-        let (mut start, end) = (range.start, range.end);
-        while start < end {
-            let chunk = read_range(self.files, from, start, end.min(start + CARRY_BYTES))?;
-            if chunk.is_empty() {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            self.out(to).write_all(&chunk)?;
-            start += chunk.len() as u64;
-        }
-        Ok(())
-    }
-
     fn out<'a>(&self, file: &'a File) -> Out<'a> {
         Out { files: self.files, file, bytes: 0 }
+    }
+}
+
+/// What was read of the session, and what it has grown by since.
+impl ReadAt for Locked {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.files.read_at(&self.file, buf, offset)
+    }
+
+    fn file(&self) -> Option<&File> {
+        Some(&self.file)
+    }
+
+    fn len(&self) -> u64 {
+        self.base.stat.size
     }
 }
 
@@ -288,23 +290,18 @@ impl Batch {
     }
 }
 
-/// Whether there is a file with the content of another, of this size, but not that file itself: it was made by a process
-/// that was killed before it changed the session. Any other file is an error (rule 6).
-pub(super) fn has_copy(files: &dyn Files, path: &Path, original: &File, size: u64) -> io::Result<bool> {
-    let copy = match files.open_read(path) {
+/// Whether there is a file with the content of another, but not that file itself: it was made by a process that was killed
+/// before it changed the session. Any other file is an error (rule 6).
+pub(super) fn has_copy(files: &dyn Files, path: &Path, original: &dyn ReadAt) -> io::Result<bool> {
+    let mut copy = match files.open_read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         copy => copy?,
     };
     let stat = files.stat(&copy)?;
-    let mut is_same = stat.kind == FileType::Regular && stat.size == size;
-    is_same &= !stat.is_same_inode(&files.stat(original)?);
-    let mut start = 0;
-    while is_same && start < size {
-        let end = size.min(start + CARRY_BYTES);
-        is_same = read_range(files, &copy, start, end)? == read_range(files, original, start, end)?;
-        start = end;
-    }
-    if is_same { Ok(true) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+    let is_another = |file| files.stat(file).is_ok_and(|original| !original.is_same_inode(&stat));
+    let may_be = stat.kind == FileType::Regular && stat.size == original.len();
+    let is_copy = may_be && original.file().is_some_and(is_another) && is_content(original, &mut copy)?;
+    if is_copy { Ok(true) } else { Err(io::ErrorKind::AlreadyExists.into()) }
 }
 
 /// Returns the directory of a path, which may be a bare name.
