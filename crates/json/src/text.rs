@@ -307,21 +307,19 @@ fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
 }
 
 fn first_code_point(bytes: &[u8]) -> Option<(u32, usize)> {
-    let continuation = |at: usize| bytes.get(at).filter(|&b| b & 0xc0 == 0x80).map(|&b| u32::from(b & 0x3f));
-    let lead = u32::from(*bytes.first()?);
-    let decoded = match lead {
-        0..=0x7f => Some((lead, 1)),
-        0xc0..=0xdf => continuation(1).map(|a| ((lead & 0x1f) << 6 | a, 2)),
-        0xe0..=0xef => {
-            continuation(1).zip(continuation(2)).map(|(a, b)| ((lead & 0x0f) << 12 | a << 6 | b, 3))
-        }
-        0xf0..=0xf7 => continuation(1)
-            .zip(continuation(2))
-            .zip(continuation(3))
-            .map(|((a, b), c)| ((lead & 0x07) << 18 | a << 12 | b << 6 | c, 4)),
-        _ => None,
+    let lead = *bytes.first()?;
+    let (width, bits) = match lead {
+        0..=0x7f => (1, 0x7f),
+        0xc0..=0xdf => (2, 0x1f),
+        0xe0..=0xef => (3, 0x0f),
+        0xf0..=0xf7 => (4, 0x07),
+        _ => return Some((0xfffd, 1)),
     };
-    Some(decoded.unwrap_or((0xfffd, 1)))
+    let more = bytes.get(1..width).filter(|more| more.iter().all(|&byte| byte & 0xc0 == 0x80));
+    let joined = |more: &[u8]| {
+        more.iter().fold(u32::from(lead & bits), |joined, byte| joined << 6 | u32::from(byte & 0x3f))
+    };
+    Some(more.map_or((0xfffd, 1), |more| (joined(more), width)))
 }
 
 /// Returns the last code point and its offset.
