@@ -11,8 +11,8 @@ use crate::export::commonmark::one_line;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use foldhash::{HashMap, HashSet};
-use pisess_json::{Raw, string};
 use pisess_json::text::Text;
+use pisess_json::{Raw, string};
 use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(300);

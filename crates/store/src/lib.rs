@@ -66,8 +66,8 @@
 pub mod workers;
 
 mod archive;
-mod read;
 mod pieces;
+mod read;
 mod send;
 mod session_file;
 mod snapshot;

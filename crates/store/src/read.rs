@@ -54,20 +54,10 @@ pub trait ReadAt: Sync {
     }
 }
 
-impl ReadAt for [u8] {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(<[u8]>::len(self));
-        (&self[start..]).read(buf)
-    }
-
-    fn len(&self) -> u64 {
-        <[u8]>::len(self) as u64
-    }
-}
-
 impl ReadAt for Vec<u8> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.as_slice().read_at(buf, offset)
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(Vec::len(self));
+        (&self[start..]).read(buf)
     }
 
     fn len(&self) -> u64 {

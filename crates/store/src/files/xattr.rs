@@ -23,16 +23,10 @@ pub(super) fn all(file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
     Ok(found)
 }
 
-/// Lists are nearly always short; the kernel limits both lists and values to 64 KB.
-fn read(mut call: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
-    let mut buf = vec![0; 1024];
-    let size = match call(&mut buf) {
-        Err(Errno::RANGE) => {
-            buf.resize(65_536, 0);
-            call(&mut buf)?
-        }
-        size => size?,
-    };
+/// The kernel limits both lists and values to 64 KB.
+fn read(call: impl FnOnce(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    let mut buf = vec![0; 65_536];
+    let size = call(&mut buf)?;
     buf.truncate(size);
     Ok(buf)
 }
