@@ -225,18 +225,15 @@ pub fn words<'a>(text: &'a str, language: &Language, put: &mut dyn FnMut(Option<
     let bytes = text.as_bytes();
     let (mut at, mut plain) = (0, 0);
     while at < bytes.len() {
-        let (word, end) = match next(text, at, language) {
-            (None, end) => {
-                at = end;
-                continue;
+        let (word, end) = next(text, at, language);
+        if word.is_some() {
+            if plain < at {
+                put(None, &text[plain..at]);
             }
-            (Some(word), end) => (word, end),
-        };
-        if plain < at {
-            put(None, &text[plain..at]);
+            put(word, &text[at..end]);
+            plain = end;
         }
-        put(Some(word), &text[at..end]);
-        (at, plain) = (end, end);
+        at = end;
     }
     if plain < bytes.len() {
         put(None, &text[plain..]);
@@ -255,7 +252,7 @@ fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
         return (Some(Word::Number), at + end.unwrap_or(rest.len()));
     }
     if byte.is_ascii_whitespace() || byte >= 0x80 {
-        return (None, at + character(byte));
+        return (None, at + text[at..].chars().next().map_or(1, char::len_utf8));
     }
     if let Some((open, close)) = language.block_comment
         && rest.starts_with(open.as_bytes())
@@ -277,7 +274,8 @@ fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
         return (Some(Word::Comment), memchr::memchr(b'\n', rest).map_or(text.len(), |end| at + end));
     }
     if let Some(quote) = language.long_quotes.iter().find(|quote| rest.starts_with(quote.as_bytes())) {
-        return (Some(Word::String), end_of_string(text, at + quote.len(), quote));
+        let (Ok(end) | Err(end)) = end_of_string(text, at + quote.len(), quote, None);
+        return (Some(Word::String), end);
     }
     if language.quotes.as_bytes().contains(&byte) {
         return string(text, at, language);
@@ -304,51 +302,31 @@ fn name(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
 
 /// Returns a string on one line, or a key.
 fn string(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
-    let bytes = text.as_bytes();
-    let quote = bytes[at];
-    let mut end = at + 1;
-    loop {
-        match bytes.get(end) {
-            // An apostrophe, not a string.
-            None | Some(b'\n') if quote == b'\'' => return (None, at + 1),
-            None | Some(b'\n') => break,
-            Some(b'\\') => end += 1 + bytes.get(end + 1).map_or(0, |&byte| character(byte)),
-            Some(&byte) if byte == quote => {
-                end += 1;
-                break;
-            }
-            Some(&byte) => end += character(byte),
-        }
-    }
-    let end = end.min(bytes.len());
-    let is_key = language.keys && bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
+    let quote = &text[at..=at];
+    let end = match end_of_string(text, at + 1, quote, Some('\n')) {
+        Ok(end) => end,
+        // An apostrophe, not a string.
+        Err(_) if quote == "'" => return (None, at + 1),
+        Err(end) => end,
+    };
+    let is_key = language.keys && text[end..].trim_ascii_start().starts_with(':');
     (Some(if is_key { Word::Call } else { Word::String }), end)
 }
 
-/// Returns the end of a string that may contain escapes.
-fn end_of_string(text: &str, from: usize, quote: &str) -> usize {
-    let mut at = from;
-    while let Some(found) = text[at..].find(['\\', quote.as_bytes()[0] as char]) {
-        at += found;
-        if text.as_bytes()[at] == b'\\' {
-            at += 1 + text.as_bytes().get(at + 1).map_or(0, |&byte| character(byte));
-        } else if text[at..].starts_with(quote) {
-            return at + quote.len();
-        } else {
-            at += 1;
+/// Returns the end of a string that may contain escapes; as an error, where it breaks off: at `stop`, or at the end of the text.
+fn end_of_string(text: &str, from: usize, quote: &str, stop: Option<char>) -> Result<usize, usize> {
+    let mut rest = text[from..].char_indices();
+    while let Some((at, c)) = rest.next() {
+        match c {
+            '\\' => drop(rest.next()),
+            _ if Some(c) == stop => return Err(from + at),
+            _ if quote.starts_with(c) && text[from + at..].starts_with(quote) => {
+                return Ok(from + at + quote.len());
+            }
+            _ => {}
         }
     }
-    text.len()
-}
-
-/// Returns the length in bytes of the character that starts with this one.
-fn character(first: u8) -> usize {
-    match first {
-        0xf0.. => 4,
-        0xe0.. => 3,
-        0xc0.. => 2,
-        _ => 1,
-    }
+    Err(text.len())
 }
 
 #[cfg(test)]

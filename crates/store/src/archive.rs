@@ -11,7 +11,7 @@
 //! each file: an archive that is cut off or damaged is an error, not a shorter session.
 
 use super::error::StoreError;
-use super::read::{MEMORY, ReadAt, Spooled, resize, spool_named};
+use super::read::{MEMORY, ReadAt, Spooled, spool_named};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufReader, Read};
@@ -77,9 +77,7 @@ impl Archive {
     /// Reads what an archive contains, but not the contents. Returns `None` if it is not an archive.
     pub fn read(source: &dyn ReadAt) -> io::Result<Option<Archive>> {
         let Some((HEAD, first)) = skippable(source, 0)? else { return Ok(None) };
-        let mut table = Vec::new();
-        resize(&mut table, (first.end - first.start) as usize)?;
-        source.read_exact_at(&mut table, first.start)?;
+        let mut table = source.read_range(first.clone())?;
         let end = memchr::memchr(b'\n', &table).ok_or_else(|| damaged("it has no table"))?;
         let members: Vec<Member> =
             serde_json::from_slice(&table[..end]).map_err(|_| damaged("its table cannot be read"))?;
@@ -112,12 +110,11 @@ impl Archive {
         source: &dyn ReadAt,
         take: &mut dyn FnMut(&Member, &mut dyn Read) -> io::Result<()>,
     ) -> io::Result<()> {
-        if let [_, others @ ..] = &self.members[..]
-            && !others.is_empty()
-        {
+        let (session, others) = self.members.split_at(1);
+        if !others.is_empty() {
             unpack(source, &self.pieces, others, take)?;
         }
-        unpack(source, std::slice::from_ref(&self.session), &self.members[..1], take)
+        unpack(source, std::slice::from_ref(&self.session), session, take)
     }
 }
 

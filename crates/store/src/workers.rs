@@ -73,22 +73,9 @@ enum Turn<I, T> {
     Over,
 }
 
-impl<I: Iterator, T> State<I, T> {
-    /// Begins the next item; returns it with its number.
-    fn begin(&mut self) -> Option<(usize, I::Item)> {
-        let item = self.items.next()?;
-        self.begun.push_back(None);
-        Some((self.taken + self.begun.len() - 1, item))
-    }
-}
-
 impl<I: Iterator, T> Queue<I, T> {
     fn lock(&self) -> MutexGuard<'_, State<I, T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State<I, T>>) -> MutexGuard<'a, State<I, T>> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn finish(&self, at: usize, result: T) {
@@ -115,13 +102,16 @@ impl<I: Iterator, T> Queue<I, T> {
                 return Turn::Take(result);
             }
             if state.begun.len() < self.ahead {
-                match state.begin() {
-                    Some((at, item)) => return Turn::Work(at, item),
+                match state.items.next() {
+                    Some(item) => {
+                        state.begun.push_back(None);
+                        return Turn::Work(state.taken + state.begun.len() - 1, item);
+                    }
                     None if !takes_results || state.begun.is_empty() => return Turn::Over,
                     None => {}
                 }
             }
-            state = self.wait(state);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
