@@ -109,14 +109,9 @@ mod tests {
         let lists = parts("<read-files>\na\nb\n</read-files>\n\n<modified-files>\nc\n</modified-files>");
         assert_eq!(lists[1], Part::Read("a\nb\n"));
         assert_eq!(lists[1].title().unwrap(), "2 files read");
-        for text in [
-            "<file name=\"x\">\nno end",
-            "a <file name=\"x\"></file>",
-            "<files></files>",
-            "<file>x</file>",
-            "<file name=\"x\">\n  </file>",
-            "",
-        ] {
+        let others = ["<files></files>", "<file>x</file>", "a <file name=\"x\"></file>", ""];
+        let open = ["<file name=\"x\">\nno end", "<file name=\"x\">\n  </file>"];
+        for text in others.into_iter().chain(open) {
             assert_eq!(parts(text), [Part::Text(text)], "{text}");
         }
         let inline = "<file name=\"a\">\n<file name=\"b\">1</file>\n</file>\n<file name=\"c\"></file>";
@@ -127,13 +122,8 @@ mod tests {
 
     #[test]
     fn what_has_no_end_is_searched_once() {
-        for line in [
-            "<file>\n",
-            "<file name=\"x\">\n",
-            "<file name=\"x\">\n  </file>\n",
-            "<skill x",
-            "<read-files >\n",
-        ] {
+        let late = "<file name=\"x\">\n  </file>\n";
+        for line in ["<file>\n", "<file name=\"x\">\n", late, "<skill x", "<read-files >\n"] {
             let text = line.repeat(200_000);
             assert_eq!(parts(&text), [Part::Text(&text)]);
         }
