@@ -11,8 +11,9 @@ use crate::export::commonmark::one_line;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use foldhash::{HashMap, HashSet};
+use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_json::{Raw, string};
+use pisess_json::write::push_valid;
 use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -101,7 +102,7 @@ impl Renderer {
                 let entry = Raw::checked(line.trim_ascii());
                 let message = entry.get("message").and_then(|message| message.get("customType"));
                 if entry.get("customType").or(message).is_some_and(|kind| kind.is(&self.custom_type)) {
-                    lines.extend_from_slice(&string::repaired(entry.bytes()));
+                    push_valid(&mut lines, entry.bytes());
                     lines.push(b'\n');
                     asked.insert(ix);
                 }

@@ -14,6 +14,7 @@ use super::height::lines;
 use super::html::{Html, prose};
 use super::index::{self, Late};
 use super::markup::visible;
+
 use super::source::{Contents, Source};
 use super::view_parts::Facts;
 use crate::ops::tree::rows;
@@ -21,6 +22,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use foldhash::HashMap;
 use pisess_store::Pieces;
 use pisess_store::workers::in_order;
 use sha2::{Digest, Sha256};
@@ -73,7 +75,7 @@ pub fn page(contents: &Contents, workers: usize, attach: bool, out: &mut dyn Wri
     piece("id=\"index\"", &index::early(contents), out)?;
     row_pieces(contents, out)?;
     writeln!(out, "<script>{SCRIPT}</script>")?;
-    let late = entry_pieces(contents, workers, out)?;
+    let (late, said) = entry_pieces(contents, workers, out)?;
     piece("id=\"late\"", &late.finish(contents), out)?;
     if attach {
         let attached = Pieces(|bytes: &[u8]| piece("class=\"session\"", bytes, out));
@@ -83,7 +85,7 @@ pub fn page(contents: &Contents, workers: usize, attach: bool, out: &mut dyn Wri
         drop(pieces.into_parts());
         written?;
     }
-    without_script(contents, out)?;
+    without_script(contents, &said, out)?;
     out.write_all(b"</body>\n</html>\n")
 }
 
@@ -129,37 +131,49 @@ fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the pieces in file order; several workers make them. Returns the facts that follow them.
-fn entry_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<Late> {
-    let mut late = Late::default();
-    let make = |range| entries_piece(&Source::new(contents), range);
-    in_order(index::batches(contents, PIECE, MOST), workers, make, |made| {
-        let (bytes, facts) = made?;
-        out.write_all(&bytes)?;
-        facts.into_iter().for_each(|(facts, lines)| late.push(facts, lines));
+/// Writes the pieces in file order; several workers make them. Returns the facts that follow them, and the prose of the
+/// prompts and answers on the path up to [`MOST_PROSE`], by the numbers of their entries.
+fn entry_pieces(
+    contents: &Contents,
+    workers: usize,
+    out: &mut dyn Write,
+) -> io::Result<(Late, HashMap<u32, Html>)> {
+    let batches = index::batches(contents, PIECE, MOST);
+    let (mut late, mut said, mut bytes_said) = (Late::default(), HashMap::default(), 0);
+    let mut is_said = vec![false; contents.entries.len()];
+    for ix in contents.session.path(contents.leaf) {
+        let is_prose = matches!(index::letter(contents.session.entry(ix)), 'u' | 'a');
+        if let Some(number) = contents.number(ix).filter(|_| is_prose) {
+            is_said[number as usize] = true;
+        }
+    }
+    let make = |range| entries_piece(&Source::new(contents), range, &is_said);
+    in_order(batches, workers, make, |made| {
+        let made = made?;
+        out.write_all(&made.bytes)?;
+        made.facts.into_iter().for_each(|(facts, lines)| late.push(facts, lines));
+        for (number, prose) in made.said {
+            bytes_said += prose.as_str().len();
+            if bytes_said <= MOST_PROSE {
+                said.insert(number, prose);
+            }
+        }
         Ok::<(), io::Error>(())
     })?;
-    Ok(late)
+    Ok((late, said))
 }
 
 /// Writes the prompts and answers of the path for browsers that do not run the script.
-fn without_script(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
+fn without_script(contents: &Contents, said: &HashMap<u32, Html>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{PROSE}\n<div class=\"document\">\n<h1>{}</h1>", Html::text(&contents.title()))?;
     out.write_all(b"<p class=\"note\">Only the prompts and answers: the rest of this page needs JavaScript, which runs without network access.</p>\n")?;
-    let (source, mut bytes) = (Source::new(contents), 0);
-    for ix in contents.path() {
-        let letter = index::letter(contents.session.entry(ix));
-        let who = match letter {
-            'u' => "User",
-            'a' => "Assistant",
-            _ => continue,
+    for ix in contents.session.path(contents.leaf) {
+        let Some((number, prose)) = contents.number(ix).and_then(|number| Some((number, said.get(&number)?)))
+        else {
+            continue;
         };
-        let prose = prose(&entry_view(&source, ix)?.markup);
-        bytes += prose.as_str().len();
-        let Some(number) = contents.number(ix).filter(|_| !prose.as_str().is_empty()) else { continue };
-        if bytes > MOST_PROSE {
-            break;
-        }
+        let letter = index::letter(contents.session.entry(ix));
+        let who = if letter == 'u' { "User" } else { "Assistant" };
         writeln!(
             out,
             "<article class=\"entry {letter}\" id=\"s{number}\"><header><h2>{who}</h2></header><div class=\"body\">{prose}</div></article>"
@@ -168,10 +182,18 @@ fn without_script(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</div>\n</noscript>")
 }
 
-/// Returns a piece with the entries of a range, and their images; and the facts of each entry, with about how many lines it
-/// takes.
-fn entries_piece(source: &Source, range: Range<usize>) -> io::Result<(Vec<u8>, Vec<(Facts, u32)>)> {
+/// A piece with the entries of a range, and their images.
+struct MadePiece {
+    bytes: Vec<u8>,
+    /// And about how many lines each takes.
+    facts: Vec<(Facts, u32)>,
+    /// The prose of the entries that are requested.
+    said: Vec<(u32, Html)>,
+}
+
+fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::Result<MadePiece> {
     let (mut text, mut images, mut facts) = (String::new(), Vec::new(), Vec::with_capacity(range.len()));
+    let mut said = Vec::new();
     for number in range.clone() {
         let mut view = entry_view(source, source.contents.entries[number])?;
         facts.push((view.facts, lines(&view.markup)));
@@ -183,6 +205,8 @@ fn entries_piece(source: &Source, range: Range<usize>) -> io::Result<(Vec<u8>, V
             text.push(SOURCE);
             text += &visible(&view.text);
         }
+        let prose = is_said[number].then(|| prose(&view.markup));
+        said.extend(prose.filter(|prose| !prose.as_str().is_empty()).map(|prose| (number as u32, prose)));
         images.append(&mut view.images);
     }
     let mut bytes = Vec::new();
@@ -191,7 +215,7 @@ fn entries_piece(source: &Source, range: Range<usize>) -> io::Result<(Vec<u8>, V
         // Images are compressed already. The data was checked to be base64 and nothing else.
         writeln!(bytes, "<script type=\"text/plain\" id=\"{name}\">{data}</script>")?;
     }
-    Ok((bytes, facts))
+    Ok(MadePiece { bytes, facts, said })
 }
 
 #[cfg(test)]

@@ -59,7 +59,8 @@ impl People {
     /// Returns replacements for the home directories and names in a line of JSON.
     pub(super) fn splices(&self, line: &[u8]) -> Vec<Splice> {
         let mut splices: Vec<Splice> = Vec::new();
-        for found in Strings::new(line).into_iter().flatten() {
+        let mut strings = Strings::new(line);
+        while let Ok(Some(found)) = strings.advance() {
             // Directories first, on every level of escapes: the name in a directory is replaced along with
             // it.
             let home = [(&self.home, "~")];

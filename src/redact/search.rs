@@ -184,8 +184,13 @@ impl Search {
     fn strings(&self, line: &[u8], needles: &[Found], is_signed: bool, finds: &mut Finds) -> bool {
         // Unless letters are escaped, a needle on any level of escapes is in the raw bytes as well.
         let mut waiting = needles.iter().filter(|found| found.calls.any(Calls::TEXT)).peekable();
-        let Ok(mut strings) = Strings::new(line) else { return false };
-        while let Some(found) = strings.next() {
+        let mut strings = Strings::new(line);
+        loop {
+            let found = match strings.advance() {
+                Ok(Some(found)) => found,
+                Ok(None) => return true,
+                Err(_) => return false,
+            };
             if is_signed && !found.is_key && !found.range.is_empty() && opaque::is_key(strings.nearest_key())
             {
                 finds.splices.push(Splice { range: found.range.clone(), by: Vec::new() });
@@ -206,7 +211,6 @@ impl Search {
                 }
             }
         }
-        true
     }
 
     /// Returns the secrets in the bytes of one string, which begin at `start` in the line, and whose needles call for

@@ -286,17 +286,20 @@ fn home_folders_and_names_become_neutral() {
 /// every string.
 fn holds_something(line: &str) -> bool {
     let (mut texts, mut is_signed) = (Vec::new(), false);
-    let strings = Strings::new(line.as_bytes());
-    let is_json = strings.is_ok();
-    if let Ok(mut strings) = strings {
-        while let Some(found) = strings.next() {
-            let key = strings.nearest_key();
-            is_signed |= !found.is_key && !found.range.is_empty() && opaque::is_key(key);
-            if found.is_key || !search::is_name(key, found.raw.bytes) {
-                texts.push(found.raw.bytes);
+    let mut strings = Strings::new(line.as_bytes());
+    let is_json = loop {
+        match strings.advance() {
+            Ok(Some(found)) => {
+                let key = strings.nearest_key();
+                is_signed |= !found.is_key && !found.range.is_empty() && opaque::is_key(key);
+                if found.is_key || !search::is_name(key, found.raw.bytes) {
+                    texts.push(found.raw.bytes);
+                }
             }
+            Ok(None) => break true,
+            Err(_) => break false,
         }
-    }
+    };
     if is_json && (is_signed || !opaque::blocks(line.as_bytes(), false).is_empty()) {
         return true;
     }

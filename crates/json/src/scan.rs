@@ -347,7 +347,7 @@ impl<'a> Scanner<'a> {
     }
 
     #[inline]
-    fn expect(&mut self, byte: u8) -> Result<(), Malformed> {
+    pub(crate) fn expect(&mut self, byte: u8) -> Result<(), Malformed> {
         if self.peek() != byte {
             return Err(self.malformed());
         }

@@ -149,10 +149,8 @@ pub fn encoded(text: &Text) -> Vec<u8> {
 /// takes longer than a loop.
 const SHORT: usize = 64;
 
-/// Returns bytes as valid UTF-8, which new JSON must be; invalid bytes of a session become U+FFFD, which is how its agent
-/// reads them.
 #[inline]
-pub fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
     // For short strings, the ASCII check is faster than the UTF-8 check.
     if bytes.len() < SHORT && bytes.is_ascii() { Cow::Borrowed(bytes) } else { repaired_utf8(bytes) }
 }

@@ -4,7 +4,7 @@
 //! recurse.
 
 use super::scan::{Malformed, RawString, Scanner};
-use super::{Raw, string};
+use super::string;
 use std::ops::Range;
 
 /// An iterator over the strings of one value, in file order.
@@ -13,8 +13,7 @@ pub struct Strings<'a> {
     scanner: Scanner<'a>,
     /// The containers around the current position.
     path: Vec<Step<'a>>,
-    /// Whether the next string is a key.
-    is_at_key: bool,
+    next: Next,
 }
 
 /// A step from a container to a value in it.
@@ -24,6 +23,14 @@ pub enum Step<'a> {
     Key(&'a [u8]),
     /// Of an array.
     Index(usize),
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Key,
+    Value,
+    Behind,
 }
 
 /// A string of a line.
@@ -39,23 +46,32 @@ pub struct LineString<'a> {
 
 impl<'a> Strings<'a> {
     /// Returns an iterator over a line with one value. White space around it is skipped, including newlines.
-    ///
-    /// # Errors
-    /// [`Malformed`] if the bytes are not one JSON value to their end.
-    pub fn new(line: &'a [u8]) -> Result<Self, Malformed> {
-        Raw::parse(line)?;
-        Ok(Strings { scanner: Scanner::document(line), path: Vec::new(), is_at_key: false })
+    pub fn new(line: &'a [u8]) -> Self {
+        Strings { scanner: Scanner::document(line), path: Vec::new(), next: Next::Value }
     }
 
     /// Returns the path of the value at an offset of a line; empty if there is none.
     pub fn path_at(line: &'a [u8], offset: usize) -> String {
-        let Ok(mut strings) = Strings::new(line) else { return String::new() };
-        while strings.scanner.pos() <= offset {
-            if strings.token().is_none() {
+        let mut strings = Strings::new(line);
+        while strings.next != Next::Behind || strings.scanner.pos() <= offset {
+            if strings.token().is_err() {
                 return String::new();
             }
         }
         strings.path()
+    }
+
+    /// Returns the next string; `None` at the end of the value.
+    ///
+    /// # Errors
+    /// [`Malformed`] if the bytes are not one JSON value to their end.
+    pub fn advance(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
+        while self.next != Next::Behind || !self.path.is_empty() || !self.scanner.at_end() {
+            if let Some(found) = self.token()? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the key of the innermost member that contains the string last returned, as written; empty if
@@ -83,51 +99,63 @@ impl<'a> Strings<'a> {
         path
     }
 
-    /// Walks over the next token; returns `None` at the end of the value, and within it the string if the token is one.
-    fn token(&mut self) -> Option<Option<LineString<'a>>> {
-        match self.scanner.peek() {
-            0 => return None,
-            b'"' => return Some(Some(self.string()?)),
-            b'{' => {
-                self.path.push(Step::Key(b""));
-                self.is_at_key = true;
+    /// Walks over the next token. Returns the string if it is one.
+    fn token(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
+        match (self.next, self.scanner.peek(), self.path.last_mut()) {
+            (Next::Key, ..) | (Next::Value, b'"', _) => return self.string().map(Some),
+            (Next::Value, first @ (b'{' | b'['), _) => {
+                self.open(first == b'{');
+                return Ok(None);
             }
-            b'[' => self.path.push(Step::Index(0)),
-            b'}' | b']' => {
+            (Next::Value, ..) => {
+                self.next = Next::Behind;
+                return self.scanner.skip_value().map(|()| None);
+            }
+            (Next::Behind, b',', Some(Step::Key(_))) => self.next = Next::Key,
+            (Next::Behind, b',', Some(Step::Index(index))) => {
+                *index += 1;
+                self.next = Next::Value;
+            }
+            (Next::Behind, b'}', Some(Step::Key(_))) | (Next::Behind, b']', Some(Step::Index(_))) => {
                 self.path.pop();
-                self.is_at_key = false;
             }
-            b',' => match self.path.last_mut()? {
-                Step::Key(_) => self.is_at_key = true,
-                Step::Index(index) => *index += 1,
-            },
-            b':' => {}
-            _ => return self.scanner.skip_value().ok().map(|()| None),
+            (Next::Behind, ..) => return Err(Malformed { at: self.scanner.pos() }),
         }
-        self.scanner.seek(self.scanner.pos() + 1);
-        Some(None)
+        self.step();
+        Ok(None)
     }
 
-    fn string(&mut self) -> Option<LineString<'a>> {
-        let raw = self.scanner.string().ok()?;
-        let is_key = std::mem::take(&mut self.is_at_key);
-        if let Some(step) = self.path.last_mut().filter(|_| is_key) {
-            *step = Step::Key(raw.bytes);
+    /// Walks over the bracket that begins a container; if it is empty, over both.
+    fn open(&mut self, is_object: bool) {
+        let (first, next, close) =
+            if is_object { (Step::Key(b""), Next::Key, b'}') } else { (Step::Index(0), Next::Value, b']') };
+        self.step();
+        if self.scanner.peek() == close {
+            self.step();
+            self.next = Next::Behind;
+        } else {
+            self.path.push(first);
+            self.next = next;
         }
+    }
+
+    /// Walks over a string; if it is a key, over its colon, too.
+    fn string(&mut self) -> Result<LineString<'a>, Malformed> {
+        let is_key = self.next == Next::Key;
+        let raw = self.scanner.string()?;
         let end = self.scanner.pos() - 1;
-        Some(LineString { raw, range: end - raw.bytes.len()..end, is_key })
-    }
-}
-
-impl<'a> Iterator for Strings<'a> {
-    type Item = LineString<'a>;
-
-    fn next(&mut self) -> Option<LineString<'a>> {
-        loop {
-            if let Some(found) = self.token()? {
-                return Some(found);
-            }
+        self.next = Next::Behind;
+        if is_key {
+            self.path.pop();
+            self.path.push(Step::Key(raw.bytes));
+            self.scanner.expect(b':')?;
+            self.next = Next::Value;
         }
+        Ok(LineString { raw, range: end - raw.bytes.len()..end, is_key })
+    }
+
+    fn step(&mut self) {
+        self.scanner.seek(self.scanner.pos() + 1);
     }
 }
 
@@ -136,9 +164,9 @@ mod tests {
     use super::*;
 
     fn walked(line: &str) -> Result<Vec<String>, Malformed> {
-        let mut strings = Strings::new(line.as_bytes())?;
+        let mut strings = Strings::new(line.as_bytes());
         let mut seen = Vec::new();
-        while let Some(found) = strings.next() {
+        while let Some(found) = strings.advance()? {
             let spelled = &line[found.range.clone()];
             assert_eq!(spelled.as_bytes(), found.raw.bytes);
             seen.push(format!("{}{}={spelled}", if found.is_key { "key " } else { "" }, strings.path()));
@@ -154,7 +182,7 @@ mod tests {
         assert_eq!(seen.join("; "), wanted);
         assert_eq!(walked(r#""alone""#).unwrap(), ["=alone"]);
         assert_eq!(walked("7").unwrap(), Vec::<String>::new());
-        for line in ["", "{", r#"{"a":1}{"b":2}"#] {
+        for line in r#"~{~{"a"}~{"a":1}{"b":2}~[1,]~["a" "b"]~]~{"a":"b"]~{"a":1,}"#.split('~') {
             assert!(walked(line).is_err(), "{line}");
         }
     }

@@ -33,7 +33,7 @@ impl Object {
         }
         string::encode(key, &mut self.0);
         self.0.push(b':');
-        self.0.extend_from_slice(&string::repaired(value));
+        push_valid(&mut self.0, value);
         self
     }
 
@@ -113,7 +113,7 @@ pub fn array<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
         if out.len() > 1 {
             out.push(b',');
         }
-        out.extend_from_slice(&string::repaired(item.as_ref()));
+        push_valid(&mut out, item.as_ref());
     }
     out.push(b']');
     out
@@ -124,7 +124,16 @@ pub fn texts<'a>(items: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<u8> {
     array(items.into_iter().map(string::encoded))
 }
 
-/// Writes what [`string::repaired`] returns. If `known`, the value was found valid while loading, and is not
+/// Appends bytes as valid UTF-8, which new JSON must be; invalid bytes of a session become U+FFFD, which is
+/// how its agent reads them.
+pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
+    match std::str::from_utf8(value) {
+        Ok(_) => out.extend_from_slice(value),
+        Err(_) => out.extend_from_slice(String::from_utf8_lossy(value).as_bytes()),
+    }
+}
+
+/// Writes what [`push_valid`] would append. If `known`, the value was found valid while loading, and is not
 /// checked.
 pub fn write_valid(out: &mut (impl Write + ?Sized), value: &[u8], known: bool) -> io::Result<()> {
     if known { out.write_all(value) } else { out.write_all(&string::repaired(value)) }
