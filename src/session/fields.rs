@@ -9,10 +9,10 @@
 //! are all visited: a search covers what the file contains.
 
 use super::entry::{Kind, Role};
-use pisess_json::scan::RawString;
+use pisess_json::scan::tokens;
 use pisess_json::strings::Step;
 use pisess_json::text::Text;
-use pisess_json::{Raw, Scanner, string};
+use pisess_json::{Raw, string};
 use std::ops::ControlFlow;
 
 /// Which fields are visited.
@@ -87,9 +87,51 @@ pub fn visit<'a>(
     scope: Scope,
     see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let scanner = Scanner::document(line.bytes());
-    let mut walk = Walk { scanner, kind, role, scope, path: Vec::new(), open: Vec::new() };
-    walk.run(see)
+    let (mut path, mut open) = (Vec::new(), Vec::new());
+    // Where the next value is, and whether its key comes first.
+    let (mut region, mut is_at_key) = (Region::Entry, false);
+    for (first, token) in tokens(line.bytes()) {
+        let value = Raw::checked(token);
+        match first {
+            b'{' | b'[' => {
+                open.push(region);
+                path.push(Step::Index(0));
+                (region, is_at_key) = (item_of(region), first == b'{');
+            }
+            b'}' | b']' => {
+                open.pop();
+                path.pop();
+                is_at_key = false;
+            }
+            b',' => match path.last_mut() {
+                Some(Step::Index(at)) => {
+                    *at += 1;
+                    region = open.last().map_or(Region::Silent, |&above| item_of(above));
+                }
+                _ => is_at_key = true,
+            },
+            b':' => {}
+            _ if is_at_key => {
+                let key = value.raw_string().unwrap_or_default();
+                let above = open.last().copied().unwrap_or(Region::Silent);
+                region = member_of(above, kind, role, &string::decode(key));
+                path.pop();
+                path.push(Step::Key(key));
+                is_at_key = false;
+            }
+            _ => {
+                let counts = match region {
+                    Region::Content | Region::Strings => value.is_string(),
+                    Region::Arguments => value.is_string() || value.is_number(),
+                    _ => false,
+                };
+                if counts || scope == Scope::Everything && value.is_string() {
+                    see(&Field { value, path: &path })?;
+                }
+            }
+        }
+    }
+    ControlFlow::Continue(())
 }
 
 /// The position of a value in an entry: determines whether its text is a field, and the positions of its
@@ -114,121 +156,15 @@ enum Region {
     Silent,
 }
 
-struct Walk<'a> {
-    scanner: Scanner<'a>,
-    kind: Kind,
-    role: Role,
-    scope: Scope,
-    path: Vec<Step<'a>>,
-    /// The containers of the current value, `true` for objects.
-    open: Vec<(Region, bool)>,
-}
-
-impl<'a> Walk<'a> {
-    fn run(&mut self, see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>) -> ControlFlow<()> {
-        let mut region = Region::Entry;
-        loop {
-            let opens = matches!(self.scanner.peek(), b'{' | b'[');
-            if opens && region != Region::Silent {
-                if self.open(region) {
-                    region = self.member();
-                    continue;
-                }
-            } else {
-                self.scalar(region, see)?;
-            }
-            match self.next() {
-                Some(next) => region = next,
-                None => return ControlFlow::Continue(()),
-            }
-        }
-    }
-
-    /// Enters a container. Returns whether it has any content.
-    fn open(&mut self, region: Region) -> bool {
-        let is_object = self.scanner.peek() == b'{';
-        self.scanner.seek(self.scanner.pos() + 1);
-        if matches!(self.scanner.peek(), b'}' | b']' | 0) {
-            self.scanner.seek(self.scanner.pos() + 1);
-            return false;
-        }
-        self.open.push((region, is_object));
-        self.path.push(Step::Index(0));
-        true
-    }
-
-    /// Walks over the key at the scanner's position, if any. Returns the region of the member or item.
-    fn member(&mut self) -> Region {
-        let Some(&(region, is_object)) = self.open.last() else { return Region::Silent };
-        let inner = if is_object {
-            let key = self.scanner.string().unwrap_or(RawString { bytes: b"", escaped: false });
-            self.scanner.peek();
-            self.scanner.seek(self.scanner.pos() + 1);
-            let inner = if key.escaped {
-                self.member_of(region, string::decode(key.bytes).as_bytes())
-            } else {
-                self.member_of(region, key.bytes)
-            };
-            self.path.pop();
-            self.path.push(Step::Key(key.bytes));
-            inner
-        } else {
-            item_of(region)
-        };
-        match (inner, self.scope) {
-            (Region::Silent, Scope::Everything) => Region::Strings,
-            (inner, _) => inner,
-        }
-    }
-
-    /// Moves from the end of a value to the next member or item, leaving containers that end here. Returns
-    /// `None` at the end.
-    fn next(&mut self) -> Option<Region> {
-        while let Some(&(_, is_object)) = self.open.last() {
-            let byte = self.scanner.peek();
-            self.scanner.seek(self.scanner.pos() + 1);
-            match byte {
-                b',' => {
-                    if let (false, Some(Step::Index(at))) = (is_object, self.path.last_mut()) {
-                        *at += 1;
-                    }
-                    return Some(self.member());
-                }
-                0 => return None,
-                _ => {
-                    self.open.pop();
-                    self.path.pop();
-                }
-            }
-        }
-        None
-    }
-
-    fn scalar(
-        &mut self,
-        region: Region,
-        see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let Ok(value) = self.scanner.value() else { return ControlFlow::Break(()) };
-        let value = Raw::checked(value);
-        let counts = match region {
-            Region::Content | Region::Strings => value.is_string(),
-            Region::Arguments => value.is_string() || value.is_number(),
-            _ => false,
-        };
-        if counts { see(&Field { value, path: &self.path }) } else { ControlFlow::Continue(()) }
-    }
-
-    fn member_of(&self, region: Region, key: &[u8]) -> Region {
-        match (region, key) {
-            (Region::Entry, key) => member_of_entry(self.kind, key),
-            (Region::Message, key) => member_of_message(self.role, key),
-            (Region::Block, b"text" | b"thinking" | b"name") | (Region::File, b"content") => Region::Strings,
-            (Region::Block, b"arguments" | b"intent") | (Region::File, b"path") => Region::Arguments,
-            (Region::Replacement, b"content") => Region::Content,
-            (Region::Strings | Region::Arguments, _) => region,
-            _ => Region::Silent,
-        }
+fn member_of(above: Region, kind: Kind, role: Role, key: &Text) -> Region {
+    match (above, key.as_bytes()) {
+        (Region::Entry, key) => member_of_entry(kind, key),
+        (Region::Message, key) => member_of_message(role, key),
+        (Region::Block, b"text" | b"thinking" | b"name") | (Region::File, b"content") => Region::Strings,
+        (Region::Block, b"arguments" | b"intent") | (Region::File, b"path") => Region::Arguments,
+        (Region::Replacement, b"content") => Region::Content,
+        (Region::Strings | Region::Arguments, _) => above,
+        _ => Region::Silent,
     }
 }
 

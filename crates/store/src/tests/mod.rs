@@ -163,6 +163,18 @@ fn rewrite(locked: Locked, text: &str) -> Result<Committed, StoreError> {
     locked.rewrite(None, &mut |out| out.write_all(text.as_bytes()))?.done()
 }
 
+/// Replaces the content, and keeps the old one.
+fn rewrite_with_backup(locked: Locked, backup: &Path) -> Result<Committed, StoreError> {
+    locked.rewrite(Some(backup), &mut |out| out.write_all(NEW.as_bytes()))?.done()
+}
+
+/// What may take the place of a file, and must not be opened as one.
+const NO_FILES: [fn(&Path); 3] = [
+    make_fifo,
+    |path| fs::create_dir(path).unwrap(),
+    |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
+];
+
 fn is_changed(result: Result<impl std::fmt::Debug, StoreError>, wanted: super::FileChange) -> bool {
     match result {
         Err(error @ StoreError { cause: Cause::Changed(change), .. }) => change == wanted && error.is_busy(),

@@ -294,14 +294,6 @@ fn a_closure_that_fails_changes_nothing() {
 }
 
 #[test]
-fn the_new_content_takes_the_place_of_the_old() {
-    let bench = Bench::new(OLD);
-    bench.rewrite(&now(PI), NEW).unwrap();
-    assert_eq!(bench.content(), NEW);
-    assert_eq!(bench.names(), ["s.jsonl"]);
-}
-
-#[test]
 fn a_batch_syncs_each_folder_once_and_reports() {
     let bench = Bench::new(OLD);
     let batch = super::super::Batch::default();

@@ -113,12 +113,7 @@ fn append_one(path: &Path, options: &WriteOptions, writer: usize, turn: usize) {
 /// block forever, at each point where the path is opened.
 #[test]
 fn what_is_no_file_in_the_session_s_place_does_not_block() {
-    let puts: [fn(&Path); 3] = [
-        make_fifo,
-        |path| fs::create_dir(path).unwrap(),
-        |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
-    ];
-    for put in puts {
+    for put in NO_FILES {
         for call in ["open_read", "try_lock", "open_append", "stat"] {
             let bench = Bench::new(OLD);
             bench.before(call, move |path| {

@@ -142,12 +142,7 @@ fn a_lock_from_the_future_is_robbed_too() {
 /// Anything but a file is not a lock. It is opened without blocking, and not removed.
 #[test]
 fn a_lock_that_is_no_file_is_refused() {
-    let puts: [fn(&Path); 3] = [
-        make_fifo,
-        |path| fs::create_dir(path).unwrap(),
-        |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
-    ];
-    for put in puts {
+    for put in NO_FILES {
         let bench = Bench::new(OLD);
         put(&lock_file(&bench.path));
         let error = bench.append(&now(OMP)).unwrap_err();

@@ -172,14 +172,13 @@ fn a_backup_is_a_file_of_its_own_and_never_overwrites() {
     let written = fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::from_secs(9_999);
     fs::File::open(&bench.path).unwrap().set_modified(written).unwrap();
     let backup = bench.at("s.jsonl.bak");
-    let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-    bench.lock().rewrite(Some(&backup), write).unwrap().done().unwrap();
+    rewrite_with_backup(bench.lock(), &backup).unwrap();
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), (OLD, 0o640));
     assert_eq!(fs::metadata(&backup).unwrap().modified().unwrap(), written);
 
     append_to(&bench.path, LINE);
     append_to(&backup, "other\n");
-    let error = bench.lock().rewrite(Some(&backup), write).unwrap_err();
+    let error = rewrite_with_backup(bench.lock(), &backup).unwrap_err();
     assert!(error.kind() == Some(ErrorKind::AlreadyExists) && error.path == backup, "{error:?}");
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
     assert_eq!(fs::read_to_string(&backup).unwrap(), format!("{OLD}other\n"));
@@ -195,9 +194,7 @@ fn a_backup_goes_with_a_commit_that_failed() {
     for broken in ["rename", "set_modified", "rename_new"] {
         let bench = Bench::new(OLD);
         bench.seam.break_calls(broken, EPERM);
-        let locked = bench.lock();
-        let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-        locked.rewrite(Some(&bench.at("bak")), write).unwrap_err();
+        rewrite_with_backup(bench.lock(), &bench.at("bak")).unwrap_err();
         assert_eq!((bench.content().as_str(), bench.names()), (OLD, vec!["s.jsonl".to_owned()]));
     }
 }

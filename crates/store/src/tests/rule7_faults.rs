@@ -100,9 +100,6 @@ fn rewritten_at_every_call(is_omp: bool, new: &str) {
 /// to the session: a write to one does not reach the other, and the next rewrite is not refused.
 #[test]
 fn a_backup_is_there_when_the_new_file_is() {
-    let rewrite_with_backup = |locked: Locked, backup: &Path| {
-        locked.rewrite(Some(backup), &mut |out| out.write_all(NEW.as_bytes()))?.done()
-    };
     at_every_call(
         |bench| rewrite_with_backup(bench.try_lock(&now(PI))?, &bench.at("bak")),
         |bench, fault, result, at| {
