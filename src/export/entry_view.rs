@@ -3,10 +3,11 @@
 use crate::export::commonmark::Breaks;
 use crate::export::markup::Tag;
 use crate::export::source::{Source, cut, decoded, shown};
-use crate::export::view_parts::{EntryView, prose};
+use crate::export::view_parts::{ENVELOPE, EntryView, prose};
 use crate::format::grouped;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::usage::model_name;
+use pisess_json::scan::RawString;
 use pisess_json::{Raw, js};
 use std::io;
 
@@ -199,18 +200,9 @@ impl EntryView<'_> {
 
     /// Appends a change of a setting, its values on one line.
     fn setting(&mut self, line: Raw) {
-        self.markup.element(Tag::Note, |m| {
-            let mut first = true;
-            for (key, value) in line.members() {
-                let key = pisess_json::string::decode(key.bytes);
-                if matches!(key.as_bytes(), b"type" | b"id" | b"parentId" | b"timestamp") || value.is_null() {
-                    continue;
-                }
-                m.text(if first { "" } else { " · " });
-                first = false;
-                m.text(&format!("{}: ", key.to_string_lossy()));
-                m.text(&cut(&shown(value), 200));
-            }
-        });
+        let is_setting = |key: RawString| !ENVELOPE.iter().any(|name| key.is(name));
+        let values = line.members().filter(|(key, value)| is_setting(*key) && !value.is_null());
+        let values = values.map(|(key, value)| format!("{}: {}", key.text(), cut(&shown(value), 200)));
+        self.markup.words(Tag::Note, &values.collect::<Vec<_>>().join(" · "));
     }
 }

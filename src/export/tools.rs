@@ -10,7 +10,7 @@ use super::view_parts::EntryView;
 use crate::agents::readable;
 use crate::format::changes::{self, Sign};
 use crate::format::counted;
-use crate::session::content::{is_block, truthy};
+use crate::session::content::{is_block, joined_text, truthy};
 use crate::session::outcome::Outcome;
 use crate::session::paths::below;
 use pisess_json::Raw;
@@ -350,16 +350,7 @@ fn replacements(arguments: Raw) -> Vec<(String, String)> {
 
 /// Returns the text of a result, and its blocks that are not text.
 fn output<'t>(content: Option<Raw<'t>>) -> (String, Vec<Raw<'t>>) {
-    let Some(content) = content else { return Default::default() };
-    if let Some(text) = decoded(content) {
-        return (text, Vec::new());
-    }
-    let (mut all, mut others) = (String::new(), Vec::new());
-    for block in content.items() {
-        match block.get("text").filter(|_| is_block(block, "text")) {
-            Some(text) => all += &decoded(text).unwrap_or_default(),
-            None => others.push(block),
-        }
-    }
-    (all, others)
+    let is_text = |block: &Raw| is_block(*block, "text") && block.get("text").is_some();
+    let others = content.into_iter().flat_map(Raw::items).filter(|block| !is_text(block));
+    (joined_text(content, "").into_string_lossy(), others.collect())
 }

@@ -9,6 +9,10 @@ use super::wrapped::{Part, parts};
 use crate::session::entry::{EntryIx, Role};
 use pisess_json::Raw;
 use pisess_json::pretty::pretty;
+use pisess_json::scan::RawString;
+
+/// The members that every entry has.
+pub const ENVELOPE: [&str; 4] = ["type", "id", "parentId", "timestamp"];
 
 /// An entry prepared for display.
 pub struct EntryView<'s> {
@@ -145,13 +149,8 @@ impl<'s> EntryView<'s> {
 
     /// Appends what an entry contains besides the known members of its type.
     pub fn rest(&mut self, title: &str, object: Raw, known: &[&str]) {
-        let envelope = ["type", "id", "parentId", "timestamp"];
-        let is_known = |key: &str| known.contains(&key) || envelope.contains(&key);
-        let there = !object.is_object()
-            || object
-                .members()
-                .any(|(key, _)| !is_known(&pisess_json::string::decode(key.bytes).to_string_lossy()));
-        if there {
+        let is_known = |key: RawString| known.iter().chain(&ENVELOPE).any(|name| key.is(name));
+        if !object.is_object() || object.members().any(|(key, _)| !is_known(key)) {
             self.json(title, object);
         }
     }

@@ -178,7 +178,7 @@ pub fn open(path: &Path, is_promising: fn(&[u8]) -> bool) -> Result<Opened, Stor
             let mut stream = File::open(path).map_err(|error| StoreError::io("read", path, error))?;
             spool_named(&mut stream, MEMORY, is_promising, path).map(Opened::Stream)
         }
-        Ok(file) if Archive::begins(file.snapshot.head()) => {
+        Ok(file) if Archive::begins(&file.snapshot.head) => {
             archive::session_in(&file, path, is_promising).map(Opened::Stream)
         }
         opened => opened.map(Opened::File),

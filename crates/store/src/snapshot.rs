@@ -20,7 +20,7 @@ const APPENDED_WITHIN: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(super) stat: Stat,
-    head: Box<[u8]>,
+    pub(super) head: Box<[u8]>,
     tail: Box<[u8]>,
 }
 
@@ -91,11 +91,6 @@ impl Snapshot {
             return Ok(Some(FileChange::Edited));
         }
         Ok((new.size > old.size).then_some(FileChange::Grown))
-    }
-
-    /// Returns the first bytes of the file.
-    pub(super) fn head(&self) -> &[u8] {
-        &self.head
     }
 
     /// Whether the last line has its newline; true for an empty file.
