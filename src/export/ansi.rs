@@ -47,24 +47,16 @@ fn select(selected: &str, word: &mut Option<Word>) {
     while let Some(code) = codes.next() {
         match code {
             0 | 39 => *word = None,
-            1 if word.is_none() => *word = Some(Word::Bold),
-            22 if *word == Some(Word::Bold) => *word = None,
-            30..=37 => *word = Some(Word::Colour((code - 30) as u8)),
-            90..=97 => *word = Some(Word::Colour((code - 90) as u8)),
+            1 if word.is_none() => *word = Some(Word::BOLD),
+            22 if *word == Some(Word::BOLD) => *word = None,
+            30..=37 => *word = Some(Word::colour(code - 30)),
+            90..=97 => *word = Some(Word::colour(code - 90)),
             // Colours by number or by value: the codes that follow belong to them.
-            38 | 48 => {
-                let (kind, number) = (codes.next(), codes.next());
-                match (kind, number) {
-                    (Some(5), Some(number @ 0..=15)) if code == 38 => {
-                        *word = Some(Word::Colour((number % 8) as u8));
-                    }
-                    (Some(2), _) => {
-                        codes.next();
-                        codes.next();
-                    }
-                    _ => {}
-                }
-            }
+            38 | 48 => match (codes.next(), codes.next()) {
+                (Some(5), Some(number @ 0..=15)) if code == 38 => *word = Some(Word::colour(number % 8)),
+                (Some(2), _) => drop((codes.next(), codes.next())),
+                _ => {}
+            },
             _ => {}
         }
     }

@@ -249,7 +249,7 @@ fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     }
     if byte.is_ascii_digit() {
         let end = rest.iter().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_')));
-        return (Some(Word::Number), at + end.unwrap_or(rest.len()));
+        return (Some(Word::NUMBER), at + end.unwrap_or(rest.len()));
     }
     if byte.is_ascii_whitespace() || byte >= 0x80 {
         return (None, at + text[at..].chars().next().map_or(1, char::len_utf8));
@@ -259,7 +259,7 @@ fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     {
         let (from, comment) = (at + open.len(), &text[at + open.len()..]);
         let end = comment.find(close).map_or(text.len(), |end| from + end + close.len());
-        return (Some(Word::Comment), end);
+        return (Some(Word::COMMENT), end);
     }
     // `$#` in a shell and `//` in a URL begin no comment.
     let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
@@ -271,11 +271,11 @@ fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
             }
     };
     if language.line_comments.iter().any(|mark| starts_comment(mark)) {
-        return (Some(Word::Comment), memchr::memchr(b'\n', rest).map_or(text.len(), |end| at + end));
+        return (Some(Word::COMMENT), memchr::memchr(b'\n', rest).map_or(text.len(), |end| at + end));
     }
     if let Some(quote) = language.long_quotes.iter().find(|quote| rest.starts_with(quote.as_bytes())) {
         let (Ok(end) | Err(end)) = end_of_string(text, at + quote.len(), quote, None);
-        return (Some(Word::String), end);
+        return (Some(Word::STRING), end);
     }
     if language.quotes.as_bytes().contains(&byte) {
         return string(text, at, language);
@@ -289,13 +289,13 @@ fn name(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     let end = at + end.unwrap_or(rest.len());
     let (word, behind) = (&text[at..end], text.as_bytes().get(end).copied().unwrap_or(0));
     let kind = if language.is_keyword(word) {
-        Some(Word::Keyword)
+        Some(Word::KEYWORD)
     } else if language.keys && behind == b':' {
-        Some(Word::Call)
+        Some(Word::CALL)
     } else if word.as_bytes()[0].is_ascii_uppercase() && word.bytes().any(|b| b.is_ascii_lowercase()) {
-        (!language.keys && !language.keywords.is_empty()).then_some(Word::Type)
+        (!language.keys && !language.keywords.is_empty()).then_some(Word::TYPE)
     } else {
-        (behind == b'(').then_some(Word::Call)
+        (behind == b'(').then_some(Word::CALL)
     };
     (kind, end)
 }
@@ -310,7 +310,7 @@ fn string(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
         Err(end) => end,
     };
     let is_key = language.keys && text[end..].trim_ascii_start().starts_with(':');
-    (Some(if is_key { Word::Call } else { Word::String }), end)
+    (Some(if is_key { Word::CALL } else { Word::STRING }), end)
 }
 
 /// Returns the end of a string that may contain escapes; as an error, where it breaks off: at `stop`, or at the end of the text.

@@ -200,7 +200,7 @@ mod tests {
             m.text(hostile);
             m.element_with(Tag::Fold, hostile, |m| m.words(Tag::Summary, hostile));
             m.element_with(Tag::Link, &format!("https://x/{hostile}"), |m| m.text(hostile));
-            m.element_with(Tag::Block, hostile, |m| m.section(|m| m.word(Some(Word::String), hostile)));
+            m.element_with(Tag::Block, hostile, |m| m.section(|m| m.word(Some(Word::STRING), hostile)));
         });
         assert!(
             !found.contains("<script") && !found.contains("\" onclick") && !found.contains("'x"),

@@ -153,40 +153,34 @@ impl Tag {
     }
 }
 
-/// The kind of a word of code.
+/// The kind of a word of code, by its letter in markup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// A keyword.
-    Keyword,
-    /// A string.
-    String,
-    /// A comment.
-    Comment,
-    /// A number or a constant.
-    Number,
-    /// The name of a type.
-    Type,
-    /// A name that is called, or a key.
-    Call,
-    /// A terminal colour, 0 to 7: black, red, green, yellow, blue, magenta, cyan, white.
-    Colour(u8),
-    /// Bold text of a terminal.
-    Bold,
-}
+pub struct Word(char);
 
 impl Word {
+    /// A keyword.
+    pub const KEYWORD: Word = Word('k');
+    /// A string.
+    pub const STRING: Word = Word('s');
+    /// A comment.
+    pub const COMMENT: Word = Word('c');
+    /// A number or a constant.
+    pub const NUMBER: Word = Word('n');
+    /// The name of a type.
+    pub const TYPE: Word = Word('t');
+    /// A name that is called, or a key.
+    pub const CALL: Word = Word('f');
+    /// Bold text of a terminal.
+    pub const BOLD: Word = Word('b');
+
+    /// A terminal colour, 0 to 7: black, red, green, yellow, blue, magenta, cyan, white.
+    pub fn colour(number: u16) -> Word {
+        Word(char::from_digit(number.into(), 8).unwrap_or('7'))
+    }
+
     /// Returns its letter in markup.
     pub fn code(self) -> char {
-        match self {
-            Word::Keyword => 'k',
-            Word::String => 's',
-            Word::Comment => 'c',
-            Word::Number => 'n',
-            Word::Type => 't',
-            Word::Call => 'f',
-            Word::Colour(colour) => char::from(b'0' + colour.min(7)),
-            Word::Bold => 'b',
-        }
+        self.0
     }
 }
 
@@ -436,7 +430,7 @@ mod tests {
         let mut markup = Markup::default();
         let every: String = (0..=0x10_ffff).filter_map(char::from_u32).collect();
         markup.text(&every);
-        markup.element_with(Tag::Link, &every, |m| m.word(Some(Word::Keyword), &every));
+        markup.element_with(Tag::Link, &every, |m| m.word(Some(Word::KEYWORD), &every));
         let marks: String = markup.as_str().chars().filter(|c| *c < ' ' && !"\n\t".contains(*c)).collect();
         assert_eq!(marks, "\x02\x03\x0e\x0f\x04");
     }

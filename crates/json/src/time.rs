@@ -81,8 +81,11 @@ fn signed_year(rest: &mut &[u8]) -> Option<i64> {
 fn clock(rest: &mut &[u8]) -> Option<i64> {
     let hour = digits(rest, 2)?;
     let minute = take(rest, b":").then(|| digits(rest, 2))??;
-    let second = if take(rest, b":") { digits(rest, 2)? } else { return clock_ms(hour, minute, 0, 0) };
-    clock_ms(hour, minute, second, if take(rest, b".") { fraction(rest)? } else { 0 })
+    let has_second = take(rest, b":");
+    let second = if has_second { digits(rest, 2)? } else { 0 };
+    let milli = if has_second && take(rest, b".") { fraction(rest)? } else { 0 };
+    let ms = ((hour * 60 + minute) * 60 + second) * 1000 + milli;
+    (minute < 60 && second < 60 && ms <= DAY_MS).then_some(ms)
 }
 
 /// Reads any number of digits of a fraction; returns milliseconds, ignoring further digits.
@@ -98,25 +101,15 @@ fn offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
     if take(rest, b"Zz") || !has_clock || rest.is_empty() {
         return Some(0);
     }
-    let sign = match rest.first()? {
-        b'+' => 1,
-        b'-' => -1,
-        _ => return None,
-    };
-    take(rest, b"+-");
+    let sign = if take(rest, b"-") { -1 } else { i64::from(take(rest, b"+")) };
     let hour = digits(rest, 2)?;
     take(rest, b":");
     let minute = digits(rest, 2)?;
-    (hour < 24 && minute < 60).then_some(sign * (hour * 60 + minute) * 60_000)
+    (sign != 0 && hour < 24 && minute < 60).then_some(sign * (hour * 60 + minute) * 60_000)
 }
 
 fn number(digits: &[u8]) -> Option<i64> {
     digits.iter().try_fold(0, |sum, &b| b.is_ascii_digit().then(|| sum * 10 + i64::from(b - b'0')))
-}
-
-fn clock_ms(hour: i64, minute: i64, second: i64, milli: i64) -> Option<i64> {
-    let ms = ((hour * 60 + minute) * 60 + second) * 1000 + milli;
-    (minute < 60 && second < 60 && ms <= DAY_MS).then_some(ms)
 }
 
 /// Returns the days from 1970 to a date; internally the year starts in March, so that the leap day is its
