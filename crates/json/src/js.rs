@@ -120,9 +120,20 @@ pub fn to_number(value: Raw) -> f64 {
     }
 }
 
-/// Returns the number that a string without surrounding white space represents; `NaN` also for digits after `0x`, `0o` and
-/// `0b`, which no agent writes.
+/// Returns the number that a string without surrounding white space represents.
 fn number_in(text: &str) -> f64 {
+    let radix = match text.get(..2) {
+        Some("0x" | "0X") => 16,
+        Some("0o" | "0O") => 8,
+        Some("0b" | "0B") => 2,
+        _ => 10,
+    };
+    if radix != 10 {
+        let digits = text[2..].chars().map(|digit| digit.to_digit(radix));
+        let number =
+            digits.clone().try_fold(0.0, |sum, digit| Some(sum * f64::from(radix) + f64::from(digit?)));
+        return number.filter(|_| text.len() > 2).unwrap_or(f64::NAN);
+    }
     match text {
         "" => 0.0,
         "Infinity" | "+Infinity" => f64::INFINITY,
@@ -296,6 +307,9 @@ mod tests {
             ("\"1.\"", 1.0),
             ("\".5\"", 0.5),
             ("\"+1e1\"", 10.0),
+            ("\"0x1F\"", 31.0),
+            ("\"0b11\"", 3.0),
+            ("\"0O7\"", 7.0),
             ("\"-Infinity\"", f64::NEG_INFINITY),
             ("[]", 0.0),
             ("[[\"2\"]]", 2.0),

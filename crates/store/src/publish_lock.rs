@@ -4,7 +4,7 @@
 //! during a write or a rename, never during an fsync or while a summary is made.
 
 use super::error::{Cause, StoreError};
-use super::files::{FileType, Files, Pause, is_alive};
+use super::files::{FileType, Files, Pause, is_alive, started};
 use super::live::distance;
 use super::lock::Locked;
 use super::snapshot::read_range;
@@ -16,6 +16,9 @@ use std::time::{Duration, SystemTime};
 /// How long a lock without a readable owner is respected: its owner may have created it but not written to it
 /// yet.
 const MALFORMED_FOR: Duration = Duration::from_millis(500);
+
+/// How much later than its lock a process must have started not to be its owner: more than clocks are off.
+const REUSED_AFTER: Duration = Duration::from_secs(10);
 
 /// oh-my-pi's lock, held by us until dropped.
 pub(super) struct PublishLock {
@@ -59,7 +62,7 @@ fn wait_for(files: &'static dyn Files, path: &Path, wait: Duration) -> Result<Pu
             Some(content) => steal(files, path, &content).map_err(failed)?,
             None if pause.is_over() => {
                 let held = read(files, path).map_err(failed)?;
-                let holder = held.and_then(|(content, _)| owner(&content));
+                let holder = held.and_then(|(content, _)| owner(&content)).map(|(pid, _)| pid);
                 return Err(StoreError::new("lock", path, Cause::Busy { holder, waited: wait }));
             }
             None => pause.sleep(files),
@@ -89,8 +92,13 @@ fn stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>> {
         // longer than any other: only the distance counts.
         None => distance(files.now(), modified) > MALFORMED_FOR,
         // If it has our process id, but we do not hold it, it was left by an earlier process with the same id: in
-        // containers, ids repeat. Threads of one process exclude each other by the lock of rule 3.
-        Some(pid) => pid == std::process::id() || !is_alive(pid),
+        // containers, ids repeat. Threads of one process exclude each other by the lock of rule 3. The last condition: the
+        // process that has this id now started after the lock was taken.
+        Some((pid, since)) => {
+            pid == std::process::id()
+                || !is_alive(pid)
+                || started(pid).is_some_and(|start| start > since + REUSED_AFTER)
+        }
     };
     Ok(is_stale.then_some(content))
 }
@@ -107,11 +115,11 @@ fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemT
     Ok(Some((read_range(files, &file, 0, 64)?, stat.modified)))
 }
 
-/// Returns the process id in `pid:milliseconds` and a newline; `None` for any other content.
-fn owner(content: &[u8]) -> Option<u32> {
+/// Returns the process id and the time in `pid:milliseconds` and a newline; `None` for any other content.
+fn owner(content: &[u8]) -> Option<(u32, SystemTime)> {
     let (pid, since) = std::str::from_utf8(content).ok()?.strip_suffix('\n')?.split_once(':')?;
-    since.parse::<u64>().ok()?;
-    pid.parse().ok().filter(|pid| *pid > 0)
+    let since = SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(since.parse().ok()?))?;
+    Some((pid.parse().ok().filter(|pid| *pid > 0)?, since))
 }
 
 /// Moves a stale lock aside before removing it. Meanwhile oh-my-pi may have stolen it, too, and created its

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Copies bytes from one file to another within the kernel. Returns the number copied, 0 at the end of the file.
 pub fn send(from: &File, range: &Range<u64>, to: &File) -> io::Result<u64> {
@@ -64,6 +65,17 @@ pub(super) fn is_being_written(file: &File) -> Option<bool> {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Some(true),
         Err(_) => None,
     }
+}
+
+/// Returns the boot time plus the time after it at which the process started, in ticks of the clock.
+pub fn started(pid: u32) -> Option<SystemTime> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the process, in parentheses, may contain spaces. The start is the 20th field after it.
+    let ticks: u64 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()?;
+    let system = std::fs::read_to_string("/proc/stat").ok()?;
+    let boot: u64 = system.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    let seconds = ticks / rustix::param::clock_ticks_per_second();
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(boot + seconds))
 }
 
 /// Searches `/proc`. Processes of other users cannot be inspected and are skipped.

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// Not supported here: the caller copies the bytes itself.
 pub fn send(_: &File, _: &Range<u64>, _: &File) -> io::Result<u64> {
@@ -35,6 +36,11 @@ pub(super) fn writer_of(_: &std::path::Path, _: &super::Stat) -> Option<super::W
 }
 
 pub(super) fn agent_in(_: &[PathBuf]) -> Option<u32> {
+    None
+}
+
+/// Not determined on this system.
+pub fn started(_: u32) -> Option<SystemTime> {
     None
 }
 
