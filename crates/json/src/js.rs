@@ -6,7 +6,7 @@
 //! value. Nothing here recurses.
 
 use super::raw::Raw;
-use super::scan::tokens;
+use super::scan::{Scanner, tokens};
 use super::string;
 use crate::text::{Text, joined};
 
@@ -55,31 +55,30 @@ pub fn string(value: Raw<'_>) -> Text<'_> {
         return scalar(value);
     }
     // Arrays are joined with commas at every depth, so only the brackets are dropped.
-    let (mut out, mut objects) = (Text::default(), 0);
-    for (first, token) in tokens(value.bytes()) {
-        match first {
-            b'}' => objects -= 1,
-            b'{' => {
-                out.push_str(if objects == 0 { OBJECT } else { "" });
-                objects += 1;
+    let mut scanner = Scanner::document(value.bytes());
+    let mut out = Text::default();
+    loop {
+        match scanner.peek() {
+            0 => return out,
+            b'[' | b']' => scanner.seek(scanner.pos() + 1),
+            b',' => {
+                scanner.seek(scanner.pos() + 1);
+                out.push_str(",");
             }
-            b',' if objects == 0 => out.push_str(","),
-            b'[' | b']' | b'n' => {}
-            _ if objects == 0 => out.push(&scalar(Raw::checked(token))),
-            _ => {}
+            _ => match scanner.value().map(Raw::checked) {
+                Ok(item) if item.is_null() => {}
+                Ok(item) => out.push(&scalar(item)),
+                Err(_) => return out,
+            },
         }
     }
-    out
 }
-
-/// What an object is as a string.
-const OBJECT: &str = "[object Object]";
 
 fn scalar(value: Raw<'_>) -> Text<'_> {
     match (value.text(), value.number()) {
         (Some(text), _) => text,
         (_, Some(value)) => Text::from(number(value)),
-        _ if value.is_object() => Text::from(OBJECT),
+        _ if value.is_object() => Text::from("[object Object]"),
         _ => Text::from_wtf8(value.bytes()),
     }
 }
