@@ -9,10 +9,9 @@
 //! are all visited: a search covers what the file contains.
 
 use super::entry::{Kind, Role};
-use pisess_json::scan::tokens;
 use pisess_json::strings::Step;
 use pisess_json::text::Text;
-use pisess_json::{Raw, string};
+use pisess_json::{Raw, Scanner, string};
 use std::ops::ControlFlow;
 
 /// Which fields are visited.
@@ -90,10 +89,12 @@ pub fn visit<'a>(
     let (mut path, mut open) = (Vec::new(), Vec::new());
     // Where the next value is, and whether its key comes first.
     let (mut region, mut is_at_key) = (Region::Entry, false);
-    for (first, token) in tokens(line.bytes()) {
-        let value = Raw::checked(token);
+    let mut scanner = Scanner::document(line.bytes());
+    loop {
+        let first = scanner.peek();
         match first {
-            b'{' | b'[' => {
+            0 => return ControlFlow::Continue(()),
+            b'{' | b'[' if region != Region::Silent || scope == Scope::Everything => {
                 open.push(region);
                 path.push(Step::Index(0));
                 (region, is_at_key) = (item_of(region), first == b'{');
@@ -112,14 +113,16 @@ pub fn visit<'a>(
             },
             b':' => {}
             _ if is_at_key => {
-                let key = value.raw_string().unwrap_or_default();
+                let Ok(key) = scanner.string() else { return ControlFlow::Break(()) };
                 let above = open.last().copied().unwrap_or(Region::Silent);
-                region = member_of(above, kind, role, &string::decode(key));
+                region = member_of(above, kind, role, &key.text());
                 path.pop();
-                path.push(Step::Key(key));
+                path.push(Step::Key(key.bytes));
                 is_at_key = false;
+                continue;
             }
             _ => {
+                let Ok(value) = scanner.value().map(Raw::checked) else { return ControlFlow::Break(()) };
                 let counts = match region {
                     Region::Content | Region::Strings => value.is_string(),
                     Region::Arguments => value.is_string() || value.is_number(),
@@ -128,10 +131,11 @@ pub fn visit<'a>(
                 if counts || scope == Scope::Everything && value.is_string() {
                     see(&Field { value, path: &path })?;
                 }
+                continue;
             }
         }
+        scanner.seek(scanner.pos() + 1);
     }
-    ControlFlow::Continue(())
 }
 
 /// The position of a value in an entry: determines whether its text is a field, and the positions of its
