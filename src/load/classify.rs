@@ -3,6 +3,7 @@
 use crate::agents::Agent;
 use crate::agents::row::is_silent;
 use crate::session::Format;
+use crate::session::content::is;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Flags, Kind, Role};
 use crate::session::read::record::{Content, MessageFacts, Record, Typed};
@@ -21,48 +22,33 @@ pub fn role_of(kind: Kind, record: &Record, format: Format) -> Role {
 pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
     let Typed { kind, role, record, blocks } = *typed;
     let mut flags = Flags::default();
-    if (agent.is_user_request)(typed) {
-        flags.insert(Flags::USER_REQUEST);
-    }
+    flags.set(Flags::USER_REQUEST, (agent.is_user_request)(typed));
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
-        if matches!(message.content, Content::None) {
-            flags.insert(Flags::NO_CONTENT);
-        }
-        if role == Role::Assistant && is_silent(message, blocks, agent.says_something) {
-            flags.insert(Flags::SILENT);
-        }
-        ended(role, message, &mut flags);
+        let is_silent = || is_silent(message, blocks, agent.says_something);
+        flags.set(Flags::NO_CONTENT, matches!(message.content, Content::None));
+        flags.set(Flags::SILENT, role == Role::Assistant && is_silent());
+        let (failed, aborted) = ended(role, message);
+        flags.set(Flags::ABORTED, aborted);
+        flags.set(Flags::FAILED, failed && !aborted);
     }
-    let is_skill =
-        || Raw::checked(record.bytes).get("customType").is_some_and(|kind| kind.is("skill-prompt"));
-    if kind == Kind::CustomMessage && is_skill() {
-        flags.insert(Flags::SKILL_PROMPT);
-    }
-    if record.parent_id.is_none() {
-        flags.insert(Flags::NO_PARENT_KEY);
-    }
-    if !record.has_id {
-        flags.insert(Flags::NO_ID_KEY);
-    }
+    let is_skill = || is(Raw::checked(record.bytes), "customType", "skill-prompt");
+    flags.set(Flags::SKILL_PROMPT, kind == Kind::CustomMessage && is_skill());
+    flags.set(Flags::NO_PARENT_KEY, record.parent_id.is_none());
+    flags.set(Flags::NO_ID_KEY, !record.has_id);
     flags
 }
 
-/// Sets the flag for how a turn, a tool or a command ended, if not normally.
-fn ended(role: Role, message: &MessageFacts, flags: &mut Flags) {
+/// Whether a turn, a tool or a command failed, and whether the user aborted it.
+fn ended(role: Role, message: &MessageFacts) -> (bool, bool) {
     let is_true = |value: Option<Raw>| value.is_some_and(Raw::is_truthy);
     let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
-    let (failed, aborted) = match role {
+    match role {
         Role::Assistant => (stopped("error"), stopped("aborted")),
         Role::ToolResult => (is_true(message.is_error), false),
         Role::BashExecution | Role::PythonExecution => {
             (is_true(message.exit_code), is_true(message.cancelled))
         }
-        _ => return,
-    };
-    if aborted {
-        flags.insert(Flags::ABORTED);
-    } else if failed {
-        flags.insert(Flags::FAILED);
+        _ => (false, false),
     }
 }
 

@@ -153,9 +153,7 @@ impl Fragment {
         self.side_tables(ix, &typed, &timestamp);
         self.asked_for(ix, &typed, &timestamp, time, reading);
         let mut flags = flags(&typed, reading.agent);
-        if record.bytes.len() as u64 != span.len {
-            flags.insert(Flags::PADDED);
-        }
+        flags.set(Flags::PADDED, record.bytes.len() as u64 != span.len);
         self.entries.push(Entry {
             span,
             time_ms: time.unwrap_or(Entry::NO_TIME),
@@ -256,18 +254,17 @@ impl Fragment {
         let name = block.name.and_then(Raw::text).unwrap_or_default();
         let arguments = block.arguments.unwrap_or(Raw::NULL);
         let id = self.keep(&block.id.and_then(Raw::text).unwrap_or_default());
-        let Some(rows) = rows else {
-            return ToolCall { entry, id, name: Slice::default(), row: Slice::default(), path: (0, 0) };
-        };
+        let call = ToolCall { entry, id, name: Slice::default(), row: Slice::default(), path: (0, 0) };
+        let Some(rows) = rows else { return call };
         if rows.readable {
             let folders = Folders { cwd: reading.cwd, home: rows.home.as_ref() };
-            let call = readable::call(&name, arguments, folders);
+            let shown = readable::call(&name, arguments, folders);
             // The offsets fit: rows are short.
-            let path = (call.path.start as u16, call.path.end as u16);
-            return ToolCall { entry, id, name: self.keep(&name), row: self.keep(&call.text), path };
+            let path = (shown.path.start as u16, shown.path.end as u16);
+            return ToolCall { name: self.keep(&name), row: self.keep(&shown.text), path, ..call };
         }
         let row = (reading.agent.call_row)(&name, arguments, rows.home.as_ref());
-        ToolCall { entry, id, name: Slice::default(), row: self.keep(&row), path: (0, 0) }
+        ToolCall { row: self.keep(&row), ..call }
     }
 
     /// Stores what the options request besides the row.

@@ -155,7 +155,7 @@ fn index_ids(session: &mut Session) {
     for at in 0..entries.len() {
         if let Some(earlier) = ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()]) {
             problems.push(Problem { line: entries[at].line, kind: FindingKind::DuplicateId });
-            entries[earlier.at()].flags.insert(Flags::SUPERSEDED);
+            entries[earlier.at()].flags.set(Flags::SUPERSEDED, true);
         }
     }
     session.ids = ids;
@@ -302,7 +302,7 @@ fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>
     let mut at = member;
     loop {
         let entry = &mut entries[at.at()];
-        entry.flags.insert(Flags::IN_CYCLE);
+        entry.flags.set(Flags::IN_CYCLE, true);
         problems.push(Problem { line: entry.line, kind: FindingKind::ParentCycle });
         first = first.min(at);
         match entry.parent {

@@ -131,9 +131,9 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// Sets all of `other`.
-    pub fn insert(&mut self, other: Flags) {
-        self.0 |= other.0;
+    /// Sets all of `other`, if `is_set`.
+    pub fn set(&mut self, other: Flags, is_set: bool) {
+        self.0 |= if is_set { other.0 } else { 0 };
     }
 }
 
