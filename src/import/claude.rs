@@ -8,10 +8,10 @@
 mod blocks;
 mod injected;
 
-use super::parts::{custom_message, kept, number, rest_of, text, time, usage_json};
+use super::parts::{custom_message, kept, rest_of, text, time, usage_json};
 use super::writer::{Draft, Place, Writer};
 use super::{Origin, Reader};
-use crate::session::content::{is_block, joined_text, members};
+use crate::session::content::{finite, is_block, joined_text, members};
 use crate::session::usage::Usage;
 use blocks::{answer, part, result, result_of, stop_reason};
 use foldhash::HashMap;
@@ -246,7 +246,7 @@ impl<'o> Claude<'o> {
             None => self.writer.below(before, draft)?,
         };
         self.kept = preserved.map(|(head, _)| head.first);
-        self.before = number(line.raw.get("compactMetadata").and_then(|data| data.get("preTokens")));
+        self.before = finite(line.raw.get("compactMetadata").and_then(|data| data.get("preTokens")));
         Ok(LinePlaces::at(place))
     }
 
@@ -414,7 +414,7 @@ impl<'o> Claude<'o> {
     /// line repeats the usage of the whole response.
     fn usage(&self, continued: Option<usize>, usage: Option<Raw>) -> (Usage, Vec<u8>) {
         let before = continued.map(|at| self.responses[at].counted).unwrap_or_default();
-        let of = |key: &str| number(usage.and_then(|usage| usage.get(key)));
+        let of = |key: &str| finite(usage.and_then(|usage| usage.get(key)));
         let now = Usage {
             input: of("input_tokens"),
             output: of("output_tokens"),

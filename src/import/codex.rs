@@ -11,10 +11,10 @@ mod content;
 mod history;
 mod tools;
 
-use super::parts::{hidden, kept, number, rest_of, text, time, usage_json};
+use super::parts::{hidden, kept, rest_of, text, time, usage_json};
 use super::writer::{Draft, Place, Writer};
 use super::{Origin, Reader, each_value};
-use crate::session::content::{members, text_content};
+use crate::session::content::{finite, members, text_content};
 use crate::session::usage::Usage;
 use content::{array_text, blocks, print, prints, reasoning, thinking};
 use foldhash::{HashMap, HashSet};
@@ -365,7 +365,7 @@ impl Codex<'_> {
             return Ok(false);
         }
         self.total = Some(reported);
-        let of = |key: &str| number(last.get(key));
+        let of = |key: &str| finite(last.get(key));
         let cached = of("cached_input_tokens");
         let usage = Usage {
             input: (of("input_tokens") - cached).max(0.0),

@@ -23,11 +23,6 @@ pub fn usage_json(usage: &Usage, total: f64, reasoning: Option<f64>) -> Vec<u8> 
         .finish()
 }
 
-/// Returns a number, or 0 if it is none.
-pub fn number(value: Option<Raw>) -> f64 {
-    value.and_then(Raw::number).filter(|number| number.is_finite()).unwrap_or(0.0)
-}
-
 /// Returns a string that is not empty.
 pub fn text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
     object.get_text(key).filter(|text| !text.is_empty())

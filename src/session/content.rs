@@ -3,7 +3,7 @@
 //! Content is a string or an array of blocks; a block is an object with a `type`. For how JavaScript treats
 //! single values, see [`pisess_json::js`].
 
-use pisess_json::text::Text;
+use pisess_json::text::{self, Text};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
 
@@ -78,23 +78,18 @@ fn joined<'a>(
     separator: &str,
     text: impl Fn(Raw<'a>) -> Option<Text<'a>>,
 ) -> Text<'a> {
-    let Some(content) = content else { return Text::default() };
-    if let Some(whole) = content.text() {
-        return whole;
-    }
-    let mut out = Text::default();
-    for (at, text) in blocks_of(content, "text").filter_map(text).enumerate() {
-        if at > 0 {
-            out.push_str(separator);
-        }
-        out.push(&text);
-    }
-    out
+    let content = content.unwrap_or(Raw::NULL);
+    content.text().unwrap_or_else(|| text::joined(blocks_of(content, "text").filter_map(text), separator))
 }
 
 /// Returns the text of a message or custom message.
 pub fn entry_text(line: Raw) -> Text<'static> {
     joined_text(line.get("message").and_then(|message| message.get("content")).or(line.get("content")), "")
+}
+
+/// Returns a number, or 0 if it is none.
+pub fn finite(value: Option<Raw>) -> f64 {
+    value.and_then(Raw::number).filter(|number| number.is_finite()).unwrap_or(0.0)
 }
 
 /// Returns the length of a string in UTF-16 units; 0 for any other value.

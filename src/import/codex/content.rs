@@ -4,7 +4,7 @@ use crate::import::parts::{image, text, typed_text};
 use crate::session::content::{members, text_block};
 use foldhash::fast::FixedState;
 use pisess_json::Raw;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, joined};
 use pisess_json::write::Object;
 use std::hash::BuildHasher;
 
@@ -32,9 +32,7 @@ pub fn prints(item: Raw) -> Vec<u64> {
 
 /// Returns the texts of content, joined.
 pub fn array_text(content: Raw) -> Text<'static> {
-    let mut all = Text::default();
-    content.items().filter_map(said).for_each(|text| all.push(&text));
-    all.into_owned()
+    joined(content.items().filter_map(said), "")
 }
 
 /// Returns the text of a block of content.

@@ -8,7 +8,7 @@ mod agents;
 
 pub use agents::{SubAgents, end_of, places, sessions};
 
-use crate::session::content::members;
+use crate::session::content::{finite, members};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::record::{MessageFacts, Typed};
 use foldhash::HashSet;
@@ -41,24 +41,18 @@ impl Usage {
         if !value.is_object() {
             return None;
         }
-        let mut usage = Usage::default();
-        for (key, value) in value.members() {
-            let number = value.number().filter(|number| number.is_finite());
-            match () {
-                () if key.is("input") => usage.input = number.unwrap_or(0.0),
-                () if key.is("output") => usage.output = number.unwrap_or(0.0),
-                () if key.is("cacheRead") => usage.cache_read = number.unwrap_or(0.0),
-                () if key.is("cacheWrite") => usage.cache_write = number.unwrap_or(0.0),
-                () if key.is("cost") => {
-                    let [total, unknown] = members(value, ["total", "unknown"]);
-                    let is_known = unknown.and_then(Raw::bool) != Some(true);
-                    let is_cost = |total: &f64| total.is_finite() && is_known;
-                    usage.cost = total.and_then(Raw::number).filter(is_cost);
-                }
-                () => {}
-            }
-        }
-        Some(usage)
+        let [input, output, cache_read, cache_write, cost] =
+            members(value, ["input", "output", "cacheRead", "cacheWrite", "cost"]);
+        let [total, unknown] = members(cost.unwrap_or(Raw::NULL), ["total", "unknown"]);
+        let is_known = unknown.and_then(Raw::bool) != Some(true);
+        Some(Usage {
+            input: finite(input),
+            output: finite(output),
+            cache_read: finite(cache_read),
+            cache_write: finite(cache_write),
+            cost: total.and_then(Raw::number).filter(|total| total.is_finite() && is_known),
+            is_estimated: false,
+        })
     }
 
     /// Returns the sum of all tokens.
