@@ -24,18 +24,15 @@ impl<'a> Labels<'a> {
         let mut labels = Labels { session, order: Vec::new(), place: HashMap::default() };
         for change in &session.collected.labels {
             let target = session.bytes(change.target);
-            match (change.name.is_empty(), labels.place.get(target).copied()) {
-                (false, Some(place)) => labels.order[place] = Some(change),
-                (false, None) => {
-                    labels.place.insert(target, labels.order.len());
-                    labels.order.push(Some(change));
-                }
-                (true, Some(place)) => {
-                    labels.order[place] = None;
-                    labels.place.remove(target);
-                }
-                (true, None) => {}
+            if change.name.is_empty() {
+                labels.place.remove(target).into_iter().for_each(|place| labels.order[place] = None);
+                continue;
             }
+            let place = *labels.place.entry(target).or_insert_with(|| {
+                labels.order.push(None);
+                labels.order.len() - 1
+            });
+            labels.order[place] = Some(change);
         }
         labels
     }
