@@ -11,6 +11,7 @@
 //! ```
 
 use memchr::{memchr, memmem};
+use pisess_json::Scanner;
 use pisess_json::text::leading_space;
 
 /// Stands for the blocks.
@@ -45,28 +46,13 @@ fn block(text: &[u8]) -> Option<&[u8]> {
         return Some(&fenced[memmem::find(fenced, b"```")? + 3..]);
     }
     match body.first() {
-        Some(b'{' | b'[') => json(body),
+        Some(b'{' | b'[') => {
+            let mut scanner = Scanner::document(body);
+            scanner.skip_value().ok()?;
+            Some(&body[scanner.pos()..])
+        }
         _ => Some(memmem::find(body, b"\n\n").map_or(&[], |end| &body[end..])),
     }
-}
-
-/// Returns what follows an object or array.
-fn json(text: &[u8]) -> Option<&[u8]> {
-    let (mut depth, mut is_string, mut is_escaped) = (0, false, false);
-    for (at, &byte) in text.iter().enumerate() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = is_string,
-            b'"' => is_string = !is_string,
-            b'{' | b'[' if !is_string => depth += 1,
-            b'}' | b']' if !is_string => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some(&text[at + 1..]);
-        }
-    }
-    None
 }
 
 /// Returns the text without white space and a time in brackets at its start.
