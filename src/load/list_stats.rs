@@ -8,8 +8,8 @@ use crate::session::read::record::{Block, Content, Member, MessageFacts, Typed};
 use crate::session::usage::model_name;
 use foldhash::quality::FixedState;
 use pisess_json::Raw;
-use pisess_json::string::{decode, decode_head};
-use pisess_json::text::Text;
+use pisess_json::string::decode;
+use pisess_json::text::{Text, joined};
 use std::hash::BuildHasher;
 
 impl ListStats {
@@ -89,34 +89,16 @@ fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Openi
 /// Returns the start of a user message, joined as in pi: the string, or the text blocks separated by spaces. Of a
 /// message that a chat program forwarded, it is the row of the user's words.
 fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
-    let mut text = Vec::new();
-    let is_whole = match message.content {
-        Content::Text(string) => is_all(string.bytes, &mut text),
-        Content::Blocks => {
-            let texts = blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("text")));
-            let mut is_whole = true;
-            for (at, block) in texts.enumerate() {
-                if at > 0 {
-                    text.push(b' ');
-                }
-                let string = block.text.and_then(Raw::raw_string).unwrap_or_default();
-                is_whole = is_whole && is_all(string, &mut text);
-            }
-            is_whole
-        }
+    let texts = blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("text")));
+    let text = match message.content {
+        Content::Text(string) => string.text(),
+        Content::Blocks => joined(texts.map(|block| block.text.and_then(Raw::text).unwrap_or_default()), " "),
         Content::None | Content::Odd => return None,
     };
     if let Some(text) = forwarded(message, blocks) {
         return Some(Question { entry, text, is_whole: false });
     }
-    let text = Text::from_wtf8(text);
-    let cut = text.utf16_len() > PREVIEW;
-    let text = if cut { text.head_whole(PREVIEW).into_owned() } else { text };
-    (!text.is_empty()).then_some(Question { entry, text, is_whole: is_whole && !cut })
-}
-
-/// Appends the start of a string. Returns whether all of it was appended.
-fn is_all(string: &[u8], out: &mut Vec<u8>) -> bool {
-    // Decoding one unit more than is kept shows whether the string goes on.
-    decode_head(string, PREVIEW + 1, out) > 0
+    let is_whole = text.utf16_len() <= PREVIEW;
+    let text = if is_whole { text } else { text.head_whole(PREVIEW) }.into_owned();
+    (!text.is_empty()).then_some(Question { entry, text, is_whole })
 }
