@@ -1,13 +1,15 @@
 //! A search for words in all text of an entry, and the context of a match.
 //!
-//! Case is ignored, as in the agents' own searches. An entry matches if it contains every word, in any of its
+//! Case is ignored, as in `grep -i` and the agents' own searches. An entry matches if it contains every word, in any of its
 //! fields ([`crate::session::fields`]). The field shown is the first of those with the most words; its snippet
 //! is around the first word in it.
 
 use super::entry::{Kind, Role};
 use super::fields::{Scope, visit};
+use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::utf16_len;
+use regex::bytes::{Regex, RegexBuilder};
 use std::ops::{ControlFlow, Range};
 
 /// The size of a snippet.
@@ -26,10 +28,12 @@ impl Default for SnippetSize {
 }
 
 /// The words to search for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Words {
-    /// In lower case, without duplicates.
-    words: Vec<String>,
+    /// An expression for each word, which ignores case.
+    words: Vec<Regex>,
+    /// Whether JSON can write their characters only as themselves or as `\u` escapes.
+    is_plain: bool,
 }
 
 /// The matches in one entry.
@@ -57,13 +61,10 @@ pub struct Hit {
 impl Words {
     /// Parses what the user typed: words are separated by white space.
     pub fn new(typed: &str) -> Words {
-        let mut words = Vec::new();
-        for word in typed.to_lowercase().split_whitespace() {
-            if !words.iter().any(|known| known == word) {
-                words.push(word.to_owned());
-            }
-        }
-        Words { words }
+        let mut known = HashSet::default();
+        let words = typed.split_whitespace().filter(|word| known.insert(word.to_lowercase()));
+        let is_plain = |c: char| c.is_whitespace() || c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '/');
+        Words { words: words.map(expression).collect(), is_plain: typed.chars().all(is_plain) }
     }
 
     /// Whether there is nothing to search for.
@@ -78,9 +79,8 @@ impl Words {
 
     /// Sets `found` for the words that the text contains.
     pub fn mark(&self, text: &str, found: &mut [bool]) {
-        let folded = Folded::new(text);
         for (word, found) in self.words.iter().zip(found) {
-            *found = *found || folded.find(word).is_some();
+            *found = *found || word.is_match(text.as_bytes());
         }
     }
 
@@ -118,8 +118,12 @@ impl Words {
 
     /// Returns all positions of the words in a text, in order and without overlaps, for highlighting.
     pub fn all(&self, text: &str) -> Vec<Range<usize>> {
-        let folded = Folded::new(text);
-        let mut places: Vec<_> = self.words.iter().flat_map(|word| folded.find_all(word)).collect();
+        let mut places: Vec<_> = self
+            .words
+            .iter()
+            .flat_map(|word| word.find_iter(text.as_bytes()))
+            .map(|found| found.range())
+            .collect();
         places.sort_by_key(|place| (place.start, place.end));
         places.dedup_by(|next, before| {
             let meets = next.start <= before.end;
@@ -130,81 +134,20 @@ impl Words {
     }
 
     fn places(&self, text: &str) -> Vec<Option<Range<usize>>> {
-        let folded = Folded::new(text);
-        self.words.iter().map(|word| folded.find(word)).collect()
+        self.words.iter().map(|word| word.find(text.as_bytes()).map(|found| found.range())).collect()
     }
 
     /// Whether a string may contain a word, judged by its bytes before decoding.
     fn may_hold(&self, raw: &[u8]) -> bool {
         // An escape with four digits can be any character, and other characters can fold to ASCII.
         let plain = raw.is_ascii() && memchr::memmem::find(raw, b"\\u").is_none();
-        !plain || self.words.iter().any(|word| !is_spelled_plainly(word) || find_ascii(raw, word).is_some())
+        !plain || !self.is_plain || self.words.iter().any(|word| word.is_match(raw))
     }
 }
 
-/// Whether JSON can write the word's characters only as themselves or as `\u` escapes.
-fn is_spelled_plainly(word: &str) -> bool {
-    word.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'/'))
-}
-
-/// Returns the position of a lower-case word in ASCII text of any case.
-fn find_ascii(text: &[u8], word: &str) -> Option<usize> {
-    let word = word.as_bytes();
-    let first = *word.first()?;
-    let starts = memchr::memchr2_iter(first, first.to_ascii_uppercase(), text);
-    let holds =
-        |&at: &usize| text.get(at..at + word.len()).is_some_and(|part| part.eq_ignore_ascii_case(word));
-    { starts }.find(holds)
-}
-
-/// A text with its lower-case form.
-struct Folded<'t> {
-    text: &'t str,
-    /// `None` if the text is ASCII: then offsets do not change.
-    lower: Option<String>,
-}
-
-impl<'t> Folded<'t> {
-    fn new(text: &'t str) -> Self {
-        Folded { text, lower: (!text.is_ascii()).then(|| text.to_lowercase()) }
-    }
-
-    fn find(&self, word: &str) -> Option<Range<usize>> {
-        self.find_from(word, 0).map(|at| self.original(at..at + word.len()))
-    }
-
-    fn find_all(&self, word: &str) -> Vec<Range<usize>> {
-        let next = |from: usize| self.find_from(word, from).map(|at| at..at + word.len());
-        let places = std::iter::successors(next(0), |place| next(place.end));
-        places.map(|place| self.original(place)).collect()
-    }
-
-    /// Returns the position of the word in the lower-case form, from `from` on.
-    fn find_from(&self, word: &str, from: usize) -> Option<usize> {
-        match &self.lower {
-            None => find_ascii(&self.text.as_bytes()[from..], word).map(|at| from + at),
-            Some(lower) => lower[from..].find(word).map(|at| from + at),
-        }
-    }
-
-    /// Returns the range of the text for a range of its lower-case form, in whole characters.
-    fn original(&self, range: Range<usize>) -> Range<usize> {
-        if self.lower.is_none() {
-            return range;
-        }
-        let mut lower = 0;
-        let mut start = None;
-        for (at, c) in self.text.char_indices() {
-            if lower >= range.end {
-                return start.unwrap_or(at)..at;
-            }
-            lower += c.to_lowercase().map(char::len_utf8).sum::<usize>();
-            if lower > range.start && start.is_none() {
-                start = Some(at);
-            }
-        }
-        start.unwrap_or(self.text.len())..self.text.len()
-    }
+fn expression(word: &str) -> Regex {
+    let mut builder = RegexBuilder::new(&regex::escape(word));
+    builder.case_insensitive(true).size_limit(usize::MAX).build().expect("an escaped word is an expression")
 }
 
 impl Hit {
@@ -284,10 +227,10 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_change_their_length_keep_places_right() {
-        let words = Words::new("k ß");
-        assert_eq!(words.all("İİ \u{212a} groß K"), [5..8, 12..14, 15..16]);
-        assert_eq!(Words::new("i").all("İ").len(), 1);
+    fn letters_of_several_bytes_keep_places_right() {
+        let words = Words::new("k ß K İ");
+        assert_eq!(words.len(), 3);
+        assert_eq!(words.all("İ \u{212a} groß K"), [0..2, 3..6, 10..12, 13..14]);
         assert_eq!(Words::new("ab b bc").all("xabc ab"), [1..4, 5..7]);
     }
 
