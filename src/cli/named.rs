@@ -194,7 +194,7 @@ fn unknown(error: NameError, ui: &Ui) -> Failure {
 fn is_archived(name: &str, ui: &Ui) -> bool {
     let archives = Places::of(ui).archived(true).unwrap_or_default();
     let known = archives.into_iter().filter_map(|path| Some(facts(&path)?.known(path)));
-    choose(name, &known.collect::<Vec<_>>()).is_ok()
+    choose(name, [known.collect()]).is_ok()
 }
 
 /// Returns a row for a session that a name may refer to, with the facts that `list` shows, and its path if requested; and

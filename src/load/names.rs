@@ -14,7 +14,6 @@ use pisess_store::workers::in_order;
 use pisess_store::{self as store, Glance, Reach};
 use std::cmp::Reverse;
 use std::convert::Infallible;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The minimum number of characters of an id that names a session.
@@ -25,9 +24,10 @@ const CANDIDATES: usize = 8;
 const NEAR: usize = 3;
 
 /// Why a name does not identify exactly one session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// The current project has fewer sessions than the name requires.
+    #[error("{}", no_last(*back, *sessions))]
     NoLast {
         /// The number of sessions to go back from the newest: 2 for `last~2`.
         back: usize,
@@ -35,6 +35,7 @@ pub enum NameError {
         sessions: usize,
     },
     /// No id and no name matches.
+    #[error("{name}: no such file, and no session with that id or name")]
     Unknown {
         /// The name.
         name: String,
@@ -42,6 +43,7 @@ pub enum NameError {
         near: Vec<String>,
     },
     /// Several sessions match.
+    #[error("`{name}` matches {sessions} sessions")]
     Ambiguous {
         /// The name.
         name: String,
@@ -101,27 +103,13 @@ fn suffix_of_head(name: &str) -> Option<&str> {
     (suffix.is_empty() || suffix.starts_with(['@', '^', '~', ':'])).then_some(suffix)
 }
 
-impl fmt::Display for NameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NameError::NoLast { sessions: 0, .. } => write!(f, "there is no session for this directory"),
-            NameError::NoLast { back, sessions } => {
-                let are = if *sessions == 1 {
-                    "is only 1 session"
-                } else {
-                    &format!("are only {sessions} sessions")
-                };
-                write!(f, "last~{back}: there {are} for this directory")
-            }
-            NameError::Unknown { name, .. } => {
-                write!(f, "{name}: no such file, and no session with that id or name")
-            }
-            NameError::Ambiguous { name, sessions, .. } => write!(f, "`{name}` matches {sessions} sessions"),
-        }
+fn no_last(back: usize, sessions: usize) -> String {
+    match sessions {
+        0 => "there is no session for this directory".to_owned(),
+        1 => format!("last~{back}: there is only 1 session for this directory"),
+        _ => format!("last~{back}: there are only {sessions} sessions for this directory"),
     }
 }
-
-impl std::error::Error for NameError {}
 
 /// A session and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,16 +122,21 @@ pub struct Known {
     pub name: Option<String>,
 }
 
-/// Returns the session among these that a name identifies: the start or end of its id, or its exact name.
-pub fn choose(name: &str, known: &[Known]) -> Result<PathBuf, NameError> {
-    let with_id = known.iter().filter(|session| fits(name, &session.id)).cloned().collect();
-    let with_name =
-        || known.iter().filter(|session| session.name.as_deref() == Some(name)).cloned().collect();
-    let found = match unique(name, exact(name, with_id))? {
-        Some(found) => Some(found),
-        None => unique(name, with_name())?,
-    };
-    found.ok_or_else(|| NameError::Unknown { name: name.to_owned(), near: near(name, known) })
+/// Returns the session that a name identifies in the first of these lists that has one: by the start or end of its id, or
+/// by its exact name.
+pub fn choose(name: &str, lists: impl IntoIterator<Item = Vec<Known>>) -> Result<PathBuf, NameError> {
+    let mut known = Vec::new();
+    for list in lists {
+        known = list;
+        let with = |fits: &dyn Fn(&Known) -> bool| known.iter().filter(|one| fits(one)).cloned().collect();
+        let with_id = exact(name, with(&|session| fits(name, &session.id)));
+        for fitting in [with_id, with(&|session| session.name.as_deref() == Some(name))] {
+            if let Some(found) = unique(name, fitting)? {
+                return Ok(found);
+            }
+        }
+    }
+    Err(NameError::Unknown { name: name.to_owned(), near: near(name, &known) })
 }
 
 /// Returns the session with this name in the stores of both agents, which up to `workers` threads read.
@@ -152,20 +145,8 @@ pub fn find(name: &str, stores: &[Store], here: Here, workers: usize) -> Result<
         return last(back, newest(stores, here));
     }
     let places: [&dyn Fn() -> Vec<PathBuf>; 2] = [&|| newest(stores, here).collect(), &|| everywhere(stores)];
-    for files in places {
-        if let Some(found) = unique(name, with_id(name, &files()))? {
-            return Ok(found);
-        }
-    }
-    let mut known = Vec::new();
-    for files in places {
-        known = named(&files(), workers);
-        let fits = known.iter().filter(|session| session.name.as_deref() == Some(name)).cloned();
-        if let Some(found) = unique(name, fits.collect())? {
-            return Ok(found);
-        }
-    }
-    Err(NameError::Unknown { name: name.to_owned(), near: near(name, &known) })
+    let by_id = places.iter().map(|files| with_id(name, &files()));
+    choose(name, by_id.chain(places.iter().map(|files| named(&files(), workers))))
 }
 
 /// Returns the sessions of the current project, most recently changed first: among those of each agent, the first
@@ -235,7 +216,7 @@ fn head(file: &Glance) -> Option<Option<Preamble>> {
     }
 }
 
-/// Returns the sessions with this id, or else those whose id starts or ends with it.
+/// Returns the sessions whose id is this, or starts or ends with it.
 fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
     let fits = |id: &str| fits(wanted, id);
     let mut found = Vec::new();
@@ -246,7 +227,7 @@ fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
             found.push(Known { path: path.clone(), id, name: None });
         }
     }
-    exact(wanted, found)
+    found
 }
 
 /// Whether an id is the wanted one, or starts or ends with it.

@@ -33,7 +33,7 @@ pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, 
             Err(failure) => ui.warn(&failure.line()),
         }
     }
-    let found = choose(&name, &known);
+    let found = choose(&name, [known]);
     let stored = found.is_err().then(|| places.named(&name).ok()).flatten();
     found.map_err(|error| match error {
         NameError::Unknown { near, name } if near.is_empty() || stored.is_some() => {

@@ -92,13 +92,13 @@ fn named(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
     let files: Vec<_> =
         [Origin::Claude, Origin::Codex].into_iter().flat_map(|origin| foreign(origin, ui)).collect();
     let with_id = |file: &FoundFile| Known { id: id_in(&file.path), path: file.path.clone(), name: None };
-    match choose(name, &files.iter().map(with_id).collect::<Vec<_>>()) {
-        Err(NameError::Unknown { .. }) => {}
-        chosen => return chosen,
-    }
-    let mut known = Vec::new();
-    ui.parallel(files, |file| titled(&file), |_, read| known.extend(read));
-    choose(name, &known)
+    let by_id = [files.iter().map(with_id).collect()];
+    let by_name = || {
+        let mut known = Vec::new();
+        ui.parallel(files, |file| titled(&file), |_, read| known.extend(read));
+        known
+    };
+    choose(name, by_id.into_iter().chain(std::iter::once_with(by_name)))
 }
 
 fn titled(file: &FoundFile) -> Option<Known> {
