@@ -163,49 +163,48 @@ fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Positi
         let found = session.entry_on(line).ok_or(ReferenceError::NoEntryOnLine { line })?;
         return Ok(Some(Some(found)));
     }
-    if let Some(id) = name.strip_prefix("id:")
-        && let Some(ix) = session.find(&Text::from(id))
-    {
-        return Ok(Some(Some(ix)));
+    let with_id = |id: &str| session.find(&Text::from(id));
+    let with_label = |label: &str| one(session, label, labels.named(&Text::from(label)), true);
+    let mut found = name.strip_prefix("id:").and_then(with_id);
+    if let (None, Some(label)) = (found, name.strip_prefix("label:")) {
+        found = with_label(label)?;
     }
-    if let Some(label) = name.strip_prefix("label:")
-        && let Some(ix) = labelled(session, labels, label)?
-    {
-        return Ok(Some(Some(ix)));
+    found = found.or_else(|| with_id(name));
+    if found.is_none() {
+        found = with_label(name)?;
     }
-    if let Some(ix) = session.find(&Text::from(name)) {
-        return Ok(Some(Some(ix)));
+    if found.is_none() && name.chars().count() >= SHORTEST_PREFIX {
+        // Entries with the same id count as one, and the id refers to the last.
+        let is_prefix = |&ix: &EntryIx| {
+            session.id(ix).as_bytes().starts_with(name.as_bytes())
+                && session.find(&session.id(ix)) == Some(ix)
+        };
+        found = one(session, name, session.all().filter(is_prefix).collect(), false)?;
     }
-    if let Some(ix) = labelled(session, labels, name)? {
-        return Ok(Some(Some(ix)));
-    }
-    if name.chars().count() < SHORTEST_PREFIX {
-        return Ok(None);
-    }
-    // Entries with the same id count as one, and the id refers to the last.
-    let is_prefix = |&ix: &EntryIx| {
-        session.id(ix).as_bytes().starts_with(name.as_bytes()) && session.find(&session.id(ix)) == Some(ix)
-    };
-    one(session, session.all().filter(is_prefix).collect()).map(|found| found.map(Some)).map_err(
-        |candidates| ReferenceError::Ambiguous { name: name.to_owned(), candidates, is_label: false },
-    )
-}
-
-fn labelled(session: &Session, labels: &Labels, label: &str) -> Result<Option<EntryIx>, ReferenceError> {
-    one(session, labels.named(&Text::from(label))).map_err(|candidates| ReferenceError::Ambiguous {
-        name: label.to_owned(),
-        candidates,
-        is_label: true,
-    })
+    Ok(found.map(Some))
 }
 
 /// Returns the only entry found, or an error with the ids of several.
-fn one(session: &Session, found: Vec<EntryIx>) -> Result<Option<EntryIx>, Vec<String>> {
+fn one(
+    session: &Session,
+    name: &str,
+    found: Vec<EntryIx>,
+    is_label: bool,
+) -> Result<Position, ReferenceError> {
     match found[..] {
         [] => Ok(None),
         [ix] => Ok(Some(ix)),
-        _ => Err(found.iter().take(CANDIDATES).map(|&ix| session.id(ix).to_string()).collect()),
+        _ => Err(ReferenceError::Ambiguous {
+            name: name.to_owned(),
+            candidates: ids(session, found),
+            is_label,
+        }),
     }
+}
+
+/// Returns the ids of the first few entries.
+fn ids(session: &Session, entries: impl IntoIterator<Item = EntryIx>) -> Vec<String> {
+    entries.into_iter().take(CANDIDATES).map(|ix| session.id(ix).to_string()).collect()
 }
 
 fn split(name: &str) -> Option<(&str, Suffix<'_>)> {
@@ -237,13 +236,7 @@ fn follow(
             upwards.find(is_kind).map(Some).ok_or_else(|| ReferenceError::NoneOfKind {
                 name: name.to_owned(),
                 kind: (*kind).to_owned(),
-                elsewhere: session
-                    .all()
-                    .rev()
-                    .filter(is_kind)
-                    .take(CANDIDATES)
-                    .map(|ix| session.id(ix).to_string())
-                    .collect(),
+                elsewhere: ids(session, session.all().rev().filter(is_kind)),
             })
         }
     }
@@ -253,8 +246,7 @@ fn unknown(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
     let wanted = name.strip_prefix("id:").or(name.strip_prefix("label:")).unwrap_or(name);
     let begins = |ix: &EntryIx| session.id(*ix).as_bytes().starts_with(wanted.as_bytes());
     if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX && session.all().any(|ix| begins(&ix)) {
-        let begun = session.all().filter(begins).take(CANDIDATES);
-        let candidates = begun.map(|ix| session.id(ix).to_string()).collect();
+        let candidates = ids(session, session.all().filter(begins));
         return ReferenceError::Short { name: wanted.to_owned(), candidates };
     }
     let ids = session.all().map(|ix| session.id(ix));
