@@ -42,7 +42,8 @@ pub fn is_plain(text: &[u8]) -> bool {
 
 /// Returns the text escaped as by [`visible`] except for newlines and tabs: for text of several lines.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|c| acts(c) && !matches!(c, '\n' | '\t')) {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
+    if is_plain || !text.chars().any(|c| acts(c) && !matches!(c, '\n' | '\t')) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -73,18 +74,10 @@ pub fn escaped_json(json: &str) -> String {
 
 /// Appends a text of a session to an export: as [`visible_lines`], but a carriage return ends a line, too.
 pub fn push_shown(out: &mut String, text: &str) {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
-        out.push_str(text);
-        return;
-    }
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match c {
-            '\n' | '\t' => out.push(c),
-            '\r' if rest.peek() == Some(&'\n') => {}
-            '\r' => out.push('\n'),
-            c => push(out, c),
-        }
+    if text.contains('\r') {
+        out.push_str(&visible_lines(&text.replace("\r\n", "\n").replace('\r', "\n")));
+    } else {
+        out.push_str(&visible_lines(text));
     }
 }
 
