@@ -132,11 +132,6 @@ fn short_id(namespace: &Uuid, record: u32, again: u32) -> u32 {
 }
 
 impl Session {
-    /// Returns the id of an entry appended by migration: that of the record number after the last.
-    pub(crate) fn next_migration_id(&self) -> String {
-        self.deterministic_id(self.records, |_| false)
-    }
-
     /// Returns a new id for record `number`: the same on every machine, and not in use by another entry.
     pub(crate) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
         let namespace = namespace_of(&self.header.id);

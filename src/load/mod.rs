@@ -37,7 +37,6 @@ use pisess_store::workers::{Pool, in_order};
 use pisess_store::{PageBuffer, ReadAt};
 pub use rows::add_rows;
 use std::cell::RefCell;
-use std::io;
 use std::ops::ControlFlow;
 
 /// The length from which a second worker saves time.
@@ -128,17 +127,7 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
     }
     // Both agents write the current model first, in different formats. Without rows, little depends on the
     // dialect, and reading bytes twice is slow for many small files.
-    let lengths = [1024, if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 }];
-    for length in lengths {
-        if let Some(dialect) = evidence_within(source, preamble, length)? {
-            return Ok(dialect);
-        }
-    }
-    Ok(Dialect::Pi)
-}
-
-/// Returns the dialect of the first evidence in this many bytes after the header.
-fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: u64) -> io::Result<Option<Dialect>> {
+    let length = if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 };
     let end = source.len().min(preamble.end + length);
     let mut bytes = source.read_range(preamble.end..end)?;
     if end < source.len() {
@@ -152,7 +141,7 @@ fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: u64) -> io:
         cwd: None,
     };
     fragment.read_lines(&bytes, preamble.end, &reading, &mut record::keys());
-    Ok(fragment.dialect)
+    Ok(fragment.dialect.unwrap_or(Dialect::Pi))
 }
 
 thread_local! {

@@ -91,7 +91,7 @@ impl Session {
             Object::new()
                 .str("type", "custom")
                 .str("customType", "head")
-                .str("id", &self.next_migration_id())
+                .str("id", &self.deterministic_id(self.records, |_| false))
                 .text("parentId", &self.id(leaf))
                 .text("timestamp", &self.draft_timestamp(last))
                 .finish()
