@@ -11,7 +11,7 @@ mod content;
 mod history;
 mod tools;
 
-use super::parts::{hidden, kept, rest_of, text, time, usage_json};
+use super::parts::{custom_message, kept, rest_of, text, time, usage_json};
 use super::writer::{Draft, Place, Writer};
 use super::{Origin, Reader, each_value};
 use crate::session::content::{finite, members, text_content};
@@ -204,17 +204,13 @@ impl Codex<'_> {
     fn context(&mut self, line: &CodexLine, kind: &str, content: &[u8], used: &[&str]) -> io::Result<()> {
         self.flush(None)?;
         self.history.add(content, self.turns.is_empty());
-        let members = hidden(Origin::Codex.name(), kind, content).json("codex", &Codex::rest(line, used));
+        let members = custom_message(Origin::Codex.name(), kind, content, false)
+            .json("codex", &Codex::rest(line, used));
         self.add(line.offset, "custom_message", members)
     }
 
-    /// Adds a part of a reply, which may be the last of its response: it is held.
-    fn reply(&mut self, line: &CodexLine, content: &[u8], used: &[&str]) -> io::Result<()> {
-        self.answer(line, content, Codex::rest(line, used))
-    }
-
-    /// Holds a message of the model, which lacks its usage.
-    fn answer(&mut self, line: &CodexLine, content: &[u8], rest: Vec<u8>) -> io::Result<()> {
+    /// Holds a part of a reply, which lacks its usage: it may be the last of its response.
+    fn reply(&mut self, line: &CodexLine, content: &[u8], rest: Vec<u8>) -> io::Result<()> {
         self.flush(None)?;
         let calls = Raw::checked(content).items().any(|block| block.get("id").is_some());
         let message = Object::new()
@@ -254,7 +250,7 @@ impl Codex<'_> {
                     return Ok(false);
                 }
                 let blocks = array(thoughts.iter().map(thinking));
-                self.reply(line, &blocks, &["type", "summary", "content"])?;
+                self.reply(line, &blocks, Codex::rest(line, &["type", "summary", "content"]))?;
             }
             ("function_call" | "custom_tool_call", Some(id)) => {
                 let Some(name) = text(item, "name") else { return Ok(false) };
@@ -294,7 +290,7 @@ impl Codex<'_> {
         let role = text(line.payload, "role").unwrap_or_default();
         match &*role.to_string_lossy() {
             "user" => self.user(line, &content, &used)?,
-            "assistant" => self.reply(line, &content, &used)?,
+            "assistant" => self.reply(line, &content, Codex::rest(line, &used))?,
             role => self.context(line, role, &content, &used)?,
         }
         Ok(true)
@@ -326,11 +322,11 @@ impl Codex<'_> {
             }
             "agent_message" => {
                 let Some(said) = new(self, "message", "assistant") else { return Ok(false) };
-                self.reply(line, &text_content(&said), &["message"])?;
+                self.reply(line, &text_content(&said), Codex::rest(line, &["message"]))?;
             }
             "agent_reasoning" => {
                 let Some(said) = new(self, "text", "assistant") else { return Ok(false) };
-                self.reply(line, &array([thinking(&said)]), &["text"])?;
+                self.reply(line, &array([thinking(&said)]), Codex::rest(line, &["text"]))?;
             }
             "token_count" => return self.tokens(line),
             "thread_name_updated" => {
@@ -444,7 +440,7 @@ impl Codex<'_> {
                 self.history.say(said);
             }
             if is("assistant") {
-                self.answer(line, &array(content), b"{}".to_vec())?;
+                self.reply(line, &array(content), b"{}".to_vec())?;
                 self.flush(None)?;
             } else {
                 self.again(line, &array(content))?;
@@ -455,6 +451,10 @@ impl Codex<'_> {
 
     /// Adds what is sent to the model again after a compaction.
     fn again(&mut self, line: &CodexLine, content: &[u8]) -> io::Result<()> {
-        self.add(line.offset, "custom_message", hidden(Origin::Codex.name(), "compacted", content))
+        self.add(
+            line.offset,
+            "custom_message",
+            custom_message(Origin::Codex.name(), "compacted", content, false),
+        )
     }
 }

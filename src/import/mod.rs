@@ -29,7 +29,7 @@ use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::Object;
-use pisess_store::{PageBuffer, ReadAt};
+use pisess_store::{PageBuffer, ReadAt, copy_range};
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -203,14 +203,7 @@ pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Su
 /// Returns the SHA-256 of the first bytes of a source.
 pub fn digest(source: &dyn ReadAt, len: u64) -> io::Result<String> {
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; 256 * 1024];
-    let mut at = 0;
-    while at < len {
-        let part = buffer.len().min(usize::try_from(len - at).unwrap_or(usize::MAX));
-        source.read_exact_at(&mut buffer[..part], at)?;
-        hash.update(&buffer[..part]);
-        at += part as u64;
-    }
+    copy_range(source, 0..len, &mut hash)?;
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -38,11 +38,6 @@ pub fn kept(agent: &str, kind: &str, data: &[u8]) -> Object {
     Object::new().str("customType", &format!("{agent}.{kind}")).json("data", data)
 }
 
-/// Returns the members of a custom message, which the model sees and the user does not.
-pub fn hidden(agent: &str, kind: &str, content: &[u8]) -> Object {
-    custom_message(agent, kind, content, false)
-}
-
 /// Returns the members of a custom message, which the model sees. `is_shown` is whether the user sees it, too.
 pub fn custom_message(agent: &str, kind: &str, content: &[u8], is_shown: bool) -> Object {
     Object::new()

@@ -7,13 +7,13 @@ use crate::session::content::text_content;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js};
+use regex::bytes::Regex;
 use std::io;
+use std::sync::LazyLock;
 
-/// What the lines before the output of a command begin with.
-const BEFORE_OUTPUT: [&str; 5] =
-    ["Chunk ID: ", "Wall time: ", "Total output lines: ", "Original token count: ", "Process running with "];
-/// What the one with its exit code begins with.
-const EXIT_CODE: [&str; 2] = ["Exit code: ", "Process exited with code "];
+/// The lines before the output of a command, up to the one with its exit code.
+const BEFORE_OUTPUT: &str = "(?-u)^(?:(?:Chunk ID: |Wall time: |Total output lines: |Original token count: \
+    |Process running with ).*\n)*(?:Exit code: |Process exited with code )(.*)";
 
 impl Codex<'_> {
     pub(super) fn call(
@@ -32,7 +32,7 @@ impl Codex<'_> {
             .text("name", name)
             .json("arguments", arguments)
             .with(is_custom.then_some(name), |call, name| call.text("customWireName", name));
-        self.reply(line, &array([call.finish()]), used)
+        self.reply(line, &array([call.finish()]), Codex::rest(line, used))
     }
 
     pub(super) fn result(
@@ -129,20 +129,13 @@ pub fn arguments(value: Option<Raw>) -> Vec<u8> {
 
 /// Returns the exit code that the output of a command begins with, or has in its metadata.
 fn exit_code(output: &Text) -> Option<f64> {
+    static BEGINNING: LazyLock<Regex> = LazyLock::new(|| Regex::new(BEFORE_OUTPUT).expect("a constant"));
     let bytes = output.as_bytes();
     if bytes.first() == Some(&b'{') {
         return Raw::parse(bytes).ok()?.get("metadata")?.get("exit_code")?.number();
     }
-    let lines = bytes.split(|byte| *byte == b'\n').map(|line| std::str::from_utf8(line).unwrap_or_default());
-    for line in lines.map(str::trim_end) {
-        if let Some(code) = EXIT_CODE.iter().find_map(|start| line.strip_prefix(start)) {
-            return code.parse().ok();
-        }
-        if !BEFORE_OUTPUT.iter().any(|start| line.starts_with(start)) {
-            return None;
-        }
-    }
-    None
+    let code = BEGINNING.captures(bytes)?.get(1)?;
+    std::str::from_utf8(code.as_bytes()).ok()?.trim_end().parse().ok()
 }
 
 /// Returns the content of a result: its blocks, its text, or its JSON.
