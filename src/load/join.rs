@@ -2,7 +2,6 @@
 
 use super::LoadError;
 use super::fragment::{DraftLink, Fragment};
-use crate::session::Problem;
 use crate::session::collected::{Base, Join, Renumber};
 use crate::session::entry::EntryIx;
 
@@ -57,12 +56,6 @@ impl Fragment {
         let id = self.entries.last().map_or(&[][..], |last| &self.arena[last.id.range()]);
         let first = next.parent_ids.first().filter(|parent| parent.entry == EntryIx::new(0));
         first.is_some_and(|parent| next.arena[parent.text.range()] == *id)
-    }
-}
-
-impl Renumber for Problem {
-    fn renumber(&mut self, base: Base) {
-        self.line.0 += base.lines;
     }
 }
 

@@ -9,6 +9,7 @@ use super::file_calls::FileCall;
 use super::list_stats::{EntryKey, ListStats};
 use super::search::Matches;
 use super::usage::Billed;
+use crate::session::Problem;
 use pisess_json::text::Text;
 use std::ops::Range;
 
@@ -243,9 +244,9 @@ impl<T> Renumber for (EntryIx, T) {
     }
 }
 
-impl Renumber for OddLine {
+impl Renumber for LineNo {
     fn renumber(&mut self, base: Base) {
-        self.line.0 += base.lines;
+        self.0 += base.lines;
     }
 }
 
@@ -281,13 +282,15 @@ renumber! {
     CountedCall: entry, tool, file;
     Billed: entry;
     EntryText: entry, text;
+    OddLine: line;
+    Problem: line;
 }
 
 impl Renumber for Entry {
     fn renumber(&mut self, base: Base) {
         self.id.renumber(base);
         self.parent.renumber(base);
-        self.line.0 += base.lines;
+        self.line.renumber(base);
         self.record += base.records;
     }
 }
