@@ -4,7 +4,7 @@ use super::unescape::levels;
 use super::values::raw_needles;
 use super::{Splice, overlap};
 use pisess_json::strings::Strings;
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 use std::collections::BTreeSet;
 
 /// The directories and names to replace.
@@ -37,16 +37,11 @@ impl People {
             .collect();
         let own = special.iter().map(|home| format!("|{home}")).collect::<String>();
         let home =
-            format!(r"(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{own})(?-u:\b)");
+            format!(r"(?-u)(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{own})\b");
         let words: Vec<_> = names.iter().map(|name| regex::escape(name)).collect();
-        let names_expression =
-            (!words.is_empty()).then(|| format!(r"(?-u:\b)(?:{})(?-u:\b)", words.join("|")));
-        let build = |expression: &str| {
-            RegexBuilder::new(expression)
-                .unicode(false)
-                .build()
-                .expect("names are escaped, so it is an expression")
-        };
+        let names_expression = (!words.is_empty()).then(|| format!(r"(?-u)\b(?:{})\b", words.join("|")));
+        let build =
+            |expression: &str| Regex::new(expression).expect("names are escaped, so it is an expression");
         let needles = ["/home", "/Users", "\\Users"].map(|needle| needle.as_bytes().to_vec());
         let own = names.iter().chain(&homes).flat_map(|text| raw_needles(text.as_bytes()));
         People {

@@ -106,7 +106,8 @@ impl Exact {
 
 /// Returns the value as it is, percent-encoded, and in base64.
 fn spellings_of(value: &[u8]) -> Vec<Vec<u8>> {
-    let mut spellings = vec![value.to_vec(), percent(value, b'A'), percent(value, b'a')];
+    let upper = percent(value, |byte| format!("%{byte:02X}"));
+    let mut spellings = vec![value.to_vec(), upper, percent(value, |byte| format!("%{byte:02x}"))];
     // A shorter one may be ordinary text.
     spellings.extend(base64_spellings(value).into_iter().filter(|spelling| spelling.len() >= 10));
     spellings
@@ -126,17 +127,10 @@ pub(super) fn base64_spellings(text: &[u8]) -> Vec<Vec<u8>> {
     spellings
 }
 
-fn percent(value: &[u8], ten: u8) -> Vec<u8> {
-    let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { ten + nibble - 10 };
-    let mut out = Vec::with_capacity(value.len());
-    for &byte in value {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            out.push(byte)
-        } else {
-            out.extend([b'%', digit(byte >> 4), digit(byte & 15)])
-        }
-    }
-    out
+fn percent(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    let spelled = |&byte: &u8| if is_plain(byte) { vec![byte] } else { escape(byte).into_bytes() };
+    value.iter().flat_map(spelled).collect()
 }
 
 /// Returns literals, at least one of which is in the raw bytes wherever the spelling is in the text: its
