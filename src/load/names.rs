@@ -4,12 +4,13 @@
 //! The agents' file names contain the ids, so files of other projects are skipped if their name contains another
 //! id. Names given by the user are inside the files, and are searched for if no id matches.
 
-use super::peek::{self, Preamble};
+use super::peek;
 use crate::agents::stores::{Here, Store, is_cwd};
 use crate::load::{LoadError, WrongFile};
 use crate::session::Header;
 use crate::session::dialect::Dialect;
 use foldhash::HashSet;
+use pisess_json::text::Text;
 use pisess_store::workers::in_order;
 use pisess_store::{self as store, Glance, Reach};
 use std::cmp::Reverse;
@@ -163,10 +164,10 @@ pub fn newest<'a>(stores: &'a [Store], here: Here<'a>) -> impl Iterator<Item = P
     files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.as_os_str().cmp(a.1.as_os_str())));
     files.into_iter().filter_map(move |(_, path, store)| {
         let file = Glance::open(&path).ok()?;
-        let counts = match head(&file)? {
+        let counts = match peek::head(&file) {
             // `last` may be a session in a newer format, too.
-            None => true,
-            Some(head) => {
+            Err(error) => matches!(error, LoadError::NotASession { what: WrongFile::Newer(_), .. }),
+            Ok(head) => {
                 let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
                 !is_blank && (!store.is_flat() || is_of(&head.header, here))
             }
@@ -207,27 +208,10 @@ fn steps_back(name: &str) -> Option<usize> {
     }
 }
 
-/// Reads the start of a file; returns `Some(None)` for a session in a newer format.
-fn head(file: &Glance) -> Option<Option<Preamble>> {
-    match peek::head(file) {
-        Ok(head) => Some(Some(head)),
-        Err(LoadError::NotASession { what: WrongFile::Newer(_), .. }) => Some(None),
-        Err(_) => None,
-    }
-}
-
-/// Returns the sessions whose id is this, or starts or ends with it.
+/// Returns the files that are sessions and may have this id, judged by their names, with their ids.
 fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
-    let fits = |id: &str| fits(wanted, id);
-    let mut found = Vec::new();
-    for path in files.iter().filter(|path| id_in_name(path).is_none_or(fits)) {
-        let Some(Some(head)) = Glance::open(path).ok().and_then(|file| head(&file)) else { continue };
-        let id = head.header.id.to_string_lossy().into_owned();
-        if fits(&id) {
-            found.push(Known { path: path.clone(), id, name: None });
-        }
-    }
-    found
+    let may_fit = |path: &&PathBuf| id_in_name(path).is_none_or(|id| fits(wanted, id));
+    files.iter().filter(may_fit).filter_map(|path| known(path, false)).collect()
 }
 
 /// Whether an id is the wanted one, or starts or ends with it.
@@ -257,7 +241,7 @@ fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
     let Ok(()) = in_order(
         files,
         workers,
-        |path| known(path),
+        |path| known(path, true),
         |known| {
             all.extend(known);
             Ok::<(), Infallible>(())
@@ -266,15 +250,12 @@ fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
     all
 }
 
-fn known(path: &Path) -> Option<Known> {
+fn known(path: &Path, is_named: bool) -> Option<Known> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
-    let name = peek::name(&head, &file).ok()?;
-    Some(Known {
-        path: path.to_owned(),
-        id: head.header.id.to_string_lossy().into_owned(),
-        name: name.map(|name| name.to_string_lossy().into_owned()),
-    })
+    let name = if is_named { peek::name(&head, &file).ok()? } else { None };
+    let id = head.header.id.to_string_lossy().into_owned();
+    Some(Known { path: path.to_owned(), id, name: name.map(Text::into_string_lossy) })
 }
 
 /// Returns the match, if there is one.
