@@ -99,7 +99,7 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
         let found = read_chunks(&mut buffer, source, at..end, |chunk| {
             let next = |line: Line| {
                 lines += 1;
-                header(&line, LineNo(lines), &mut title_slot, &mut problems)
+                header(&line, LineNo(lines), &mut title_slot, &mut problems).transpose()
             };
             chunk.lines().find_map(next).map_or(ControlFlow::Continue(()), ControlFlow::Break)
         })?;
@@ -118,27 +118,26 @@ fn header(
     number: LineNo,
     title_slot: &mut Option<Vec<u8>>,
     problems: &mut Vec<Problem>,
-) -> Option<Result<(Header, Format, u64), LoadError>> {
-    let line = if span.start == 0 { without_mark(bytes, problems) } else { bytes };
+) -> Result<Option<(Header, Format, u64)>, LoadError> {
+    let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf").filter(|_| span.start == 0);
+    problems.extend(unmarked.map(|_| Problem { line: number, kind: FindingKind::ByteOrderMark }));
+    let line = unmarked.unwrap_or(bytes);
     if line.trim_ascii().is_empty() {
-        return None;
+        return Ok(None);
     }
     let Ok(value) = Raw::parse(line) else {
         problems.push(Problem { line: number, kind: FindingKind::MalformedLine });
-        return None;
+        return Ok(None);
     };
     if !value.is_truthy() {
         problems.push(Problem { line: number, kind: FindingKind::NotAnEntry });
-        return None;
+        return Ok(None);
     }
     if number.0 == 1 && is_title_slot(value) {
         *title_slot = Some(line.to_vec());
-        return None;
+        return Ok(None);
     }
-    let format = match format_of(value, number, problems) {
-        Ok(format) => format,
-        Err(error) => return Some(Err(error)),
-    };
+    let format = format_of(value, number, problems)?;
     let text = |key: &str| value.get_text(key).map(Text::into_owned);
     let before = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
     let header = Header {
@@ -149,7 +148,7 @@ fn header(
         timestamp: text("timestamp"),
         bytes: value.bytes().to_vec(),
     };
-    Some(Ok((header, format, span.end() + u64::from(newline))))
+    Ok(Some((header, format, span.end() + u64::from(newline))))
 }
 
 fn no_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadError> {
@@ -164,16 +163,6 @@ fn no_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadErro
     } else {
         WrongFile::NoHeader
     })
-}
-
-fn without_mark<'a>(line: &'a [u8], problems: &mut Vec<Problem>) -> &'a [u8] {
-    match line.strip_prefix(b"\xef\xbb\xbf") {
-        Some(rest) => {
-            problems.push(Problem { line: LineNo(1), kind: FindingKind::ByteOrderMark });
-            rest
-        }
-        None => line,
-    }
 }
 
 /// Whether a value is a title slot according to oh-my-pi's `parseTitleSlotObject`, which does not check the
