@@ -4,7 +4,6 @@
 //! supports the draft tree; its rules are in `docs/format.md`.
 
 use super::entry::{Entry, EntryIx, Flags, Kind, Role};
-use crate::session::read::record::named_head;
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
 use pisess_json::string::{encode, encoded};
@@ -60,13 +59,8 @@ impl Session {
         let members = line.trim_ascii_end().strip_suffix(b"}").filter(|_| is_ordinary)?.trim_ascii_end();
         let mut out = Vec::with_capacity(line.len() + 64);
         out.extend_from_slice(members);
-        out.extend_from_slice(b",\"id\":");
-        encode(&self.id(ix), &mut out);
-        out.extend_from_slice(b",\"parentId\":");
-        match entry.parent {
-            Some(parent) => encode(&self.id(parent), &mut out),
-            None => out.extend_from_slice(b"null"),
-        }
+        out.push(b',');
+        self.push_tree_keys(ix, &mut out);
         out.extend_from_slice(&line[members.len()..]);
         Some(out)
     }
@@ -116,16 +110,22 @@ impl Session {
         }
     }
 
+    /// Appends the members `id` and `parentId`.
+    fn push_tree_keys(&self, ix: EntryIx, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\"id\":");
+        encode(&self.id(ix), out);
+        out.extend_from_slice(b",\"parentId\":");
+        out.extend_from_slice(&self.parent_json(ix));
+    }
+
     fn parent_json(&self, ix: EntryIx) -> Vec<u8> {
         self.entry(ix).parent.map_or_else(|| b"null".to_vec(), |parent| encoded(&self.id(parent)))
     }
 
     /// Converts the draft tree: numbers become ids, its own types become those of version 3.
     fn draft_keys(&self, ix: EntryIx, edit: &mut Edit) {
-        let id = self.id(ix);
-        let mut keys = format!("\"id\":{}", String::from_utf8_lossy(&encoded(&id))).into_bytes();
-        keys.extend_from_slice(b",\"parentId\":");
-        keys.extend_from_slice(&self.parent_json(ix));
+        let mut keys = Vec::new();
+        self.push_tree_keys(ix, &mut keys);
         edit.remove("id");
         edit.remove("parentId");
         edit.put_in_place_of("parent", &keys);
@@ -177,32 +177,25 @@ impl Session {
 
     fn draft_head(&self, ix: EntryIx, edit: &mut Edit) {
         let name = edit.get("name");
-        let entry =
-            Object::new().str("type", "head").with(name, |entry, name| entry.raw("name", name)).finish();
         edit.remove("name");
-        match named_head(Raw::checked(&entry)) {
-            Some(name) => {
-                edit.set("type", b"\"label\"");
-                let target = self.entry(ix).parent.map_or_else(Text::default, |parent| self.id(parent));
-                edit.set("targetId", &encoded(&target));
-                edit.set("label", &encoded(&name));
-            }
-            None => {
-                edit.set("type", b"\"custom\"");
-                edit.set("customType", b"\"head\"");
-                let data = Object::new().with(name, |data, name| data.raw("name", name)).finish();
-                edit.set("data", &data);
-            }
+        // A named head is a label, any other a custom entry.
+        if let (Some(name), Kind::Label) = (name, self.entry(ix).kind) {
+            edit.set("type", b"\"label\"");
+            let target = self.entry(ix).parent.map_or_else(Text::default, |parent| self.id(parent));
+            edit.set("targetId", &encoded(&target));
+            edit.set("label", &encoded(&name.text().unwrap_or_default()));
+        } else {
+            edit.set("type", b"\"custom\"");
+            edit.set("customType", b"\"head\"");
+            let data = Object::new().with(name, |data, name| data.raw("name", name)).finish();
+            edit.set("data", &data);
         }
     }
 
     /// Returns the id of the leaf before a summary of the draft tree: that of the previous entry in the file, or
     /// `root`.
     fn left_by(&self, ix: EntryIx) -> Vec<u8> {
-        match ix.before() {
-            Some(before) => encoded(&self.id(before)),
-            None => b"\"root\"".to_vec(),
-        }
+        ix.before().map_or_else(|| b"\"root\"".to_vec(), |before| encoded(&self.id(before)))
     }
 
     /// Returns the timestamp of a draft-tree entry, from its time: its own, or that of the previous entry.
