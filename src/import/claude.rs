@@ -20,6 +20,7 @@ use pisess_json::Raw;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
+use std::array::from_fn;
 use std::io;
 
 /// The model of messages that Claude Code makes itself.
@@ -27,6 +28,10 @@ const SYNTHETIC: &str = "<synthetic>";
 
 /// What the model sees of a result that a micro-compaction cleared.
 const CLEARED: &str = "[Old tool result content cleared]";
+
+/// The numbers of tokens in the usage of a response.
+const TOKENS: [&str; 4] =
+    ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
 
 /// What was read so far.
 #[derive(Default)]
@@ -64,8 +69,8 @@ struct LinePlaces {
 struct Response {
     /// The last entry with a part of it.
     end: Place,
-    /// The tokens that its entries have together.
-    counted: Usage,
+    /// The tokens that its entries have together, as [`TOKENS`].
+    counted: [f64; 4],
 }
 
 struct Call {
@@ -412,25 +417,12 @@ impl<'o> Claude<'o> {
 
     /// Returns the tokens of a response as they are now, and the `usage` with those that its earlier lines do not have: each
     /// line repeats the usage of the whole response.
-    fn usage(&self, continued: Option<usize>, usage: Option<Raw>) -> (Usage, Vec<u8>) {
+    fn usage(&self, continued: Option<usize>, usage: Option<Raw>) -> ([f64; 4], Vec<u8>) {
         let before = continued.map(|at| self.responses[at].counted).unwrap_or_default();
-        let of = |key: &str| finite(usage.and_then(|usage| usage.get(key)));
-        let now = Usage {
-            input: of("input_tokens"),
-            output: of("output_tokens"),
-            cache_read: of("cache_read_input_tokens"),
-            cache_write: of("cache_creation_input_tokens"),
-            ..Usage::default()
-        };
-        let each = |combine: fn(f64, f64) -> f64| Usage {
-            input: combine(now.input, before.input),
-            output: combine(now.output, before.output),
-            cache_read: combine(now.cache_read, before.cache_read),
-            cache_write: combine(now.cache_write, before.cache_write),
-            ..Usage::default()
-        };
-        let added = each(|now, before| (now - before).max(0.0));
-        (each(f64::max), usage_json(&added, now.tokens(), None))
+        let now = TOKENS.map(|key| finite(usage.and_then(|usage| usage.get(key))));
+        let [input, output, cache_read, cache_write] = from_fn(|at| (now[at] - before[at]).max(0.0));
+        let added = Usage { input, output, cache_read, cache_write, ..Usage::default() };
+        (from_fn(|at| now[at].max(before[at])), usage_json(&added, now.iter().sum(), None))
     }
 
     /// Reads a name of the session. A name that the user chose is not replaced by another.
