@@ -118,12 +118,8 @@ impl Words {
 
     /// Returns all positions of the words in a text, in order and without overlaps, for highlighting.
     pub fn all(&self, text: &str) -> Vec<Range<usize>> {
-        let mut places: Vec<_> = self
-            .words
-            .iter()
-            .flat_map(|word| word.find_iter(text.as_bytes()))
-            .map(|found| found.range())
-            .collect();
+        let found = self.words.iter().flat_map(|word| word.find_iter(text.as_bytes()));
+        let mut places: Vec<_> = found.map(|found| found.range()).collect();
         places.sort_by_key(|place| (place.start, place.end));
         places.dedup_by(|next, before| {
             let meets = next.start <= before.end;
