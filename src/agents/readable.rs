@@ -13,7 +13,7 @@ use crate::format;
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
 use crate::session::paths;
-use crate::session::read::record::Typed;
+use crate::session::read::record::{Member, Typed};
 use pisess_json::text::{Text, concat, joined};
 use pisess_json::{Raw, js};
 use std::ops::Range;
@@ -61,7 +61,8 @@ pub fn text<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
             Some(RowText::said("user", &forwarded(record.message.as_ref()?, typed.blocks)?))
         }
         Kind::Message if role == Role::ToolResult => {
-            let name = record.message.as_ref().and_then(|message| message.tool_name).and_then(Raw::text);
+            let name =
+                record.message.as_ref().and_then(|message| message.get(Member::ToolName)).and_then(Raw::text);
             Some(RowText::role(name.unwrap_or(Text::from("tool"))))
         }
         _ => None,

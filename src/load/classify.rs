@@ -6,7 +6,7 @@ use crate::session::Format;
 use crate::session::content::is;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Flags, Kind, Role};
-use crate::session::read::record::{Content, MessageFacts, Record, Typed};
+use crate::session::read::record::{Content, Member, MessageFacts, Record, Typed};
 use pisess_json::Raw;
 
 /// Returns the role of an entry's message; in older formats `hookMessage` is `custom`.
@@ -33,7 +33,7 @@ pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
     }
     let is_skill = || is(Raw::checked(record.bytes), "customType", "skill-prompt");
     flags.set(Flags::SKILL_PROMPT, kind == Kind::CustomMessage && is_skill());
-    flags.set(Flags::NO_PARENT_KEY, record.parent_id.is_none());
+    flags.set(Flags::NO_PARENT_KEY, record.get(Member::ParentId).is_none());
     flags.set(Flags::NO_ID_KEY, !record.has_id);
     flags
 }
@@ -41,12 +41,12 @@ pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
 /// Whether a turn, a tool or a command failed, and whether the user aborted it.
 fn ended(role: Role, message: &MessageFacts) -> (bool, bool) {
     let is_true = |value: Option<Raw>| value.is_some_and(Raw::is_truthy);
-    let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
+    let stopped = |reason: &str| message.get(Member::StopReason).is_some_and(|given| given.is(reason));
     match role {
         Role::Assistant => (stopped("error"), stopped("aborted")),
-        Role::ToolResult => (is_true(message.is_error), false),
+        Role::ToolResult => (is_true(message.get(Member::IsError)), false),
         Role::BashExecution | Role::PythonExecution => {
-            (is_true(message.exit_code), is_true(message.cancelled))
+            (is_true(message.get(Member::ExitCode)), is_true(message.get(Member::Cancelled)))
         }
         _ => (false, false),
     }
@@ -55,8 +55,8 @@ fn ended(role: Role, message: &MessageFacts) -> (bool, bool) {
 /// Returns the agent, if only one of them writes such an entry.
 pub fn evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
     match kind {
-        Kind::ModelChange if record.provider.is_some() => Some(Dialect::Pi),
-        Kind::ModelChange if record.model.is_some() => Some(Dialect::OhMyPi),
+        Kind::ModelChange if record.get(Member::Provider).is_some() => Some(Dialect::Pi),
+        Kind::ModelChange if record.get(Member::Model).is_some() => Some(Dialect::OhMyPi),
         Kind::Message if role.schema().is_stored => role.schema().fields.writer(),
         _ => kind.schema().fields.writer(),
     }

@@ -4,7 +4,7 @@ use super::fragment::Fragment;
 use crate::session::content::members;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::file_calls::{FileCall, file_of};
-use crate::session::read::record::Typed;
+use crate::session::read::record::{Member, Typed};
 use pisess_json::Raw;
 
 impl Fragment {
@@ -22,7 +22,8 @@ impl Fragment {
                 calls.for_each(|call| keep(call.name, call.arguments));
             }
             (Kind::Message, Role::ToolResult) => {
-                let nested = typed.record.message.as_ref().and_then(|message| message.nested_calls);
+                let nested =
+                    typed.record.message.as_ref().and_then(|message| message.get(Member::NestedCalls));
                 let calls = nested.and_then(|nested| nested.get("calls")).unwrap_or(Raw::NULL);
                 for call in calls.items() {
                     let [name, arguments] = members(call, ["name", "arguments"]);

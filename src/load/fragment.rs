@@ -74,7 +74,8 @@ impl Fragment {
             let mut record = Record::default();
             let parsed = (!scanner.at_end()).then(|| scan_into(&mut scanner, keys, &mut record, &mut blocks));
             let whole = scanner.at_end();
-            let newline = newline_after(bytes, scanner.pos().max(pos));
+            let from = scanner.pos().max(pos);
+            let newline = memchr(b'\n', &bytes[from..]).map(|at| from + at);
             let end = newline.unwrap_or(bytes.len());
             let line = LineNo(self.lines);
             let non_ascii = scanner.take_non_ascii();
@@ -142,7 +143,7 @@ impl Fragment {
         if id.is_empty() && reading.format != Format::V1 {
             self.problems.push(Problem { line, kind: FindingKind::MissingId });
         }
-        let parent = self.parent(ix, record.parent_id);
+        let parent = self.parent(ix, record.get(Member::ParentId));
         if let Some(rows) = &reading.options.rows {
             self.row(ix, &typed, rows, reading);
         } else if reading.options.calls {
@@ -170,7 +171,7 @@ impl Fragment {
     /// Returns the kind that migration gives an older entry, and records its links.
     fn draft_kind(&mut self, kind: Kind, entry: EntryIx, record: &Record) -> Kind {
         let whole = Raw::checked(record.bytes);
-        let link = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.parent };
+        let link = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.get(Member::Parent) };
         let is_draft = matches!(kind, Kind::Head | Kind::StackSummary | Kind::StackPop);
         let parent = link.and_then(Raw::number);
         self.draft |= is_draft || parent.is_some();
@@ -237,7 +238,12 @@ impl Fragment {
                 self.collected.tool_calls.push(call);
             }
         }
-        let call = typed.record.message.as_ref().and_then(|message| message.tool_call_id).and_then(Raw::text);
+        let call = typed
+            .record
+            .message
+            .as_ref()
+            .and_then(|message| message.get(Member::ToolCallId))
+            .and_then(Raw::text);
         if let (Role::ToolResult, Some(call)) = (typed.role, call) {
             let text = self.keep(&call);
             self.collected.tool_results.push(EntryText { entry, text });
@@ -307,9 +313,9 @@ impl Fragment {
         let Typed { kind, role, record, .. } = *typed;
         if kind == Kind::Label {
             let head = named_head(Raw::checked(record.bytes));
-            let name = record.label.and_then(Raw::text).or(head).unwrap_or_default();
-            let target = record.target_id.and_then(Raw::text).unwrap_or_default();
-            let number = record.target_id.and_then(Raw::number);
+            let name = record.get(Member::Label).and_then(Raw::text).or(head).unwrap_or_default();
+            let target = record.get(Member::TargetId).and_then(Raw::text).unwrap_or_default();
+            let number = record.get(Member::TargetId).and_then(Raw::number);
             self.numbered_targets.extend(number.map(|number| (entry, number)));
             let change = LabelChange {
                 entry,
@@ -321,10 +327,10 @@ impl Fragment {
         }
         if kind == Kind::SessionInfo {
             self.collected.given_name =
-                Some(record.name.and_then(Raw::text).unwrap_or_default().into_owned());
+                Some(record.get(Member::Name).and_then(Raw::text).unwrap_or_default().into_owned());
         }
         if kind == Kind::Leaf {
-            let target = record.target_id.and_then(Raw::text).unwrap_or_default();
+            let target = record.get(Member::TargetId).and_then(Raw::text).unwrap_or_default();
             self.leaf_record = Some((entry, self.keep(&target)));
         }
         // Only a message has a role.
@@ -353,16 +359,6 @@ fn drop_cut_half(row: &mut Vec<u8>) {
     row.truncate(row.len() - if is_marked { CUT.len() } else { 0 });
     drop_half(row);
     row.extend_from_slice(if is_marked { CUT.as_bytes() } else { b"" });
-}
-
-/// Returns the position of the first newline from `pos` on.
-#[inline]
-fn newline_after(bytes: &[u8], pos: usize) -> Option<usize> {
-    match bytes.get(pos) {
-        // As after every line that is one value.
-        Some(b'\n') => Some(pos),
-        _ => memchr(b'\n', &bytes[pos..]).map(|at| pos + at),
-    }
 }
 
 /// Returns the location of the message in its line.

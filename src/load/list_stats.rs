@@ -35,7 +35,7 @@ impl ListStats {
         if !matches!(role, Role::User | Role::Assistant) || !message.members.has(Member::Content) {
             return;
         }
-        let recorded = message.timestamp.and_then(Raw::number);
+        let recorded = message.get(Member::Timestamp).and_then(Raw::number);
         let active = recorded.or(time.map(|time| time as f64));
         self.activity = [self.activity, active].into_iter().flatten().reduce(f64::max);
         self.is_in_period |= active.is_some_and(|time| period.has(time as i64));
@@ -76,7 +76,7 @@ fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Openi
     let is_image = || blocks.iter().any(|block| block.kind.is_some_and(|kind| kind.is("image")));
     match role {
         Role::BashExecution => {
-            let command = normalize(message.command?.text()?);
+            let command = normalize(message.get(Member::Command)?.text()?);
             Some(Opening::Other(Text::from(format!("[bash]: {}", command.head(PREVIEW).to_string_lossy()))))
         }
         _ if row.is_empty() => is_image().then(|| Opening::Other(Text::from("(image)"))),

@@ -5,7 +5,7 @@ use crate::session::collected::{Attribution, CountedCall};
 use crate::session::entry::{EntryIx, Kind, Role, Slice};
 use crate::session::file_calls::{FileAct, FileCall, file_of};
 use crate::session::paths::{is_absolute, is_windows};
-use crate::session::read::record::Typed;
+use crate::session::read::record::{Member, Typed};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
@@ -18,8 +18,8 @@ impl Fragment {
             (Kind::Message, Role::Assistant, Some(message)) => {
                 let (provider, model) = message.model_parts();
                 (by.provider, by.model) = (self.name(provider), self.name(model));
-                by.has_usage = message.usage.is_some_and(Raw::is_object);
-                by.began_ms = message.timestamp.and_then(Raw::number).map(|time| time as i64);
+                by.has_usage = message.get(Member::Usage).is_some_and(Raw::is_object);
+                by.began_ms = message.get(Member::Timestamp).and_then(Raw::number).map(|time| time as i64);
                 for call in typed.blocks.iter().filter(|block| block.is_call()) {
                     let file = file_of(call.name, call.arguments).map(|(tool, path)| {
                         let is_kept = with_reads || tool.act != FileAct::Read;
@@ -31,11 +31,11 @@ impl Fragment {
                 }
             }
             (Kind::Message, Role::ToolResult, Some(message)) => {
-                by.tool = self.name(message.tool_name.and_then(Raw::text));
+                by.tool = self.name(message.get(Member::ToolName).and_then(Raw::text));
             }
             (Kind::Usage | Kind::ModelUsage, ..) => {
-                by.provider = self.name(record.provider.and_then(Raw::text));
-                by.model = self.name(record.model.and_then(Raw::text));
+                by.provider = self.name(record.get(Member::Provider).and_then(Raw::text));
+                by.model = self.name(record.get(Member::Model).and_then(Raw::text));
             }
             // oh-my-pi: a request of the user in another form, as that for a skill.
             (Kind::CustomMessage, ..)

@@ -7,7 +7,7 @@ use crate::agents::readable::{self, Folders};
 use crate::session::content::joined_text;
 use crate::session::forwarded;
 use crate::session::outcome::Outcome;
-use crate::session::read::record::{Block, message_facts};
+use crate::session::read::record::{Block, Member, message_facts};
 use pisess_json::Raw;
 use pisess_json::js::truthy;
 use pisess_json::text::Text;
@@ -95,10 +95,10 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
         "assistant" => {
             let calls: Vec<_> =
                 blocks.iter().filter(|block| block.is_call()).map(|block| call(block, folders)).collect();
-            let stop = match &*head(facts.stop_reason) {
+            let stop = match &*head(facts.get(Member::StopReason)) {
                 "aborted" => Stop::Early("interrupted by the user".to_owned()),
                 "error" => {
-                    let error = quoted(&head(facts.error_message), POINT);
+                    let error = quoted(&head(facts.get(Member::ErrorMessage)), POINT);
                     Stop::Early(format!("the model's reply failed: {error}"))
                 }
                 "length" => Stop::Early("the model's reply reached its token limit".to_owned()),
@@ -108,7 +108,7 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
             Message::Reply { text, stop, calls }
         }
         "toolResult" => {
-            let (id, tool) = (head(facts.tool_call_id), head(facts.tool_name));
+            let (id, tool) = (head(facts.get(Member::ToolCallId)), head(facts.get(Member::ToolName)));
             let call = Call { id, tool, ..Call::default() };
             Message::Result { call, outcome: Outcome::of(message, &text), output: text }
         }

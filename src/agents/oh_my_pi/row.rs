@@ -9,7 +9,7 @@ use crate::session::column::Parts;
 use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
-use crate::session::read::record::{Block, MessageFacts, Record, Typed};
+use crate::session::read::record::{Block, Member, MessageFacts, Record, Typed};
 use pisess_json::string::decode;
 use pisess_json::text::{Text, concat, joined};
 use pisess_json::{Raw, js};
@@ -59,11 +59,11 @@ pub fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &
         Role::Developer => return push_text_or("developer", message, blocks, row, Text::default),
         Role::Assistant => return push_assistant(message, blocks, row),
         Role::ToolResult => {
-            let name = message.tool_name.filter(|name| !name.is_null());
+            let name = message.get(Member::ToolName).filter(|name| !name.is_null());
             bracketed("", &name.map_or(Text::from("tool"), |name| display(Some(name))))
         }
         Role::BashExecution => {
-            let command = message.command.filter(|command| command.is_string());
+            let command = message.get(Member::Command).filter(|command| command.is_string());
             let text = command.map(|command| display(Some(command))).unwrap_or_default();
             RowText::named("bash", &normalize(text).head(ROW_UNITS))
         }
@@ -74,14 +74,14 @@ pub fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &
 
 fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
     const ROLE: &str = "assistant";
-    let recovery = message.retry_recovery.unwrap_or(Raw::NULL);
+    let recovery = message.get(Member::RetryRecovery).unwrap_or(Raw::NULL);
     let is = |status: &str| recovery.get("status").is_some_and(|given| given.is(status));
     if is("recovered") {
         let note = row_note::retried(&recovery.get_text("note").unwrap_or_default(), NOTE_COLUMNS);
         return RowText::said(ROLE, &note).append_to(row);
     }
     push_text_or(ROLE, message, blocks, row, || {
-        let aborted = message.stop_reason.is_some_and(|reason| reason.is("aborted"));
+        let aborted = message.get(Member::StopReason).is_some_and(|reason| reason.is("aborted"));
         match ending(message).filter(|_| !is("superseded")) {
             Some(ending) => normalize(ending).head(80),
             None => Text::from(if aborted { "(aborted)" } else { "(no content)" }),
@@ -91,12 +91,12 @@ fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -
 
 /// Returns the text for a turn that failed or was aborted (`resolveAssistantErrorPresentation`).
 fn ending(message: &MessageFacts) -> Option<Text<'static>> {
-    let error = message.error_message.filter(|error| error.is_truthy());
+    let error = message.get(Member::ErrorMessage).filter(|error| error.is_truthy());
     let says = |text: &str| error.is_some_and(|error| error.is(text));
-    let bit = |bit| js::has_bit(message.error_id, bit);
+    let bit = |bit| js::has_bit(message.get(Member::ErrorId), bit);
     let silent = bit(SILENT_ABORT) || says("__omp.silent_abort__");
-    let is_reported = !silent && !is_user_interrupt(message.error_id, error);
-    let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
+    let is_reported = !silent && !is_user_interrupt(message.get(Member::ErrorId), error);
+    let stopped = |reason: &str| message.get(Member::StopReason).is_some_and(|given| given.is(reason));
     let shown = |error: Raw| display(Some(error));
     if stopped("aborted") {
         let reason = error.filter(|_| !bit(ABORT) && !says("Request was aborted"));
@@ -161,7 +161,8 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
     let parts: Vec<Text> = match kind {
         Kind::Message => {
             let Some(message) = record.message else { return Text::default() };
-            let command = message.command.filter(|_| role == Role::BashExecution).and_then(Raw::text);
+            let command =
+                message.get(Member::Command).filter(|_| role == Role::BashExecution).and_then(Raw::text);
             let head = message_head(&message, blocks, ROW_UNITS);
             vec![role_name(role, &message), head, command.unwrap_or_default()]
         }

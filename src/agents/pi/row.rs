@@ -8,7 +8,7 @@ use crate::session::column::Parts;
 use crate::session::content::blocks_of;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
-use crate::session::read::record::{Block, MessageFacts, Record, Typed};
+use crate::session::read::record::{Block, Member, MessageFacts, Record, Typed};
 use pisess_json::text::{Text, joined};
 use pisess_json::{Raw, js};
 
@@ -57,11 +57,12 @@ pub fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &
         }
         Role::ToolResult => bracketed(
             "",
-            &message.tool_name.filter(|name| !name.is_null()).map_or(Text::from("tool"), display),
+            &message.get(Member::ToolName).filter(|name| !name.is_null()).map_or(Text::from("tool"), display),
         ),
-        Role::BashExecution => {
-            RowText::named("bash", &normalize(message.command.map(content_head).unwrap_or_default()))
-        }
+        Role::BashExecution => RowText::named(
+            "bash",
+            &normalize(message.get(Member::Command).map(content_head).unwrap_or_default()),
+        ),
         _ => bracketed("", &role_name(role, message)),
     };
     text.append_to(row)
@@ -69,10 +70,10 @@ pub fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &
 
 /// Returns what is shown for an assistant message without text.
 fn without_text(message: &MessageFacts) -> Text<'static> {
-    if message.stop_reason.is_some_and(|reason| reason.is("aborted")) {
+    if message.get(Member::StopReason).is_some_and(|reason| reason.is("aborted")) {
         return Text::from("(aborted)");
     }
-    match message.error_message.filter(|error| error.is_truthy()) {
+    match message.get(Member::ErrorMessage).filter(|error| error.is_truthy()) {
         Some(error) => normalize(content_head(error)).head(80),
         None => Text::from("(no content)"),
     }
@@ -87,7 +88,7 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         Kind::Message => {
             let Some(message) = record.message else { return Text::default() };
             let (role, head) = (role_name(role, &message), message_head(&message, blocks, ROW_UNITS));
-            let command = message.command.filter(|_| role == "bashExecution").map(content_head);
+            let command = message.get(Member::Command).filter(|_| role == "bashExecution").map(content_head);
             [Some(role), Some(head), command].into_iter().flatten().collect()
         }
         Kind::CustomMessage => {

@@ -10,7 +10,7 @@ use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
 use crate::session::forwarded;
-use crate::session::read::record::{Block, Content, MessageFacts};
+use crate::session::read::record::{Block, Content, Member, MessageFacts};
 use pisess_json::string::{decode, decode_head};
 use pisess_json::text::{Text, concat, leading_space, trim_end};
 use pisess_json::{Raw, js};
@@ -171,7 +171,7 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block], counts: impl Fn(&[u8]
         Content::None | Content::Odd => false,
     };
     let ended_well = message
-        .stop_reason
+        .get(Member::StopReason)
         .is_none_or(|reason| !reason.is_truthy() || reason.is("stop") || reason.is("toolUse"));
     !has_text && ended_well
 }

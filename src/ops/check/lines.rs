@@ -16,7 +16,7 @@ use crate::session::collected::{Collected, OddLine};
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::header::{Preamble, is_title_slot, read as read_header, version_number};
 use crate::session::read::line_chunks::{Line, LineChunk, each_line};
-use crate::session::read::record::{Block, Record, scan};
+use crate::session::read::record::{Block, Member, Record, scan};
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
 use pisess_json::{Raw, Scanner};
@@ -69,7 +69,7 @@ pub(super) fn repair(source: &dyn ReadAt, session: Option<&Session>) -> io::Resu
 pub(super) fn is_plain(record: &Record, blocks: &[Block]) -> bool {
     let is = |name| record.kind.is_some_and(|kind| kind.is(name));
     record.id.is_some()
-        && record.parent_id.is_none_or(|parent| parent.is_string() || parent.is_null())
+        && record.get(Member::ParentId).is_none_or(|parent| parent.is_string() || parent.is_null())
         && !is("session")
         && !is("title")
         && (!is("message") || record.message.is_some())
@@ -323,7 +323,7 @@ impl LineRepair {
 
     /// Records ids that are not strings, for the line that is kept next.
     fn note_ids(&mut self, record: &Record) {
-        let parent = record.parent_id.filter(|parent| !parent.is_string() && !parent.is_null());
+        let parent = record.get(Member::ParentId).filter(|parent| !parent.is_string() && !parent.is_null());
         let id = match record.id {
             Some(_) => None,
             None => Raw::checked(record.bytes).get_some("id"),

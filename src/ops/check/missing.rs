@@ -46,7 +46,7 @@ fn in_message(
     blocks: &[Block],
 ) -> Option<String> {
     first_lacking(fields, among(message.members), |want| match want {
-        Want::Usage => in_usage(message.usage?),
+        Want::Usage => in_usage(message.get(Member::Usage)?),
         Want::Content | Want::Blocks => in_content(dialect, message, blocks),
         _ => None,
     })

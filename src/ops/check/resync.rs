@@ -1,7 +1,7 @@
 //! Recovers values from a line that is not one value.
 
 use crate::session::read::header::is_title_slot;
-use crate::session::read::record::scan;
+use crate::session::read::record::{Member, scan};
 use memchr::memmem;
 use pisess_json::scan::{RawString, tokens};
 use pisess_json::string::decode;
@@ -45,7 +45,8 @@ fn entry_at(line: &[u8], start: usize, may_be_title: bool, budget: &mut usize) -
     let end = scanner.pos();
     *budget = budget.saturating_sub(end - start);
     let record = scanned.ok()?;
-    let has_parent = record.parent_id.is_some_and(|parent| parent.is_string() || parent.is_null());
+    let has_parent =
+        record.get(Member::ParentId).is_some_and(|parent| parent.is_string() || parent.is_null());
     let is_header = record.kind.is_some_and(|kind| kind.is("session"));
     let is_entry = record.kind.is_some() && record.id.is_some() && (has_parent || is_header);
     let is_title = may_be_title && is_title_slot(Raw::checked(record.bytes));

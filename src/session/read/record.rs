@@ -20,20 +20,9 @@ pub struct Record<'a> {
     pub id: Option<RawString<'a>>,
     /// Whether it has an `id`, of whatever type.
     pub has_id: bool,
-    pub parent_id: Option<Raw<'a>>,
     pub timestamp: Option<RawString<'a>>,
     pub message: Option<MessageFacts<'a>>,
-    /// `parent` of the draft tree.
-    pub parent: Option<Raw<'a>>,
-    /// `targetId` and `label` of a label, `model` and `provider` of a model change.
-    pub target_id: Option<Raw<'a>>,
-    pub label: Option<Raw<'a>>,
-    pub model: Option<Raw<'a>>,
-    pub provider: Option<Raw<'a>>,
-    /// `name` of a `session_info`.
-    pub name: Option<Raw<'a>>,
-    /// The usage of a summary, or of a request outside of the conversation.
-    pub usage: Option<Raw<'a>>,
+    pub(crate) values: [Option<Raw<'a>>; KEPT],
 }
 
 /// The result of the walk over a message.
@@ -46,35 +35,27 @@ pub struct MessageFacts<'a> {
     pub members: Members,
     pub role: Option<RawString<'a>>,
     pub content: Content<'a>,
-    pub timestamp: Option<Raw<'a>>,
-    pub provider: Option<Raw<'a>>,
-    pub model: Option<Raw<'a>>,
-    /// pi: the model that responded, if it is not the requested one.
-    pub response_model: Option<Raw<'a>>,
-    pub usage: Option<Raw<'a>>,
-    /// Of a tool result: what the tool returned besides its content.
-    pub details: Option<Raw<'a>>,
-    pub stop_reason: Option<Raw<'a>>,
-    pub error_message: Option<Raw<'a>>,
-    pub command: Option<Raw<'a>>,
-    pub tool_call_id: Option<Raw<'a>>,
-    pub tool_name: Option<Raw<'a>>,
-    /// oh-my-pi: why the turn ended, and whether it was retried.
-    pub error_id: Option<Raw<'a>>,
-    pub retry_recovery: Option<Raw<'a>>,
-    /// The calls that a tool made itself.
-    pub nested_calls: Option<Raw<'a>>,
-    /// How the tool or command ended.
-    pub is_error: Option<Raw<'a>>,
-    pub exit_code: Option<Raw<'a>>,
-    pub cancelled: Option<Raw<'a>>,
+    pub(crate) values: [Option<Raw<'a>>; KEPT],
+}
+
+impl<'a> Record<'a> {
+    /// Returns the value of a member, if it is one of those that are kept.
+    pub fn get(&self, member: Member) -> Option<Raw<'a>> {
+        self.values.get(member as usize).copied().flatten()
+    }
 }
 
 impl<'a> MessageFacts<'a> {
+    /// Returns the value of a member, if it is one of those that are kept.
+    pub fn get(&self, member: Member) -> Option<Raw<'a>> {
+        self.values.get(member as usize).copied().flatten()
+    }
+
     /// Returns the provider and the model that responded, which may not be the one that was requested.
     pub fn model_parts(&self) -> (Option<Text<'a>>, Option<Text<'a>>) {
-        let model = self.response_model.filter(|model| model.is_string()).or(self.model);
-        (self.provider.and_then(Raw::text), model.and_then(Raw::text))
+        let responded = self.get(Member::ResponseModel).filter(|model| model.is_string());
+        let model = responded.or(self.get(Member::Model));
+        (self.get(Member::Provider).and_then(Raw::text), model.and_then(Raw::text))
     }
 }
 
@@ -130,12 +111,12 @@ impl Block<'_> {
 }
 
 macro_rules! members {
-    ($($member:ident = $key:literal,)*) => {
+    ($($(#[$doc:meta])* $member:ident = $key:literal,)*) => {
         /// A member of a record, a message or a block; `Other` is one that no walk collects.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs)] // Each is named after its key.
         pub enum Member {
-            $($member,)*
+            $($(#[$doc])* $member,)*
             Other,
         }
 
@@ -150,33 +131,43 @@ macro_rules! members {
 }
 
 members! {
-    Type = "type",
-    Id = "id",
+    // The values of these are kept, of records and messages.
     ParentId = "parentId",
-    Timestamp = "timestamp",
-    Message = "message",
+    /// Of the draft tree.
     Parent = "parent",
     TargetId = "targetId",
     Label = "label",
-    Model = "model",
-    Provider = "provider",
+    /// Of a `session_info`.
     Name = "name",
+    Timestamp = "timestamp",
+    Provider = "provider",
+    Model = "model",
+    /// pi: the model that responded, if it is not the requested one.
+    ResponseModel = "responseModel",
+    /// Of a message, a summary, or a request outside of the conversation.
     Usage = "usage",
-    Role = "role",
-    Content = "content",
+    /// Of a tool result: what the tool returned besides its content.
+    Details = "details",
     StopReason = "stopReason",
     ErrorMessage = "errorMessage",
     Command = "command",
     ToolCallId = "toolCallId",
     ToolName = "toolName",
-    ResponseModel = "responseModel",
-    Details = "details",
+    /// oh-my-pi: why the turn ended.
     ErrorId = "errorId",
+    /// oh-my-pi: whether the turn was retried.
     RetryRecovery = "retryRecovery",
+    /// The calls that a tool made itself.
     NestedCalls = "nestedCalls",
     IsError = "isError",
     ExitCode = "exitCode",
     Cancelled = "cancelled",
+    // Those of these are not.
+    Type = "type",
+    Id = "id",
+    Message = "message",
+    Role = "role",
+    Content = "content",
     Text = "text",
     Arguments = "arguments",
     Thinking = "thinking",
@@ -192,6 +183,9 @@ members! {
     Cost = "cost",
     Total = "total",
 }
+
+/// The number of members whose values are kept: they are the first of the table.
+const KEPT: usize = Member::Type as usize;
 
 /// A set of members.
 #[derive(Clone, Copy, Debug, Default)]
@@ -253,10 +247,8 @@ pub fn scan_into<'a>(
 pub fn message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> MessageFacts<'a> {
     let mut facts = None;
     let mut keys = KeyCache::off(Member::named);
-    match message(&mut Scanner::document(whole.bytes()), &mut keys, &mut facts, blocks) {
-        Ok(()) => facts.unwrap_or_default(),
-        Err(Malformed { .. }) => MessageFacts::default(),
-    }
+    let read = message(&mut Scanner::document(whole.bytes()), &mut keys, &mut facts, blocks);
+    read.ok().and(facts).unwrap_or_default()
 }
 
 fn member<'a>(
@@ -272,16 +264,9 @@ fn member<'a>(
             record.has_id = true;
             record.id = string(scanner, keys)?;
         }
-        Member::ParentId => record.parent_id = Some(value(scanner, keys)?),
         Member::Timestamp => record.timestamp = string(scanner, keys)?,
         Member::Message => message(scanner, keys, &mut record.message, blocks)?,
-        Member::Parent => record.parent = Some(value(scanner, keys)?),
-        Member::TargetId => record.target_id = Some(value(scanner, keys)?),
-        Member::Label => record.label = Some(value(scanner, keys)?),
-        Member::Model => record.model = Some(value(scanner, keys)?),
-        Member::Provider => record.provider = Some(value(scanner, keys)?),
-        Member::Name => record.name = Some(value(scanner, keys)?),
-        Member::Usage => record.usage = Some(value(scanner, keys)?),
+        key if (key as usize) < KEPT => record.values[key as usize] = Some(value(scanner, keys)?),
         _ => scanner.skip_value_with(keys)?,
     }
     Ok(())
@@ -305,23 +290,7 @@ fn message<'a>(
         match key {
             Member::Role => facts.role = string(scanner, keys)?,
             Member::Content => facts.content = content(scanner, keys, blocks)?,
-            Member::Timestamp => facts.timestamp = Some(value(scanner, keys)?),
-            Member::Provider => facts.provider = Some(value(scanner, keys)?),
-            Member::Model => facts.model = Some(value(scanner, keys)?),
-            Member::ResponseModel => facts.response_model = Some(value(scanner, keys)?),
-            Member::Usage => facts.usage = Some(value(scanner, keys)?),
-            Member::Details => facts.details = Some(value(scanner, keys)?),
-            Member::StopReason => facts.stop_reason = Some(value(scanner, keys)?),
-            Member::ErrorMessage => facts.error_message = Some(value(scanner, keys)?),
-            Member::Command => facts.command = Some(value(scanner, keys)?),
-            Member::ToolCallId => facts.tool_call_id = Some(value(scanner, keys)?),
-            Member::ToolName => facts.tool_name = Some(value(scanner, keys)?),
-            Member::ErrorId => facts.error_id = Some(value(scanner, keys)?),
-            Member::RetryRecovery => facts.retry_recovery = Some(value(scanner, keys)?),
-            Member::NestedCalls => facts.nested_calls = Some(value(scanner, keys)?),
-            Member::IsError => facts.is_error = Some(value(scanner, keys)?),
-            Member::ExitCode => facts.exit_code = Some(value(scanner, keys)?),
-            Member::Cancelled => facts.cancelled = Some(value(scanner, keys)?),
+            key if (key as usize) < KEPT => facts.values[key as usize] = Some(value(scanner, keys)?),
             _ => scanner.skip_value_with(keys)?,
         }
         Ok(())

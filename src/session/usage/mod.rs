@@ -10,7 +10,7 @@ pub use agents::{SubAgents, end_of, places, sessions};
 
 use crate::session::content::{finite, members};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::record::{MessageFacts, Typed};
+use crate::session::read::record::{Member, MessageFacts, Typed};
 use foldhash::HashSet;
 use foldhash::fast::FixedState;
 use pisess_json::Raw;
@@ -140,21 +140,26 @@ impl Billed {
         let Typed { kind, role, record, .. } = *typed;
         let message = record.message.as_ref().filter(|_| kind == Kind::Message);
         let (usage, agents) = match (role, message) {
-            (Role::Assistant, Some(message)) => (message.usage.and_then(Usage::of).unwrap_or_default(), None),
+            (Role::Assistant, Some(message)) => {
+                (message.get(Member::Usage).and_then(Usage::of).unwrap_or_default(), None)
+            }
             (Role::ToolResult, Some(message)) => {
-                let is_tool = |name: &str| message.tool_name.is_some_and(|tool| tool.is(name));
-                let own = message.usage.filter(|usage| usage.is_object());
-                let sum =
-                    message.details.filter(|_| is_tool("task")).and_then(|details| details.get("usage"));
+                let is_tool = |name: &str| message.get(Member::ToolName).is_some_and(|tool| tool.is(name));
+                let own = message.get(Member::Usage).filter(|usage| usage.is_object());
+                let sum = message
+                    .get(Member::Details)
+                    .filter(|_| is_tool("task"))
+                    .and_then(|details| details.get("usage"));
                 let usage = Usage::of(own.or(sum)?)?;
-                let ends = message.details.map(sessions).unwrap_or_default();
+                let ends = message.get(Member::Details).map(sessions).unwrap_or_default();
                 let is_of_agents = own.is_none() || is_tool("subagent") || !ends.is_empty();
                 (usage, is_of_agents.then(|| ends.into_boxed_slice()))
             }
-            (_, None) if kind.schema().is_billed => (record.usage.and_then(Usage::of)?, None),
+            (_, None) if kind.schema().is_billed => (record.get(Member::Usage).and_then(Usage::of)?, None),
             _ => return None,
         };
-        let print = |message: &MessageFacts| message.timestamp.map(|_| fingerprint(message.bytes));
+        let print =
+            |message: &MessageFacts| message.get(Member::Timestamp).map(|_| fingerprint(message.bytes));
         Some(Billed { entry, usage, agents, print: message.and_then(print) })
     }
 
