@@ -4,7 +4,6 @@
 //! control character, an escape sequence or a change of writing direction.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 /// Returns the text with every character that would act on a terminal escaped: control characters as
 /// their pictures (`␛`), the others by number (`<U+202E>`).
@@ -43,16 +42,12 @@ pub fn is_plain(text: &[u8]) -> bool {
 /// Returns the text escaped as by [`visible`] except for newlines and tabs: for text of several lines.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
-    if is_plain || !text.chars().any(|c| acts(c) && !matches!(c, '\n' | '\t')) {
+    let is_kept = |c: char| matches!(c, '\n' | '\t') || !acts(c);
+    if is_plain || text.chars().all(is_kept) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => out.push(c),
-            c => push(&mut out, c),
-        }
-    }
+    text.chars().for_each(|c| if is_kept(c) { out.push(c) } else { push(&mut out, c) });
     Cow::Owned(out)
 }
 
@@ -61,12 +56,10 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
 pub fn escaped_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        match c {
-            c if acts(c) => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "\\u{unit:04x}");
-            }),
-            c => out.push(c),
+        if acts(c) {
+            out.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
         }
     }
     out
@@ -86,10 +79,7 @@ fn push(out: &mut String, c: char) {
         '\n' | '\t' => out.push(' '),
         '\0'..='\x1f' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
         '\x7f' => out.push('\u{2421}'),
-        c if acts(c) => {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "<U+{:04X}>", c as u32);
-        }
+        c if acts(c) => out.push_str(&format!("<U+{:04X}>", c as u32)),
         c => out.push(c),
     }
 }

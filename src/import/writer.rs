@@ -82,7 +82,9 @@ impl<'o> Writer<'o> {
     /// Adds an entry below this place itself, or as a root entry.
     pub fn add(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
         let Draft { offset, time_ms, kind, members } = draft;
-        let id = self.id(offset);
+        let (id, number) = self.free_id(offset);
+        self.last = (offset, number);
+        self.taken.insert(id);
         let time_ms = parent.map_or(self.created_ms, |parent| self.node(parent).time_ms).max(time_ms);
         let place = Place(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
         self.nodes.push(Node { id, parent, end: place, time_ms });
@@ -144,13 +146,6 @@ impl<'o> Writer<'o> {
 
     fn node(&self, place: Place) -> &Node {
         &self.nodes[place.0 as usize]
-    }
-
-    fn id(&mut self, offset: u64) -> u32 {
-        let (id, number) = self.free_id(offset);
-        self.last = (offset, number);
-        self.taken.insert(id);
-        id
     }
 
     /// Returns a free id, and the number that it was made from.

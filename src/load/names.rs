@@ -179,13 +179,8 @@ pub fn newest<'a>(stores: &'a [Store], here: Here<'a>) -> impl Iterator<Item = P
 /// Returns the session that this many others are newer than.
 fn last(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<PathBuf, NameError> {
     let mut sessions = 0;
-    for path in newest {
-        if sessions == back {
-            return Ok(path);
-        }
-        sessions += 1;
-    }
-    Err(NameError::NoLast { back, sessions })
+    let found = newest.inspect(|_| sessions += 1).nth(back);
+    found.ok_or(NameError::NoLast { back, sessions })
 }
 
 /// Returns all files in all stores, including those of sub-agents.
