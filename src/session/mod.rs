@@ -226,12 +226,12 @@ impl Session {
         Some(&self.collected.found[at].1)
     }
 
-    /// Returns the calls of an entry that name a file, if they were requested.
+    /// Returns the calls of an entry that name a file; `None` if they were not requested, or no entry has any.
     pub fn file_calls(&self, ix: EntryIx) -> Option<&[FileCall]> {
-        let all = self.collected.file_calls.as_ref()?;
+        let all = &self.collected.file_calls;
         let calls = &all[all.partition_point(|call| call.entry < ix)..];
         let len = calls.iter().take_while(|call| call.entry == ix).count();
-        Some(&calls[..len])
+        (!all.is_empty()).then_some(&calls[..len])
     }
 
     /// Returns the location of an entry's `message` in the file, if it has one and locations were requested.
