@@ -50,7 +50,7 @@ pub fn left_over(format: Rendition, written: &dyn ReadAt, values: &[Value]) -> i
     let mut searchers: Vec<_> =
         Spelling::ALL.into_iter().filter_map(|form| Searcher::new(form, values)).collect();
     let (mut is_style, mut is_prose) = (false, false);
-    each_line(written, |Line { bytes: line, .. }| {
+    each_line(written, 0..written.len(), |Line { bytes: line, .. }| {
         let mut search = |text: &[u8], format| {
             let plain = plain(text, format);
             searchers.iter_mut().for_each(|searcher| searcher.push(text, &plain, format));

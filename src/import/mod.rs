@@ -22,7 +22,7 @@ use crate::ops::fork::{ForkOptions, head_for};
 use crate::ops::plan::file_name;
 use crate::session::content::members;
 use crate::session::dialect::Dialect;
-use crate::session::read::line_chunks::{Line, each_line_in, read_chunks};
+use crate::session::read::line_chunks::{Line, each_line, read_chunks};
 use parts::{text, time};
 use pisess_json::Raw;
 use pisess_json::string::encoded;
@@ -296,7 +296,7 @@ fn each_value(
     mut take: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
 ) -> io::Result<(u64, bool)> {
     let (mut read, mut is_torn) = (0, false);
-    each_line_in(source, 0..len, |line| {
+    each_line(source, 0..len, |line| {
         let value = Raw::parse(line.bytes).ok();
         let is_blank = line.bytes.trim_ascii().is_empty();
         if value.is_none() && !line.newline && !is_blank {

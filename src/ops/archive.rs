@@ -78,7 +78,7 @@ pub fn companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
 /// Returns the hashes of the blobs that a session refers to.
 pub fn blobs_of(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
-    each_line(source, |line| {
+    each_line(source, 0..source.len(), |line| {
         found.extend(blobs(line.bytes).map(str::to_owned));
         Ok::<(), io::Error>(())
     })?;

@@ -42,7 +42,7 @@ pub(super) fn repair(source: &dyn ReadAt, session: Option<&Session>) -> io::Resu
         }
         _ => {
             let mut number = LineNo(0);
-            each_line(source, |line| {
+            each_line(source, 0..source.len(), |line| {
                 number.0 += 1;
                 repair.line(number, &line);
                 Ok::<(), io::Error>(())

@@ -136,7 +136,7 @@ impl<'a> Lines<'a> {
         pruned: &'a dyn ReadAt,
     ) -> io::Result<Lines<'a>> {
         let mut lines = Vec::new();
-        each_line(source, |line| {
+        each_line(source, 0..source.len(), |line| {
             let number = lines.len() as u32 + 1;
             let (span, newline) = (line.span, line.newline);
             lines.push(Line { number, pruned: None, span, newline });

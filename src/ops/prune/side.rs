@@ -160,7 +160,7 @@ pub fn read(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<(Operation, Vec<R
     let mut operations = None;
     let mut records = Vec::new();
     let mut number = 0;
-    each_line(pruned, |line| {
+    each_line(pruned, 0..pruned.len(), |line| {
         number += 1;
         if number == 1
             && let Ok(first) = Raw::parse(line.bytes.trim_ascii())

@@ -61,19 +61,11 @@ impl<'a> LineChunk<'a> {
     }
 }
 
-/// Calls `take` with each line of a source, until it fails.
+/// Calls `take` with each line that begins in a range of a source, until it fails.
 ///
 /// # Errors
 /// If `take` fails, or as [`read_chunks`].
 pub fn each_line<E: From<io::Error>>(
-    source: &dyn ReadAt,
-    take: impl FnMut(Line) -> Result<(), E>,
-) -> Result<(), E> {
-    each_line_in(source, 0..source.len(), take)
-}
-
-/// Calls `take` with each line that begins in a range, as [`each_line`] does.
-pub fn each_line_in<E: From<io::Error>>(
     source: &dyn ReadAt,
     range: Range<u64>,
     mut take: impl FnMut(Line) -> Result<(), E>,
