@@ -241,12 +241,10 @@ fn carry_times(session: &mut Session) {
 
 /// If timestamps are kept as text, gives each entry without one the timestamp that migration would.
 fn give_timestamps(session: &mut Session) {
-    let missing: Vec<_> = session
-        .all()
-        .filter(|ix| session.collected.timestamps.get(ix.at()).is_some_and(|slice| slice.is_empty()))
-        .collect();
-    for ix in missing {
-        session.collected.timestamps[ix.at()] = keep_timestamp(session, ix);
+    for ix in session.all() {
+        if session.collected.timestamps.get(ix.at()).is_some_and(|slice| slice.is_empty()) {
+            session.collected.timestamps[ix.at()] = keep_timestamp(session, ix);
+        }
     }
     for at in 0..session.collected.labels.len() {
         if session.collected.labels[at].timestamp.is_empty() {

@@ -25,17 +25,6 @@ pub enum FileAct {
     Edit,
 }
 
-impl FileAct {
-    fn named(name: &Text) -> Option<Self> {
-        match name.as_bytes() {
-            b"read" | b"Read" => Some(FileAct::Read),
-            b"write" | b"Write" => Some(FileAct::Write),
-            b"edit" | b"Edit" | b"MultiEdit" | b"NotebookEdit" => Some(FileAct::Edit),
-            _ => None,
-        }
-    }
-}
-
 /// A call that names a file, recorded if file calls were requested.
 #[derive(Clone, Copy, Debug)]
 pub struct FileCall {
@@ -50,7 +39,13 @@ pub struct FileCall {
 /// Returns the tool and the path of a call with this `name` and these `arguments`, if it names a file.
 pub fn file_of<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<(FileTool, Text<'a>)> {
     let name = name?.text()?;
-    let (act, arguments) = (FileAct::named(&name)?, arguments?);
+    let act = match name.as_bytes() {
+        b"read" | b"Read" => FileAct::Read,
+        b"write" | b"Write" => FileAct::Write,
+        b"edit" | b"Edit" | b"MultiEdit" | b"NotebookEdit" => FileAct::Edit,
+        _ => return None,
+    };
+    let arguments = arguments?;
     let is_own = name.as_bytes()[0].is_ascii_lowercase();
     let path = |key| arguments.get_text(key).filter(|path| !path.is_empty());
     let listed = path("path").map(|path| (FileTool { act, is_unlisted: !is_own }, path));

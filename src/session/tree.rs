@@ -232,25 +232,20 @@ mod tests {
     }
 
     #[test]
-    fn chains_stay_flat_and_branches_indent() {
-        assert_eq!(drawn("a< b<a c<b", ""), ["a", "b", "c"]);
-        assert_eq!(drawn("a< b<a@1 c<b d<a@2 e<d f<e", ""), ["a", " ├d", "  e", "  f", " └b", "  c"]);
-    }
-
-    #[test]
-    fn siblings_are_sorted_by_time_and_the_active_branch_leads() {
-        assert_eq!(drawn("a< b<a@3 c<a@1 d<a@2 e<b", ""), ["a", " ├b", "  e", " ├c", " └d"]);
-    }
-
-    #[test]
-    fn what_is_hidden_leaves_no_gap() {
-        assert_eq!(drawn("a< b<a@1 c<b d<a@2 e<d", "bd"), ["a", " ├e", " └c"]);
-        assert_eq!(drawn("a< b<a@1 c<b d<a@2 e<d", "bc"), ["a", "d", "e"]);
-    }
-
-    #[test]
-    fn several_roots_stand_side_by_side() {
-        assert_eq!(drawn("a< b<a x< y<x", ""), ["├x", " y", "└a", " b"]);
+    fn rows_are_indented_at_branches_and_sorted_by_time() {
+        let branched = "a< b<a@1 c<b d<a@2 e<d";
+        let cases: [(&str, &str, &[&str]); 6] = [
+            ("a< b<a c<b", "", &["a", "b", "c"]),
+            ("a< b<a@1 c<b d<a@2 e<d f<e", "", &["a", " ├d", "  e", "  f", " └b", "  c"]),
+            ("a< b<a@3 c<a@1 d<a@2 e<b", "", &["a", " ├b", "  e", " ├c", " └d"]),
+            // What is hidden leaves no gap.
+            (branched, "bd", &["a", " ├e", " └c"]),
+            (branched, "bc", &["a", "d", "e"]),
+            ("a< b<a x< y<x", "", &["├x", " y", "└a", " b"]),
+        ];
+        for (words, hidden, expected) in cases {
+            assert_eq!(drawn(words, hidden), expected, "{words} without {hidden}");
+        }
     }
 
     #[test]
