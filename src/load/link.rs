@@ -13,6 +13,7 @@ use crate::session::{Format, Problem, Session};
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
+use std::io;
 use uuid::Uuid;
 
 /// Returns the session made of all fragments, `unlinked` if nobody asks how its entries are linked.
@@ -95,12 +96,8 @@ fn link_parents(session: &mut Session, parent_ids: Vec<EntryText>, draft_links: 
     cut_cycles(session);
 }
 
-pub fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
-    let mut last = [b'\n'];
-    if !source.is_empty() {
-        source.read_at(&mut last, source.len() - 1)?;
-    }
-    Ok(last == *b"\n")
+pub fn ends_with_newline(source: &dyn ReadAt) -> io::Result<bool> {
+    Ok(source.read_range(source.len().saturating_sub(1)..source.len())? == b"\n")
 }
 
 /// Assigns ids that are the same on every machine: the first 8 hex digits of the UUIDv5 of the record's

@@ -181,11 +181,8 @@ const PRINTED: usize = 256;
 /// Returns a number that is the same for equal messages. Long messages, which contain their time and usage, are not
 /// read as a whole.
 fn fingerprint(message: &[u8]) -> u64 {
-    let (head, tail) = if message.len() > 2 * PRINTED {
-        (&message[..PRINTED], &message[message.len() - PRINTED..])
-    } else {
-        (message, &[][..])
-    };
+    let head = &message[..message.len().min(PRINTED)];
+    let tail = &message[message.len().saturating_sub(PRINTED)..];
     FixedState::with_seed(message.len() as u64).hash_one((head, tail))
 }
 
