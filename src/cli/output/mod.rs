@@ -18,7 +18,7 @@ pub use failure::{Exit, Failure};
 use pager::Pager;
 pub use progress::Progress;
 pub use rows::{Glyphs, Rows, Styles, columns, fitted, fitted_end, fitted_path, styled};
-pub use table::{Cell, Column, GAP, Table};
+pub use table::{Cell, Column, GAP, Table, plain};
 
 use crate::cli::options::ColorChoice;
 use crate::world::World;

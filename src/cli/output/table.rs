@@ -11,6 +11,11 @@ use std::mem::take;
 /// The parts of a cell, each with its style.
 pub type Cell = Vec<(String, Style)>;
 
+/// Returns a cell without style.
+pub fn plain(text: String) -> Cell {
+    vec![(text, Style::new())]
+}
+
 /// The number of columns between two cells.
 pub const GAP: usize = 2;
 const ELLIPSIS: &str = "…";
@@ -78,7 +83,7 @@ impl Table {
     }
 
     pub fn texts(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.row(cells.into_iter().map(|text| vec![(text, Style::new())]).collect());
+        self.row(cells.into_iter().map(plain).collect());
     }
 
     /// Returns the width at which no cell has to be truncated.

@@ -1,7 +1,7 @@
 //! The rows of a plan, and the result of `prune`.
 
 use super::branch::described;
-use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
+use crate::cli::output::{Cell, Column, Exit, Failure, Table, Ui, plain, visible};
 use crate::cli::prune::{Job, Task};
 use crate::cli::rows::entry::said;
 use crate::format::{counted, size, tokens};
@@ -10,7 +10,6 @@ use crate::ops::prune::{Prune, Record, context_tokens};
 use crate::ops::tree::rows;
 use crate::session::Session;
 use crate::session::entry::LineNo;
-use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::Committed;
@@ -95,51 +94,56 @@ impl Job<'_> {
 
     fn print_payloads(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
-        let mut table =
-            Table::new([Column::text(""), Column::text(""), Column::number(""), Column::text("").cut()]);
-        for payload in prune.payloads() {
+        let rows = prune.payloads().map(|payload| {
             let (id, line) = (session.id(payload.entry), session.entry(payload.entry).line);
             let (field, kind) = (&*payload.field, payload.kind.name());
-            if self.write.change.json {
-                let row = plan_row(&id, line, Some(field)).str("kind", kind);
-                ui.print_json(&row.number("bytes", payload.span.len as f64).finish())?;
-                continue;
-            }
-            table.texts([shown(&id), kind.to_owned(), size(payload.span.len as usize), visible(field)]);
-            table.stream(ui)?;
-        }
-        table.print(ui)
+            let json = plan_row(&id, line, Some(field)).str("kind", kind);
+            let cells = [shown(&id), kind.to_owned(), size(payload.span.len as usize), visible(field)].map(plain);
+            (json.number("bytes", payload.span.len as f64), cells)
+        });
+        let [id, kind] = [Column::text(""); 2];
+        let columns = [id, kind, Column::number(""), Column::text("").cut()];
+        self.print_rows(columns, rows, ui)
     }
 
     fn print_entries(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
         let (drawing, styles) = (rows(session, session.leaf), ui.styles);
-        let mut table = Table::new([Column::text(""), Column::number(""), Column::text("").cut()]);
-        for &ix in &prune.entries {
+        let rows = prune.entries.iter().map(|&ix| {
             let (id, entry) = (session.id(ix), session.entry(ix));
             let bytes = entry.span.len as usize;
-            if self.write.change.json {
-                let row = plan_row(&id, entry.line, None).text("kind", &session.kind_name(ix));
-                ui.print_json(&row.number("bytes", bytes as f64).finish())?;
-                continue;
-            }
-            let [id, bytes] = [shown(&id), size(bytes)].map(|text| vec![(text, Style::new())]);
-            table.row(vec![id, bytes, said(&drawing.row(ix), &styles)]);
-            table.stream(ui)?;
-        }
-        table.print(ui)
+            let json = plan_row(&id, entry.line, None).text("kind", &session.kind_name(ix));
+            let cells = [plain(shown(&id)), plain(size(bytes)), said(&drawing.row(ix), &styles)];
+            (json.number("bytes", bytes as f64), cells)
+        });
+        let columns = [Column::text(""), Column::number(""), Column::text("").cut()];
+        self.print_rows(columns, rows, ui)
     }
 
     /// Prints a row for each payload or entry that would be put back.
     pub fn print_restored(&self, placed: &[Record], ui: &mut Ui) -> Result<(), Failure> {
-        let mut table = Table::new([Column::text(""), Column::text("").cut()]);
-        for record in placed {
+        let rows = placed.iter().map(|record| {
+            let cells = [shown(&record.id), visible(record.field().unwrap_or_default())].map(plain);
+            (plan_row(&record.id, record.line, record.field()), cells)
+        });
+        self.print_rows([Column::text(""), Column::text("").cut()], rows, ui)
+    }
+
+    /// Prints rows of a plan, each as JSON or in columns.
+    fn print_rows<const N: usize>(
+        &self,
+        columns: [Column; N],
+        rows: impl Iterator<Item = (Object, [Cell; N])>,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        let mut table = Table::new(columns);
+        for (json, cells) in rows {
             if self.write.change.json {
-                ui.print_json(&plan_row(&record.id, record.line, record.field()).finish())?;
-                continue;
+                ui.print_json(&json.finish())?;
+            } else {
+                table.row(cells.into());
+                table.stream(ui)?;
             }
-            table.texts([shown(&record.id), visible(record.field().unwrap_or_default())]);
-            table.stream(ui)?;
         }
         table.print(ui)
     }

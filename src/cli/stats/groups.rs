@@ -13,7 +13,7 @@ use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::time::civil;
 use pisess_json::write::{Object, texts};
-use std::fmt::Write as _;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// What a row is for.
@@ -56,19 +56,17 @@ pub struct Groups {
     pub(super) home: Option<String>,
     /// The groups, in the order of their first entries until they are sorted.
     pub(super) list: Vec<Group>,
-    table: HashMap<String, usize>,
+    /// Their positions, by their keys and, as two files may contain the same session, the number of its file.
+    places: HashMap<(Vec<Option<String>>, Option<usize>), usize>,
     /// The sum of all groups.
     pub total: Totals,
     sessions: usize,
 }
 
-const BETWEEN: char = '\u{1}';
-
 impl Groups {
     pub fn new(by: Vec<By>, ui: &Ui) -> Groups {
-        let (list, table) = (Vec::new(), HashMap::default());
-        let (clock, home) = (Clock::new(ui), ui.home());
-        Groups { by, clock, home, list, table, total: Totals::default(), sessions: 0 }
+        let (clock, home, places) = (Clock::new(ui), ui.home(), HashMap::default());
+        Groups { by, clock, home, list: Vec::new(), places, total: Totals::default(), sessions: 0 }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -84,10 +82,6 @@ impl Groups {
     ) {
         self.sessions += 1;
         let session = self.sessions;
-        if self.by.is_empty() {
-            entries.for_each(|entry| self.total.add(stats, entry, session));
-            return;
-        }
         let is_of_calls = self.by.iter().any(|by| matches!(by, By::Tool | By::File));
         let has_files = self.by.contains(&By::File);
         for entry in entries {
@@ -125,8 +119,7 @@ impl Groups {
     fn shown(&self, header: &Header) -> String {
         let id = header.id.to_string_lossy();
         let tail = id_end(&id, ID);
-        let mut day = String::new();
-        self.push_date(By::Day, header.started_ms().unwrap_or(i64::MIN), &mut day);
+        let day = header.started_ms().and_then(|time| self.date(By::Day, time)).unwrap_or_default();
         let cwd = header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default();
         let folder = name(&cwd);
         [tail, &day, folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
@@ -140,21 +133,17 @@ impl Groups {
         entry: &Counted,
         call: Option<&CountedCall>,
     ) -> usize {
-        let (mut whole, mut ends) = (String::new(), Vec::with_capacity(2));
-        for &by in &self.by {
-            self.push_key(by, stats, entry, call, &mut whole);
-            ends.push(whole.len());
-            whole.push(BETWEEN);
-        }
-        let at = match self.table.get(&whole) {
+        let keys = self.by.iter().map(|&by| self.key_of(by, stats, entry, call)).collect();
+        let by_session = self.by.contains(&By::Session);
+        let place = (keys, by_session.then_some(self.sessions));
+        let at = match self.places.get(&place) {
             Some(&at) => at,
             None => {
-                let keys = self.keys(&whole, &ends);
-                let by_session = self.by.contains(&By::Session);
+                let keys = place.0.clone();
                 let path = by_session.then(|| path.to_string_lossy().into_owned());
                 let name = by_session.then(|| self.shown(&stats.session.header));
                 self.list.push(Group { keys, path, name, sessions: Vec::new(), totals: Totals::default() });
-                self.table.insert(whole, self.list.len() - 1);
+                self.places.insert(place, self.list.len() - 1);
                 self.list.len() - 1
             }
         };
@@ -169,52 +158,34 @@ impl Groups {
         at
     }
 
-    fn keys(&self, whole: &str, ends: &[usize]) -> Vec<Option<String>> {
-        let starts = std::iter::once(0).chain(ends.iter().map(|end| end + BETWEEN.len_utf8()));
-        let key = |(start, &end): (usize, &usize)| {
-            let key = &whole[start..end];
-            // Two files may contain the same session.
-            let value = key.split_once('\0').map_or(key, |(id, _)| id);
-            Some(value.to_owned()).filter(|value| !value.is_empty())
-        };
-        starts.zip(ends).map(key).collect()
-    }
-
-    /// Appends the key of an entry, or of one of its calls; nothing if it has none.
-    fn push_key(
+    /// Returns a key of an entry, or of one of its calls, if it has one.
+    fn key_of(
         &self,
         by: By,
         stats: &SessionStats,
         entry: &Counted,
         call: Option<&CountedCall>,
-        key: &mut String,
-    ) {
-        match by {
-            By::Session => drop(write!(key, "{}\0{}", stats.session.header.id, self.sessions)),
-            By::Project => drop(write!(key, "{}", stats.session.header.cwd.clone().unwrap_or_default())),
-            By::Model => key.push_str(&stats.model(entry).unwrap_or_default()),
-            By::Day | By::Week | By::Month => self.push_date(by, entry.time_ms, key),
-            By::Tool => {
-                let tool = stats.name(call.map_or(entry.by.tool, |call| call.tool));
-                key.push_str(&tool.unwrap_or_default());
-            }
-            By::File => {
-                let file = call.and_then(|call| call.file.as_ref());
-                key.push_str(&file.and_then(|file| stats.name(file.path)).unwrap_or_default());
-            }
-            By::Entry => {}
-        }
+    ) -> Option<String> {
+        let header = &stats.session.header;
+        let key = match by {
+            By::Session => Some(header.id.to_string()),
+            By::Project => header.cwd.as_ref().map(Text::to_string),
+            By::Model => stats.model(entry),
+            By::Day | By::Week | By::Month => self.date(by, entry.time_ms),
+            By::Tool => stats.name(call.map_or(entry.by.tool, |call| call.tool)).map(Cow::into_owned),
+            By::File => stats.name(call?.file.as_ref()?.path).map(Cow::into_owned),
+            By::Entry => None,
+        };
+        key.filter(|key| !key.is_empty())
     }
 
-    fn push_date(&self, by: By, time_ms: i64, key: &mut String) {
-        let Some(day) = self.clock.day(time_ms) else { return };
+    fn date(&self, by: By, time_ms: i64) -> Option<String> {
+        let day = self.clock.day(time_ms)?;
         // 1970 began on a Thursday.
         let day = if by == By::Week { day - (day + 3).rem_euclid(7) } else { day };
         let (year, month, date) = civil(day);
-        let _ = write!(key, "{year:04}-{month:02}");
-        if by != By::Month {
-            let _ = write!(key, "-{date:02}");
-        }
+        let date = if by == By::Month { String::new() } else { format!("-{date:02}") };
+        Some(format!("{year:04}-{month:02}{date}"))
     }
 
     /// Sorts the groups: dates in order, tools and files by number of calls, others by cost; pairs by their first key,

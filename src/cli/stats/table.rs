@@ -1,6 +1,6 @@
 //! The tables for people: grouped digits, a total, small bars on a terminal.
 
-use crate::cli::output::{Cell, Column, Failure, Table, Ui, columns, fitted_path, visible};
+use crate::cli::output::{Cell, Column, Failure, Table, Ui, columns, fitted_path, plain, visible};
 use crate::cli::stats::groups::{By, Group, Groups, group_json, key_name, row};
 use crate::format::{decimals, dollars, grouped, tokens};
 use crate::ops::stats::Totals;
@@ -25,25 +25,11 @@ fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
     if totals.sessions != 1 {
         row("sessions", grouped(totals.sessions as f64));
     }
-    let (users, models, results) = (totals.user_messages, totals.assistant_messages, totals.tool_results);
-    row(
-        "messages",
-        format!(
-            "{} ({} user, {} assistant, {} tool results)",
-            grouped(totals.messages as f64),
-            grouped(users as f64),
-            grouped(models as f64),
-            grouped(results as f64)
-        ),
-    );
-    row(
-        "tools",
-        format!(
-            "{} calls, {} failed",
-            grouped(totals.tool_calls as f64),
-            grouped(totals.tool_failures as f64)
-        ),
-    );
+    let counts = [totals.messages, totals.user_messages, totals.assistant_messages, totals.tool_results];
+    let [all, users, models, results] = counts.map(|count| grouped(count as f64));
+    row("messages", format!("{all} ({users} user, {models} assistant, {results} tool results)"));
+    let [calls, failed] = [totals.tool_calls, totals.tool_failures].map(|count| grouped(count as f64));
+    row("tools", format!("{calls} calls, {failed} failed"));
     for (name, tokens) in [
         ("input", totals.usage.input),
         ("output", totals.usage.output),
@@ -62,21 +48,15 @@ fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
 
 /// Returns notes on the parts of the cost that are estimated or unknown.
 fn unpriced(totals: &Totals) -> String {
-    let usage = &totals.usage;
-    let estimated = if usage.estimated > 0.0 {
-        format!("~ {} of the cost is estimated\n", dollars(usage.estimated))
-    } else {
-        String::new()
-    };
-    estimated
-        + &match totals.usage.unpriced {
-            0 => String::new(),
-            count => format!(
-                "{} of {} requests unpriced: no cost is recorded for them\n",
-                grouped(count as f64),
-                grouped(totals.usage.billed as f64)
-            ),
-        }
+    let (usage, mut notes) = (&totals.usage, String::new());
+    if usage.estimated > 0.0 {
+        notes += &format!("~ {} of the cost is estimated\n", dollars(usage.estimated));
+    }
+    if usage.unpriced > 0 {
+        let [unpriced, billed] = [usage.unpriced, usage.billed].map(|count| grouped(count as f64));
+        notes += &format!("{unpriced} of {billed} requests unpriced: no cost is recorded for them\n");
+    }
+    notes
 }
 
 #[derive(Clone, Copy)]
@@ -158,8 +138,9 @@ impl Groups {
         let has_bars = ui.stdout_is_terminal() && self.list.len() > 1;
         let beside_bar = has_bars.then(|| self.layout(room.saturating_sub(SHORTEST_BAR + 2), true));
         // The bars give way to keys.
-        let has_bars = beside_bar.as_ref().is_some_and(|layout| layout.is_whole);
-        let layout = beside_bar.filter(|_| has_bars).unwrap_or_else(|| self.layout(room, false));
+        let beside_bar = beside_bar.filter(|layout| layout.is_whole);
+        let has_bars = beside_bar.is_some();
+        let layout = beside_bar.unwrap_or_else(|| self.layout(room, false));
         let bar = room.saturating_sub(self.table(&layout, None).width() + 2).min(BAR);
         let bar = (has_bars && bar >= SHORTEST_BAR).then_some((bar, ui.styles.active));
         self.table(&layout, bar).print(ui)?;
@@ -210,7 +191,7 @@ impl Groups {
         let mut table = Table::new(of_keys.chain(of_figures).chain(of_bar).collect::<Vec<_>>());
         let cells = |keys: Vec<String>, totals: &Totals| -> Vec<Cell> {
             let numbers = figures.iter().map(|figure| (figure.cell)(totals, layout));
-            keys.into_iter().chain(numbers).map(|text| vec![(text, Style::new())]).collect()
+            keys.into_iter().chain(numbers).map(plain).collect()
         };
         let most = self.list.iter().map(|group| self.worth(&group.totals)).fold(0.0, f64::max);
         for group in &self.list {
