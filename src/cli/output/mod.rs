@@ -23,7 +23,7 @@ pub use table::{Cell, Column, GAP, Table, plain};
 use crate::cli::options::ColorChoice;
 use crate::world::World;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
 /// The user interface of one command line.
@@ -217,13 +217,13 @@ impl<'w> Ui<'w> {
     /// Prints a line on standard error, unless `-q` is given.
     pub fn status(&mut self, what: &str) {
         if !self.is_quiet {
-            // A failure to write standard error cannot be reported anywhere.
-            let _ = writeln!(self.stderr(), "pisess: {}", visible(what));
+            self.error(what);
         }
     }
 
     /// Prints a line on standard error, even with `-q`.
     pub fn error(&mut self, what: &str) {
+        // A failure to write standard error cannot be reported anywhere.
         let _ = writeln!(self.stderr(), "pisess: {}", visible(what));
     }
 
@@ -241,14 +241,9 @@ impl<'w> Ui<'w> {
         let _ = write!(self.world.stderr, "pisess: {}? [y/N] ", visible(what));
         let _ = self.world.stderr.flush();
         let mut answer = Vec::new();
-        let mut byte = [0];
-        while self.world.stdin.read(&mut byte).map_err(|error| Failure::reading("standard input", error))? > 0
-        {
-            if byte[0] == b'\n' {
-                break;
-            }
-            answer.push(byte[0]);
-        }
+        // What follows the line is not read.
+        let mut stdin = BufReader::with_capacity(1, &mut *self.world.stdin);
+        stdin.read_until(b'\n', &mut answer).map_err(|error| Failure::reading("standard input", error))?;
         Ok(matches!(answer.trim_ascii(), b"y" | b"Y" | b"yes" | b"Yes" | b"YES"))
     }
 

@@ -6,6 +6,7 @@ pub use crate::format::columns;
 use crate::format::{is_plain, push_visible};
 use owo_colors::{OwoColorize, Style};
 use pisess_json::text::Text;
+use std::io::Write;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -13,7 +14,7 @@ use unicode_width::UnicodeWidthStr;
 /// Styles for text; all plain by default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Styles {
-    /// Ids, times and connectors.
+    /// Ids, times, connectors and tools.
     pub dim: Style,
     /// The glyphs for the active path and the leaf.
     pub active: Style,
@@ -22,7 +23,6 @@ pub struct Styles {
     pub assistant: Style,
     pub error: Style,
     pub summary: Style,
-    pub tool: Style,
     /// Matches of a search.
     pub hit: Style,
     pub bold: Style,
@@ -35,14 +35,14 @@ pub struct Styles {
 impl Styles {
     /// Returns the styles for `--color`; if it is `auto`, `wants_colour` decides.
     pub fn new(color: ColorChoice, wants_colour: bool) -> Styles {
-        match color {
-            ColorChoice::Always => Styles::coloured(),
-            ColorChoice::Auto if wants_colour => Styles::coloured(),
-            ColorChoice::Auto | ColorChoice::Never => Styles::default(),
+        let is_coloured = match color {
+            ColorChoice::Always => true,
+            ColorChoice::Auto => wants_colour,
+            ColorChoice::Never => false,
+        };
+        if !is_coloured {
+            return Styles::default();
         }
-    }
-
-    fn coloured() -> Styles {
         Styles {
             dim: Style::new().dimmed(),
             active: Style::new().cyan(),
@@ -51,7 +51,6 @@ impl Styles {
             assistant: Style::new().green(),
             error: Style::new().red(),
             summary: Style::new().magenta(),
-            tool: Style::new().dimmed(),
             hit: Style::new().red().bold(),
             bold: Style::new().bold(),
             removed: Style::new().red(),
@@ -73,8 +72,6 @@ pub struct Glyphs {
     pub bullet: &'static str,
     /// Marks the leaf, after its text.
     pub leaf: &'static str,
-    /// Marks, after its text, the nearest row above a leaf that is not shown.
-    pub hidden_leaf: &'static str,
     /// Precedes a row that represents several.
     pub fold: &'static str,
     /// Draws a rule across.
@@ -93,7 +90,6 @@ impl Glyphs {
         bar: "│  ",
         bullet: "• ",
         leaf: "← active",
-        hidden_leaf: "← active below, not shown",
         fold: "⋯ ",
         rule: "─",
         dot: " · ",
@@ -106,7 +102,6 @@ impl Glyphs {
         bar: "|  ",
         bullet: "* ",
         leaf: "<- active",
-        hidden_leaf: "<- active below, not shown",
         fold: "... ",
         rule: "-",
         dot: " - ",
@@ -115,7 +110,7 @@ impl Glyphs {
 }
 
 /// A buffer in which rows are drawn, one after the other.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// The text drawn so far, including the part that is being drawn.
     pub text: Vec<u8>,
@@ -144,9 +139,7 @@ const WHOLE_MINUTES: i64 = 100_000_000_000;
 
 impl Rows {
     pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> Rows {
-        let [date, minute_date, minute_time] = [const { String::new() }; 3];
-        let (text, minute, left) = (Vec::new(), None, width);
-        Rows { text, width, left, ellipsis, row: 0, part: 0, clock, date, minute, minute_date, minute_time }
+        Rows { width, left: width, ellipsis, clock, ..Rows::default() }
     }
 
     /// Sets the date of the previous row from a time, or clears it, before a range of rows.
@@ -193,10 +186,8 @@ impl Rows {
 
     /// Appends a number to the part, after spaces up to `width` columns.
     pub fn push_number(&mut self, number: usize, width: usize) {
-        let mut buffer = itoa::Buffer::new();
-        let digits = buffer.format(number);
-        self.push_spaces(width.saturating_sub(digits.len()));
-        self.push_str(digits);
+        // Writing to memory cannot fail.
+        let _ = write!(self.text, "{number:>width$}");
     }
 
     fn push_spaces(&mut self, count: usize) {
@@ -232,34 +223,20 @@ impl Rows {
         self.part = self.text.len();
     }
 
-    /// Appends spaces as a part.
-    pub fn skip(&mut self, columns: usize) {
-        self.push_spaces(columns);
-        self.put_part(Style::new());
-    }
-
     /// Appends a whole part, as far as it fits. No other part may be open.
     pub fn put(&mut self, text: &str, style: Style) {
         debug_assert_eq!(self.part, self.text.len(), "the part before is put first");
         match self.left.map(|left| (left, columns(text))) {
             Some((left, columns)) if columns > left => {
-                push_styled(&mut self.text, &fitted(text, left, self.ellipsis), style);
+                self.push_str(&styled(&fitted(text, left, self.ellipsis), style));
                 self.left = Some(0);
             }
             fits => {
-                push_styled(&mut self.text, text, style);
+                self.push_str(&styled(text, style));
                 self.left = fits.map(|(left, columns)| left - columns);
             }
         }
         self.part = self.text.len();
-    }
-}
-
-fn push_styled(out: &mut Vec<u8>, text: &str, style: Style) {
-    if style == Style::default() {
-        out.extend_from_slice(text.as_bytes());
-    } else {
-        out.extend_from_slice(styled(text, style).as_bytes());
     }
 }
 
@@ -359,17 +336,6 @@ mod tests {
         assert_eq!(cut(&read, 9), "src/comm…");
         for columns in 0..60 {
             assert!(super::columns(&cut(&read, columns)) <= columns, "{columns}");
-        }
-    }
-
-    #[test]
-    fn numbers_are_aligned_on_the_right() {
-        for number in [0, 7, 10, 99_999, usize::MAX] {
-            for width in [0, 1, 6, 40, 100] {
-                let mut rows = Rows::new(None, "", None);
-                rows.push_number(number, width);
-                assert_eq!(rows.text, format!("{number:>width$}").as_bytes());
-            }
         }
     }
 }

@@ -178,7 +178,7 @@ impl Table {
                 let cut = (whole > room).then(|| fitted(text, room, ELLIPSIS));
                 let shown = cut.as_deref().unwrap_or(text);
                 let word = shown.trim_end_matches(' ');
-                pen.skip(blank);
+                pen.put(&" ".repeat(blank), Style::new());
                 pen.put(word, *style);
                 blank = shown.len() - word.len();
                 room = room.saturating_sub(whole);

@@ -43,9 +43,8 @@ pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
     match tone {
         Tone::User => styles.user,
         Tone::Assistant => styles.assistant,
-        Tone::Tool => styles.tool,
         Tone::Summary => styles.summary,
-        Tone::Note => styles.dim,
+        Tone::Tool | Tone::Note => styles.dim,
     }
 }
 

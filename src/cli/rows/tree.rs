@@ -117,22 +117,18 @@ impl<'a> Painter<'a> {
             ui.page_at(2 + before + leaf - shown.start, 1 + before + shown.len() + has(below));
             print_heading(self.look.drawing.session, usage, self.look.glyphs, ui)?;
         }
-        if pruned > 0 {
-            let entries = if pruned == 1 { "entry" } else { "entries" };
-            let line = format!("{} {} {entries} pruned", self.look.glyphs.ellipsis, grouped(pruned as f64));
-            ui.print(&(styled(&line, self.look.styles.dim) + "\n"))?;
-        }
-        self.left_out(above, "above", ui)?;
+        let glyphs = &self.look.glyphs;
+        let entries = if pruned == 1 { "entry" } else { "entries" };
+        let line = format!("{} {} {entries} pruned", glyphs.ellipsis, grouped(pruned as f64));
+        self.left_out(pruned, &line, ui)?;
+        let line = |count| format!("{}{}", glyphs.fold, counted(count, "row", "rows"));
+        self.left_out(above, &(line(above) + " above"), ui)?;
         self.paint_rows(shown, clock, ui)?;
-        self.left_out(below, "below", ui)
+        self.left_out(below, &(line(below) + " below"), ui)
     }
 
-    fn left_out(&self, count: usize, side: &str, ui: &mut Ui) -> Result<(), Failure> {
-        if count == 0 {
-            return Ok(());
-        }
-        let line = format!("{}{} {side}", self.look.glyphs.fold, counted(count, "row", "rows"));
-        ui.print(&(styled(&line, self.look.styles.dim) + "\n"))
+    fn left_out(&self, count: usize, line: &str, ui: &mut Ui) -> Result<(), Failure> {
+        ui.print(&if count == 0 { String::new() } else { styled(line, self.look.styles.dim) + "\n" })
     }
 
     fn paint_rows(&self, shown: Range<usize>, clock: Option<Clock>, ui: &mut Ui) -> Result<(), Failure> {
@@ -222,8 +218,8 @@ impl<'a> Painter<'a> {
             // What follows the conversation, such as a label or the mark of a switch, is no part of it.
             let is_last =
                 drawing.is_leaf(ix) || last_of_conversation(drawing.session, drawing.leaf) == Some(ix);
-            let mark = if is_last { glyphs.leaf } else { glyphs.hidden_leaf };
-            marks.push((format!("  {mark}"), styles.active));
+            let hidden = if is_last { "" } else { " below, not shown" };
+            marks.push((format!("  {}{hidden}", glyphs.leaf), styles.active));
         }
         if drawing.is_undone(ix) {
             marks.push(("  (undone)".to_owned(), styles.dim));
@@ -261,7 +257,7 @@ impl<'a> Painter<'a> {
         rows.push_str(glyphs.fold);
         rows.push_number(fold.len(), 0);
         rows.push_str(" tools: ");
-        rows.put_part(if is_dim { styles.dim } else { styles.tool });
+        rows.put_part(styles.dim);
         for (at, (name, count)) in folded_tools(drawing, fold).iter().enumerate() {
             rows.push_str(if at == 0 { "" } else { ", " });
             rows.push_number(*count, 0);
