@@ -62,16 +62,10 @@ pub fn list(
         return Ok(exit);
     }
     let home = ui.home();
-    let columns = [
-        Column::number("age"),
-        Column::text("id"),
-        Column::text("project"),
-        Column::number("msgs"),
-        Column::number("size"),
-        Column::number("archive"),
-        Column::text("name or first user message").cut(),
-    ];
-    let mut table = Table::new(columns);
+    let [age_of, messages, bytes_of, archive] = ["age", "msgs", "size", "archive"].map(Column::number);
+    let [id, project] = ["id", "project"].map(Column::text);
+    let title = Column::text("name or first user message").cut();
+    let mut table = Table::new([age_of, id, project, messages, bytes_of, archive, title]);
     for Archived { facts, bytes, archived, .. } in &list {
         let cwd = facts.header.cwd.as_ref().map(|cwd| below_home(&cwd.to_string_lossy(), home.as_deref()));
         let cells = [

@@ -65,13 +65,12 @@ impl OpenArchive {
         // On overlayfs, the lock may have copied the file.
         let file = if locked.is_stale() { locked.reopen()? } else { file };
         let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
-        let not_one = || Failure::cannot(format_args!("{name} is not an archive")).path(&name);
-        let archive =
-            archive.ok_or_else(|| {
-                not_one().hint(
-                    "`pisess archive --list --all` lists the archives, whose names end in .zst; `pisess prune --restore` puts back what was pruned from a session",
-                )
-            })?;
+        let Some(archive) = archive else {
+            let failure = Failure::cannot(format_args!("{name} is not an archive")).path(&name);
+            return Err(failure.hint(
+                "`pisess archive --list --all` lists the archives, whose names end in .zst; `pisess prune --restore` puts back what was pruned from a session",
+            ));
+        };
         Ok(OpenArchive { name, file, archive, locked })
     }
 
@@ -101,39 +100,34 @@ pub fn restore(
     };
     let bytes = Some(open.bytes());
     let result = |status| ArchiveResult { path: path.to_owned(), to: Some(session.clone()), status, bytes };
-    let place = |member: &Member| {
-        place_of(&member.name, &session, places.blobs.as_deref()).ok_or_else(|| {
-            Failure::cannot(format_args!(
-                "{}: it contains a file without a place, {:?}",
-                open.name, member.name
-            ))
-            .hint("to read the session as it is, give this path to any command")
-        })
-    };
-    let targets: Vec<PathBuf> = open.archive.members.iter().map(place).collect::<Result<_, _>>()?;
+    let members = &open.archive.members;
+    let place = |member: &Member| place_of(&member.name, &session, places.blobs.as_deref());
+    if let Some(Member { name, .. }) = members.iter().find(|member| place(member).is_none()) {
+        let failure =
+            Failure::cannot(format_args!("{}: it contains a file without a place, {name:?}", open.name));
+        return Err(failure.hint("to read the session as it is, give this path to any command"));
+    }
     // If the session is there, too, it may be about to be archived: that is over before anything is decided.
     let there = store::modified(&session).map(|_| SessionFile::open(&session)).transpose()?;
     let _held = there.as_ref().map(|there| store::lock(there, options)).transpose()?;
-    let missing = missing(&open, &targets)?;
+    let missing = missing(&open, &place)?;
     if dry_run {
         return Ok(result(Status::Planned));
     }
     let (mut files, mut folders) = (Vec::new(), Vec::new());
-    let target = |name: &str| {
-        let at = open.archive.members.iter().position(|member| member.name == name);
-        at.map(|at| &targets[at]).filter(|target| missing.contains(target))
-    };
     let written = open.archive.contents(&open.file, &mut |member, content| {
-        let Some(target) = target(&member.name) else { return io::copy(content, &mut io::sink()).map(drop) };
+        let Some(target) = place(member).filter(|_| missing.contains(&member)) else {
+            return io::copy(content, &mut io::sink()).map(drop);
+        };
         folders.push(NewFolder::make(target.parent().unwrap_or(Path::new("/"))).map_err(io::Error::other)?);
-        let mut committed = store::restore(target, member, &mut |out| io::copy(content, out).map(drop))
+        let mut committed = store::restore(&target, member, &mut |out| io::copy(content, out).map(drop))
             .map_err(io::Error::other)?;
         files.push(target);
         committed.troubles.pop().map_or(Ok(()), |unsynced| Err(io::Error::other(unsynced)))
     });
     if let Err(error) = written {
         // Rule 7 of the store. What cannot be removed is a whole file, and its archive is still there.
-        files.into_iter().rev().for_each(|file| drop(store::remove(file)));
+        files.into_iter().rev().for_each(|file| drop(store::remove(&file)));
         // A directory is removed before the one that it is in.
         while folders.pop().is_some() {}
         return Err(Failure::copying(&open.name, error));
@@ -147,37 +141,31 @@ pub fn restore(
     Ok(result(Status::Restored))
 }
 
-/// Reads the archive to its end, so that a damaged one is refused before anything is written, and returns the paths to be
-/// written. A file that is there with the same content was written by a run that was killed, or is a blob that another
-/// session uses, too.
-fn missing<'t>(open: &OpenArchive, targets: &'t [PathBuf]) -> Result<Vec<&'t PathBuf>, Failure> {
-    let is_there = |target: &&PathBuf| target.symlink_metadata().is_ok();
-    let (there, missing): (Vec<_>, Vec<_>) = targets.iter().partition(is_there);
-    let members = &open.archive.members;
+/// Reads the archive to its end, so that a damaged one is refused before anything is written, and returns the files to be
+/// written. One that is there with the same content was written by a run that was killed, or is a blob that another session
+/// uses, too.
+fn missing<'a>(
+    open: &'a OpenArchive,
+    place: &dyn Fn(&Member) -> Option<PathBuf>,
+) -> Result<Vec<&'a Member>, Failure> {
+    let is_there = |member: &&Member| place(member).is_some_and(|place| place.symlink_metadata().is_ok());
+    let (there, missing): (Vec<_>, Vec<_>) = open.archive.members.iter().partition(is_there);
     let mut occupied = None;
     let compared = open.archive.contents(&open.file, &mut |member, content| {
-        let at = members.iter().position(|other| other == member);
-        let target = at.map(|at| &targets[at]).filter(|target| there.contains(target));
-        let is_same = match target.filter(|_| !is_blob(&member.name)) {
-            Some(target) => {
-                SessionFile::open(target).is_ok_and(|file| is_content(&file, content).unwrap_or(false))
-            }
-            None => true,
-        };
-        if !is_same {
-            occupied = target.cloned();
+        let is_compared = there.contains(&member) && !is_blob(&member.name);
+        if let Some(target) = place(member).filter(|_| is_compared) {
+            let file = SessionFile::open(&target);
+            let is_same = file.is_ok_and(|file| is_content(&file, content).unwrap_or(false));
+            occupied = occupied.take().or((!is_same).then_some(target));
         }
         io::copy(content, &mut io::sink()).map(drop)
     });
-    match occupied {
-        Some(path) => {
-            let path = visible(&path.to_string_lossy());
-            Err(Failure::cannot(format_args!("{path} exists already"))
-                .path(path)
-                .hint("move that file away first"))
-        }
-        None => compared.map(|()| missing).map_err(|error| Failure::reading(&open.name, error)),
+    if let Some(path) = occupied {
+        let path = visible(&path.to_string_lossy());
+        let failure = Failure::cannot(format_args!("{path} exists already")).path(path);
+        return Err(failure.hint("move that file away first"));
     }
+    compared.map(|()| missing).map_err(|error| Failure::reading(&open.name, error))
 }
 
 /// Deletes an archive, after asking on a terminal.

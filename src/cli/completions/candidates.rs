@@ -13,6 +13,7 @@ use crate::session::paths::is_windows;
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use foldhash::HashSet;
+use pisess_json::text::Text;
 use pisess_store::Glance;
 use std::ffi::{OsStr, OsString};
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
@@ -32,16 +33,11 @@ pub fn candidates(command: Command, words: &[OsString], ui: &mut Ui) -> Vec<Comp
     let mut found = complete(&mut command, words.to_vec(), at, Some(ui.folder())).unwrap_or_default();
     let last = words.last().cloned().unwrap_or_default();
     // The scripts of the shells read lines.
-    let is_line =
-        |found: &CompletionCandidate| !found.get_value().to_string_lossy().contains(char::is_control);
-    found.retain(|found| is_asked_for(found, &last) && is_line(found));
+    let is_line = |found: &OsStr| !found.to_string_lossy().contains(char::is_control);
+    // Options are offered if the word begins one.
+    let is_option = |word: &OsStr| word.as_encoded_bytes().starts_with(b"-");
+    found.retain(|found| is_line(found.get_value()) && (is_option(&last) || !is_option(found.get_value())));
     found
-}
-
-/// Whether to offer a candidate: options are offered if the word begins one, or if nothing else matches.
-fn is_asked_for(found: &CompletionCandidate, word: &OsStr) -> bool {
-    let is_option = found.get_value().as_encoded_bytes().starts_with(b"-");
-    !is_option || word.as_encoded_bytes().starts_with(b"-")
 }
 
 /// Returns the command line with completers for what clap does not know.
@@ -94,10 +90,15 @@ struct KnownSession {
     id: String,
     name: Option<String>,
     question: String,
-    is_archived: bool,
 }
 
 impl KnownSession {
+    fn new(id: &Text, name: Option<Text>, question: &Text) -> KnownSession {
+        let name = name.map(|name| name.to_string_lossy().into_owned());
+        let [id, question] = [id, question].map(|text| text.to_string_lossy().into_owned());
+        KnownSession { id, name, question }
+    }
+
     /// Returns the session as a candidate, described by its first user message, and its name if that is given.
     fn named(&self, value: &str, name: Option<&str>) -> CompletionCandidate {
         let words =
@@ -106,7 +107,7 @@ impl KnownSession {
     }
 }
 
-/// Returns the sessions of the current directory, newest first, or the archived ones for the options that take those; none if the word is written as a path.
+/// Returns the sessions of the current directory, newest first and again as `last`, or the archived ones for the options that take those; none if the word is written as a path.
 fn sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
     let word = words.last().map(|word| word.to_string_lossy()).unwrap_or_default();
     if word.starts_with(['/', '\\', '.', '~', '-']) || is_windows(word.as_bytes()) {
@@ -118,35 +119,29 @@ fn sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
         let archives = places.archived(true).unwrap_or_default();
         return archives.iter().take(SESSIONS).filter_map(|path| archived(path)).collect();
     }
-    places.newest().take(SESSIONS).filter_map(|path| known(&path)).collect()
+    let known: Vec<_> = places.newest().take(SESSIONS).filter_map(|path| known(&path)).collect();
+    let last = |newest: &KnownSession| {
+        let question = newest.question.clone();
+        KnownSession { id: "last".to_owned(), name: None, question }
+    };
+    known.first().map(last).into_iter().chain(known).collect()
 }
 
 fn known(path: &Path) -> Option<KnownSession> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
     let name = peek::name_near_end(&head, &file, NAME_TAIL).ok()?;
-    Some(KnownSession {
-        id: head.header.id.to_string_lossy().into_owned(),
-        name: name.map(|name| name.to_string_lossy().into_owned()),
-        question: peek::opening(&file, START).to_string_lossy().into_owned(),
-        is_archived: false,
-    })
+    Some(KnownSession::new(&head.header.id, name, &peek::opening(&file, START)))
 }
 
 fn archived(path: &Path) -> Option<KnownSession> {
     let session = facts(path)?;
-    Some(KnownSession {
-        id: session.header.id.to_string_lossy().into_owned(),
-        name: session.name.map(|name| name.to_string_lossy().into_owned()),
-        question: session.title.to_string_lossy().into_owned(),
-        is_archived: true,
-    })
+    Some(KnownSession::new(&session.header.id, session.name, &session.title))
 }
 
-/// Returns `last` and sessions. A session is offered by its name or, if others have the same name, by its id.
+/// Returns sessions. A session is offered by its name or, if others have the same name, by its id.
 fn session_words(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandidate> {
-    let newest = sessions.first().filter(|newest| !newest.is_archived);
-    let mut found: Vec<_> = begun(word, newest.map(|newest| newest.named("last", None))).collect();
+    let mut found = Vec::new();
     for session in sessions {
         let name = session.name.as_deref();
         let is_shared =

@@ -5,7 +5,6 @@ use crate::agents::row::RowOptions;
 use crate::load::peek;
 use crate::load::{LoadError, Options, load};
 use crate::ops::tree::rows;
-use crate::session::Session;
 use crate::session::entry::{Kind, Role};
 use crate::session::labels::Labels;
 use crate::session::period::Period;
@@ -31,21 +30,18 @@ impl Entries {
     /// Returns the leaf, labels and ids of the entries in the last MiB, each with its text.
     pub fn read(source: &dyn ReadAt, home: Option<&str>) -> Result<Entries, LoadError> {
         let home = home.map(|home| Text::from(home.to_owned()));
-        let rows = Some(RowOptions { home, ..RowOptions::default() });
-        let session = load(&peek::ends(source, TAIL)?, &Options { rows, ..Options::default() })?;
-        Ok(Entries::of(&session))
-    }
-
-    fn of(session: &Session) -> Entries {
-        let drawing = rows(session, session.leaf);
-        let labels = Labels::new(session);
+        let options =
+            Options { rows: Some(RowOptions { home, ..RowOptions::default() }), ..Options::default() };
+        let session = load(&peek::ends(source, TAIL)?, &options)?;
+        let drawing = rows(&session, session.leaf);
+        let labels = Labels::new(&session);
         let candidate = |value: &str, ix| described(value, drawing.text(ix).to_string_lossy().into_owned());
         let newest = session.all().rev().filter(|&ix| !session.entry(ix).id.is_empty()).take(ENTRIES);
         let roles =
             Role::NAMED.iter().filter(|role| session.all().any(|ix| session.entry(ix).role == **role));
         let types =
             Kind::NAMED.iter().filter(|kind| session.all().any(|ix| session.entry(ix).kind == **kind));
-        Entries {
+        Ok(Entries {
             leaf: session.leaf.map(|leaf| candidate("@", leaf)),
             labels: labels
                 .iter()
@@ -53,7 +49,7 @@ impl Entries {
                 .collect(),
             ids: newest.map(|ix| candidate(&session.id(ix).to_string_lossy(), ix)).collect(),
             kinds: roles.filter_map(|role| role.name()).chain(types.filter_map(|kind| kind.name())).collect(),
-        }
+        })
     }
 
     /// Returns the references that begin with the word; of `label:X`, `id:X` and `REF^{kind}`, those whose form has
