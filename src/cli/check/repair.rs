@@ -99,9 +99,6 @@ fn path_of(input: &Input) -> &Path {
     input.file().map_or(Path::new("-"), SessionFile::path)
 }
 
-/// The maximum number of files of removed bytes beside a session.
-const MOST_REJECTED: u32 = 1000;
-
 fn in_place(
     input: &Input,
     checkup: &Checkup,
@@ -179,7 +176,7 @@ fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Bes
         let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
         let beside = with_suffix(output, &suffix);
         match store::create_beside(&beside, input.file(), false, &mut |out| checkup.write_rejected(out)) {
-            Err(error) if is_taken(&error) && number < MOST_REJECTED => number += 1,
+            Err(error) if is_taken(&error) => number += 1,
             made => return made,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Styles, Ui, visible};
+use crate::format::counted;
 use crate::ops::check::{Finding, Severity, grouped, lines_of};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -144,15 +145,14 @@ impl<'a> Report<'a> {
             return Ok(());
         }
         let [notes, warnings, errors] = self.counts;
-        let counted = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
         let found = match notes + warnings + errors {
             0 => "no problems".to_owned(),
-            _ => format!(
-                "{}, {}, {}",
-                counted(errors, "error"),
-                counted(warnings, "warning"),
-                counted(notes, "note")
-            ),
+            _ => [
+                counted(errors, "error", "errors"),
+                counted(warnings, "warning", "warnings"),
+                counted(notes, "note", "notes"),
+            ]
+            .join(", "),
         };
         let hint = match self.repairable {
             0 => String::new(),
@@ -160,7 +160,7 @@ impl<'a> Report<'a> {
         };
         // The findings come first, also where both streams are one.
         ui.flush()?;
-        ui.status(&format!("{} checked: {found}{hint}", counted(self.files, "session")));
+        ui.status(&format!("{} checked: {found}{hint}", counted(self.files, "session", "sessions")));
         Ok(())
     }
 }

@@ -5,14 +5,12 @@ use crate::agents::row::RowOptions;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
     Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, fitted, fitted_path, is_plain, visible,
-    visible_lines,
 };
 use crate::cli::rows::batches::draw_batches;
 use crate::cli::transaction::output_or_input;
 use crate::load::Options;
 use crate::ops::rows::{Ending, Row, Tone};
 use crate::ops::tree::Drawing;
-use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::search::Hit;
 use foldhash::HashMap;
@@ -75,52 +73,35 @@ pub fn edit_mark(edited: Edit) -> &'static str {
 
 /// Prints entries as stored in version 3, one per line.
 pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
-    let (reader, is_utf8, is_terminal) = (open.reader(), open.session.is_utf8(), ui.stdout_is_terminal());
+    let (reader, session, is_utf8) = (open.reader(), &open.session, open.session.is_utf8());
     let print_line = |ix: EntryIx, ui: &mut Ui| {
         let write = |line: &[u8]| {
-            let (line, out) = (line.trim_ascii(), ui.stdout());
-            if is_terminal {
-                out.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes())?;
-            } else {
-                write_valid(out, line, is_utf8)?;
-            }
+            let mut out = ui.verbatim();
+            write_valid(&mut out, line.trim_ascii(), is_utf8)?;
             out.write_all(b"\n")
         };
-        let written = open.input.read(reader.with_line(ix, write))?;
-        written.map_err(Failure::output)
+        open.input.read(reader.with_line(ix, write))?.map_err(Failure::output)
     };
-    let mut rest = entries;
-    while !rest.is_empty() {
-        let (count, bytes) = stored_run(&open.session, rest);
-        let (run, others) = rest.split_at(count.max(1));
-        if is_utf8 && !is_terminal && bytes.end - bytes.start >= LONG_RUN {
+    let is_stored = |ix: EntryIx| !session.is_migrated(ix) && !session.entry(ix).flags.has(Flags::PADDED);
+    let span = |ix: EntryIx| session.entry(ix).span;
+    let follows = |&one: &EntryIx, &next: &EntryIx| {
+        is_stored(one) && is_stored(next) && span(next).start == span(one).end() + 1
+    };
+    for run in entries.chunk_by(follows) {
+        let bytes = span(run[0]).start..span(run[run.len() - 1]).end();
+        let is_long = bytes.end - bytes.start >= LONG_RUN;
+        if is_long && is_stored(run[0]) && is_utf8 && !ui.stdout_is_terminal() {
             let sent = ui.send(open.input.source(), bytes).and_then(|()| ui.stdout().write_all(b"\n"));
             sent.map_err(|error| output_or_input(&open.input, error))?;
         } else {
             run.iter().try_for_each(|&ix| print_line(ix, ui))?;
         }
-        rest = others;
     }
     Ok(())
 }
 
 /// The number of bytes from which a run of lines is sent at once, rather than line by line.
 const LONG_RUN: u64 = 128 * 1024;
-
-/// Returns the number of entries at the start of `entries` that follow each other in the file and are printed
-/// as stored, and the range of their lines.
-fn stored_run(session: &Session, entries: &[EntryIx]) -> (usize, Range<u64>) {
-    let mut run = 0..0;
-    for (count, &ix) in entries.iter().enumerate() {
-        let entry = session.entry(ix);
-        let is_stored = !session.is_migrated(ix) && !entry.flags.has(Flags::PADDED);
-        if !is_stored || count > 0 && entry.span.start != run.end + 1 {
-            return (count, run);
-        }
-        run = if count == 0 { entry.span.start } else { run.start }..entry.span.end();
-    }
-    (entries.len(), run)
-}
 
 /// Prints a row for each entry: its line, its id, its time, its label, and its text.
 pub fn print_rows(

@@ -1,6 +1,6 @@
 //! The rows of a search.
 
-use crate::cli::output::{Clock, Styles, Ui, columns, fitted, fitted_end, push_visible, styled, visible};
+use crate::cli::output::{Clock, Styles, Ui, columns, fitted, fitted_end, styled, visible};
 use crate::cli::sessions::PathsArgs;
 use crate::format::{ID, id_end};
 use crate::load::Options;
@@ -79,14 +79,13 @@ impl Painter {
             return;
         }
         let mark = if is_context { '-' } else { ':' };
-        let before = if self.paths { format!("{}{mark}", shown(path)) } else { String::new() };
+        let path = if self.paths { format!("{}{mark}", shown(path)) } else { String::new() };
         let id =
             if hit.id.is_empty() { format!(":{}", hit.line.0) } else { visible(&hit.id.to_string_lossy()) };
         let role = format!("{mark}{}{mark} ", visible(&hit.role.to_string_lossy()));
         let styles = &self.styles;
-        let mut line = styled(&before, styles.summary);
-        line += &styled(&id, styles.label);
-        line += &styled(&role, styles.dim);
+        let parts = [(path, styles.summary), (id, styles.label), (role, styles.dim)];
+        let mut line: String = parts.iter().map(|(part, style)| styled(part, *style)).collect();
         let style = if is_context { styles.dim } else { Style::new() };
         let turn = match &hit.turn {
             Some(Turn::After(parent)) => {
@@ -95,7 +94,7 @@ impl Painter {
             }
             _ => String::new(),
         };
-        let used: usize = [&before, &id, &role, &turn].into_iter().map(|part| columns(part)).sum();
+        let used: usize = parts.iter().map(|(part, _)| columns(part)).sum::<usize>() + columns(&turn);
         self.push_snippet(&hit.hit, self.width.saturating_sub(used), style, &mut line);
         line += &styled(&turn, styles.active);
         out.extend_from_slice(line.trim_end().as_bytes());
@@ -107,11 +106,7 @@ impl Painter {
     fn push_snippet(&self, hit: &Hit, columns: usize, style: Style, line: &mut String) {
         let (text, place) = (&hit.snippet, hit.shown.clone());
         let parts = [&text[..place.start], &text[place.clone()], &text[place.end..]];
-        let [before, found, after] = parts.map(|part| {
-            let mut shown = String::with_capacity(part.len());
-            push_visible(&mut shown, part);
-            shown
-        });
+        let [before, found, after] = parts.map(visible);
         let found = fitted(&found, columns, "…");
         let room = columns.saturating_sub(self::columns(&found));
         let for_before = room.saturating_sub(self::columns(&after)).max(room / 3);

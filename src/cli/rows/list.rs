@@ -200,12 +200,11 @@ fn id_length(list: &[Listed]) -> usize {
 /// Returns dollars; `-` if no response has a cost, followed by `+` if only some have.
 fn cost(session: &Listed) -> String {
     let usage = &session.usage;
-    let some = if usage.unpriced > 0 { "+" } else { "" };
-    match usage.cost {
-        cost if cost <= 0.0 && usage.unpriced > 0 => "-".to_owned(),
-        cost if cost <= 0.0 && usage.tokens() <= 0.0 => "-".to_owned(),
-        cost => format!("{}{some}", dollars(cost)),
+    if usage.cost <= 0.0 && (usage.unpriced > 0 || usage.tokens() <= 0.0) {
+        return "-".to_owned();
     }
+    let some = if usage.unpriced > 0 { "+" } else { "" };
+    format!("{}{some}", dollars(usage.cost))
 }
 
 #[cfg(test)]
