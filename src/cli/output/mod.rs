@@ -262,20 +262,4 @@ impl<'w> Ui<'w> {
         }
         failure.exit()
     }
-
-    /// Returns a progress bar for `files` files, shown on a terminal.
-    pub fn progress(&self, files: usize) -> Progress {
-        self.progress.files(files, self.may_draw())
-    }
-
-    /// Returns a spinner with the elapsed time of a running command, shown on a terminal.
-    pub fn spinner(&self, what: &'static str) -> Progress {
-        self.progress.command(what, self.may_draw())
-    }
-
-    /// Returns what decides whether progress may be drawn now; `None` if it never may.
-    fn may_draw(&self) -> Option<fn() -> bool> {
-        let is_shown = self.world.terminals.stderr && !self.is_quiet && !self.is_dumb();
-        is_shown.then_some(self.world.is_terminal_free)
-    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing is shown in the first half second, once something was printed, or while another program uses the terminal.
 
+use super::Ui;
 use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +23,32 @@ pub struct Progress {
     drawing: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
+impl Ui<'_> {
+    /// Returns a progress bar for `files` files, shown on a terminal.
+    pub fn progress(&self, files: usize) -> Progress {
+        let bar = move |done: usize, _| {
+            let filled = BAR * done.min(files) / files;
+            format!("{}{} {done}/{files} sessions", "█".repeat(filled), "░".repeat(BAR - filled))
+        };
+        self.progress.start(bar, self.may_draw().filter(|_| files > 1))
+    }
+
+    /// Returns a spinner with the elapsed time of a running command, shown on a terminal.
+    pub fn spinner(&self, what: &'static str) -> Progress {
+        let spinner = move |_, elapsed: Duration| {
+            let frame = FRAMES[(elapsed.as_millis() / TICK.as_millis()) as usize % FRAMES.len()];
+            format!("{frame} {what}  {}s", elapsed.as_secs())
+        };
+        self.progress.start(spinner, self.may_draw())
+    }
+
+    /// Returns what decides whether progress may be drawn now; `None` if it never may.
+    fn may_draw(&self) -> Option<fn() -> bool> {
+        let is_shown = self.world.terminals.stderr && !self.is_quiet && !self.is_dumb();
+        is_shown.then_some(self.world.is_terminal_free)
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
@@ -34,24 +61,8 @@ impl Progress {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns a job on the same line that shows a bar for files while `may_draw` returns true.
-    pub fn files(&self, files: usize, may_draw: Option<fn() -> bool>) -> Progress {
-        let bar = move |done: usize, _| {
-            let filled = BAR * done.min(files) / files;
-            format!("{}{} {done}/{files} sessions", "█".repeat(filled), "░".repeat(BAR - filled))
-        };
-        self.start(bar, may_draw.filter(|_| files > 1))
-    }
-
-    /// Returns a job on the same line that shows a spinner while `may_draw` returns true.
-    pub fn command(&self, what: &'static str, may_draw: Option<fn() -> bool>) -> Progress {
-        let spinner = move |_, elapsed: Duration| {
-            let frame = FRAMES[(elapsed.as_millis() / TICK.as_millis()) as usize % FRAMES.len()];
-            format!("{frame} {what}  {}s", elapsed.as_secs())
-        };
-        self.start(spinner, may_draw)
-    }
-
+    /// Returns a job on the same line that shows a text, given what is done and the elapsed time, while `may_draw` returns
+    /// true.
     fn start(
         &self,
         text: impl Fn(usize, Duration) -> String + Send + 'static,

@@ -24,7 +24,7 @@ const MANY: usize = 256;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    title: &'static str,
+    pub title: &'static str,
     is_number: bool,
     is_cut: bool,
     most: usize,
@@ -38,10 +38,6 @@ impl Column {
     /// Returns a column of numbers, aligned to the right.
     pub const fn number(title: &'static str) -> Self {
         Column { is_number: true, ..Column::text(title) }
-    }
-
-    pub const fn title(self) -> &'static str {
-        self.title
     }
 
     /// Returns the column, truncated if space is scarce.

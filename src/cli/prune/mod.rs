@@ -4,11 +4,9 @@ mod branch;
 mod report;
 mod restore;
 
-pub use self::restore::opened;
-
 use self::branch::{damaged, described};
 use self::report::Outcome;
-use self::restore::unusable;
+use self::restore::{opened, unusable};
 use super::ids::Ids;
 use super::open::{Input, OpenSession};
 use super::options::WriteArgs;

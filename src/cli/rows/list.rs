@@ -38,7 +38,7 @@ impl Fact {
     /// Returns the number of columns that it takes, with the gap after it.
     fn width(&self) -> usize {
         let cells = self.cells.iter().map(|(text, _)| columns(text));
-        let used = cells.max().unwrap_or(0).max(columns(self.column.title()));
+        let used = cells.max().unwrap_or(0).max(columns(self.column.title));
         GAP + if self.key == Some(Order::Name) { used.min(TEXT) } else { used.max(1) }
     }
 }
