@@ -7,7 +7,6 @@ use crate::cli::named::{FoundSessions, expanded};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::load::Options;
 use pisess_store::workers::in_order;
 use pisess_store::{FoundFile, Reach};
 use std::path::{Path, PathBuf};
@@ -77,10 +76,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = |file: &FoundFile| (file.path == Path::new("-")).then(|| Input::open(&file.path, ui));
     let subjects: Vec<_> = files.into_iter().map(|file| (open(&file), file)).collect();
     let (workers, is_stdout) = (ui.processors(), ui.stdout_is());
-    let options = Options { workers: workers / workers.min(subjects.len()).max(1), ..Options::default() };
+    let of_each = workers / workers.min(subjects.len()).max(1);
     let work = |(open, file): (Option<_>, FoundFile)| {
         let input = open.unwrap_or_else(|| Input::open_path(&file.path, is_stdout));
-        let found = input.and_then(|input| Ok(checked(&input, &options)?.findings));
+        let found = input.and_then(|input| Ok(checked(&input, of_each)?.findings));
         (file, found)
     };
     in_order(subjects, workers, work, |(file, found)| match found {

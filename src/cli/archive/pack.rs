@@ -211,9 +211,8 @@ fn undo(input: &Input, to: &Path, is_new: bool) -> Result<(), Failure> {
     let failed = |error| left(Failure::copying(&name, error));
     let session = input.file().map(SessionFile::resolved).unwrap_or(Path::new("-"));
     let there = Glance::open(to).map_err(|error| left(error.into()))?;
-    let archive = Archive::read(&there).map_err(failed)?;
-    let put_back = |archive: Archive| {
-        archive.contents(&there, &mut |member, content| {
+    if let Some(archive) = Archive::read(&there).map_err(failed)? {
+        let put_back = archive.contents(&there, &mut |member, content| {
             let place = place_of(&member.name, session, None).filter(|_| member.name != SESSION);
             let Some(place) = place.filter(|place| store::modified(place).is_none()) else {
                 return io::copy(content, &mut io::sink()).map(drop);
@@ -224,9 +223,9 @@ fn undo(input: &Input, to: &Path, is_new: bool) -> Result<(), Failure> {
             put.map_err(io::Error::other)?;
             folder.keep();
             Ok(())
-        })
-    };
-    archive.map_or(Ok(()), put_back).map_err(failed)?;
+        });
+        put_back.map_err(failed)?;
+    }
     if is_new { store::remove(to).map_err(|error| left(error.into())) } else { Ok(()) }
 }
 

@@ -12,6 +12,8 @@ use super::output::Failure;
 use crate::load::Options;
 use crate::ops::check::{Checkup, check};
 
-pub fn checked<'a>(input: &'a Input, options: &Options) -> Result<Checkup<'a>, Failure> {
-    check(input.source(), options).map_err(|error| Failure::load(&input.name, error))
+/// Checks a session with this number of threads.
+pub fn checked(input: &Input, workers: usize) -> Result<Checkup<'_>, Failure> {
+    check(input.source(), &Options { workers, ..Options::default() })
+        .map_err(|error| Failure::load(&input.name, error))
 }

@@ -7,7 +7,6 @@ use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{output_or_input, under_lock};
-use crate::load::Options;
 use crate::ops::check::{Checkup, Finding};
 use pisess_store::{
     self as store, Attempt, Beside, Committed, Fill, Reach, SessionFile, StoreError, with_suffix,
@@ -75,8 +74,7 @@ pub fn repair(
 }
 
 fn one(input: &Input, backup: Option<&str>, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
-    let options = Options { workers: ui.processors(), ..Options::default() };
-    let checkup = checked(input, &options)?;
+    let checkup = checked(input, ui.processors())?;
     let write = report.write;
     if write.change.dry_run {
         return report.session(path_of(input), &checkup.findings, ui);
@@ -89,7 +87,7 @@ fn one(input: &Input, backup: Option<&str>, report: &mut Report, ui: &mut Ui) ->
             let (attempt, rejected) = write_both(input, &checkup, output, create)?;
             done(input, &checkup.findings, Some((attempt.done()?, rejected)), report, ui)
         }
-        (None, Some(_)) => in_place(input, &checkup, backup, &options, report, ui),
+        (None, Some(_)) => in_place(input, &checkup, backup, report, ui),
         _ => to_stdout(input, &checkup, report, ui),
     }
 }
@@ -103,7 +101,6 @@ fn in_place(
     input: &Input,
     checkup: &Checkup,
     backup: Option<&str>,
-    options: &Options,
     report: &mut Report,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
@@ -112,8 +109,9 @@ fn in_place(
     }
     let kept = backup.map(|suffix| with_suffix(path_of(input), suffix));
     let writing = report.write.change.options(checkup.session.dialect);
+    let workers = ui.processors();
     let mut attempt = |grown: Option<Input>, locked: store::Locked| {
-        let checked_again = grown.as_ref().map(|input| checked(input, options)).transpose()?;
+        let checked_again = grown.as_ref().map(|input| checked(input, workers)).transpose()?;
         let checkup = checked_again.as_ref().unwrap_or(checkup);
         if !checkup.is_repairable() {
             return Ok((None, (checkup.findings.clone(), None)));

@@ -206,14 +206,12 @@ fn models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
         return Vec::new();
     }
     let newest = Places::of(ui).newest().take(MODELS_OF).collect::<Vec<_>>();
-    let mut models = Vec::new();
-    for path in session_of(command, words, ui).into_iter().chain(newest) {
-        let found = Glance::open(&path).ok().and_then(|file| models_near_end(&file).ok()).unwrap_or_default();
-        models.extend(found);
-    }
+    let models = session_of(command, words, ui).into_iter().chain(newest).filter_map(|path| {
+        let file = Glance::open(&path).ok()?;
+        models_near_end(&file).ok()
+    });
     let mut seen = HashSet::default();
-    models.retain(|model| seen.insert(model.clone()));
-    models
+    models.flatten().filter(|model| seen.insert(model.clone())).collect()
 }
 
 /// Returns the session named by the words before the last one, if another argument follows.

@@ -144,10 +144,8 @@ impl Rows {
 
     /// Sets the date of the previous row from a time, or clears it, before a range of rows.
     pub fn follow(&mut self, time_ms: Option<i64>) {
-        self.date = match (&self.clock, time_ms) {
-            (Some(clock), Some(time_ms)) => clock.parts(time_ms).0,
-            _ => String::new(),
-        };
+        let date = self.clock.as_ref().zip(time_ms).map(|(clock, time)| clock.parts(time).0);
+        self.date = date.unwrap_or_default();
     }
 
     /// Appends a time to the part, with its date only if that differs from the previous row.
@@ -226,16 +224,9 @@ impl Rows {
     /// Appends a whole part, as far as it fits. No other part may be open.
     pub fn put(&mut self, text: &str, style: Style) {
         debug_assert_eq!(self.part, self.text.len(), "the part before is put first");
-        match self.left.map(|left| (left, columns(text))) {
-            Some((left, columns)) if columns > left => {
-                self.push_str(&styled(&fitted(text, left, self.ellipsis), style));
-                self.left = Some(0);
-            }
-            fits => {
-                self.push_str(&styled(text, style));
-                self.left = fits.map(|(left, columns)| left - columns);
-            }
-        }
+        let cut = self.left.map(|left| fitted(text, left, self.ellipsis));
+        self.push_str(&styled(cut.as_deref().unwrap_or(text), style));
+        self.left = self.left.map(|left| left.saturating_sub(columns(text)));
         self.part = self.text.len();
     }
 }

@@ -64,14 +64,13 @@ impl Job<'_> {
         let prune = self.find(self.open, ui)?;
         let whole = source.len() as usize;
         let sizes = format!("session {} to {}", size(whole), size(whole - prune.saved(session)));
-        match self.task {
-            Task::Payloads { .. } => self.print_payloads(&prune, ui)?,
-            _ => self.print_entries(&prune, ui)?,
-        }
         let mut summary = format!("{}; {sizes}", Outcome::of(&prune, session).described());
         if let Task::Payloads { .. } = self.task {
+            self.print_payloads(&prune, ui)?;
             let [before, after] = self.context(&prune)?.map(|count| tokens(count as f64));
             summary += &format!("; context {before} to {after} tokens");
+        } else {
+            self.print_entries(&prune, ui)?;
         }
         if self.write.change.json {
             ui.status(&summary)
@@ -155,15 +154,12 @@ impl Job<'_> {
         outcome: &Outcome,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
-        if let Some(committed) = &committed {
-            ui.warn_of(committed);
-            self.open.input.report_path(ui);
-        }
-        let print = |ui: &mut Ui| self.print_outcome(committed.is_some(), outcome, ui);
-        match &committed {
-            Some(_) => ui.print_after(&self.place.to_string_lossy(), print)?,
-            None => print(ui)?,
-        }
+        let Some(committed) = committed else {
+            return self.print_outcome(false, outcome, ui).map(|()| Exit::Done);
+        };
+        ui.warn_of(&committed);
+        self.open.input.report_path(ui);
+        ui.print_after(&self.place.to_string_lossy(), |ui| self.print_outcome(true, outcome, ui))?;
         Ok(Exit::Done)
     }
 

@@ -20,12 +20,11 @@ impl Job<'_> {
             ui.status(&format!("{}: nothing was pruned", self.open.input.name));
             return self.report(None, &Outcome::default(), ui);
         };
-        if self.write.change.dry_run {
+        if self.write.change.dry_run || self.write.output.is_some() {
             let restore = self.places(self.open, pruned)?;
-            return self.print_restored(&restore.placed, ui).map(|()| Exit::Done);
-        }
-        if self.write.output.is_some() {
-            let restore = self.places(self.open, pruned)?;
+            if self.write.change.dry_run {
+                return self.print_restored(&restore.placed, ui).map(|()| Exit::Done);
+            }
             let whole = restore.whole(self.open.input.source());
             let committed =
                 store::create(&self.place, file, self.write.change.force, &mut |out| copy_all(&whole, out))?;
@@ -68,19 +67,15 @@ impl Job<'_> {
     fn places(&self, now: &OpenSession, pruned: SessionFile) -> Result<Restore, Failure> {
         let name = visible(&pruned.path().to_string_lossy());
         let restore = opened(now, pruned)?;
-        match restore.lost.first().filter(|_| !self.write.change.force) {
-            None => Ok(restore),
-            Some((id, field)) => Err(now
-                .input
-                .cannot(format_args!(
-                    "{}, such as {field} of {id}",
-                    match restore.lost.len() {
-                        1 => format!("a placeholder for {name} is not in the session"),
-                        count => format!("{count} placeholders for {name} are not in the session"),
-                    }
-                ))
-                .hint("--force puts the others back and keeps SESSION.pruned")),
-        }
+        let Some((id, field)) = restore.lost.first().filter(|_| !self.write.change.force) else {
+            return Ok(restore);
+        };
+        let lost = match restore.lost.len() {
+            1 => format!("a placeholder for {name} is not"),
+            count => format!("{count} placeholders for {name} are not"),
+        };
+        let failure = now.input.cannot(format_args!("{lost} in the session, such as {field} of {id}"));
+        Err(failure.hint("--force puts the others back and keeps SESSION.pruned"))
     }
 }
 

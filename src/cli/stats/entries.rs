@@ -60,11 +60,8 @@ pub fn json(path: &Path, stats: &SessionStats, entry: &Counted) -> Vec<u8> {
     let [provider, model, tool] =
         [entry.by.provider, entry.by.model, entry.by.tool].map(|name| stats.name(name));
     let sums = entry.usage.map(|usage| UsageSums::from_iter([&usage]).tokens_json());
-    let tokens = sums.unwrap_or_else(|| b"null".to_vec());
-    let agents = entry.agents.as_ref().map(|agents| {
-        let sessions = places(path, agents).into_iter().map(Text::from);
-        sessions.collect::<Vec<_>>()
-    });
+    let sessions = |agents: &[String]| places(path, agents).into_iter().map(Text::from).collect::<Vec<_>>();
+    let agents = entry.agents.as_deref().map(sessions);
     Object::new()
         .str("path", &path.to_string_lossy())
         .text("sessionId", &session.header.id)
@@ -76,7 +73,7 @@ pub fn json(path: &Path, stats: &SessionStats, entry: &Counted) -> Vec<u8> {
         .str_or_null("model", model.as_deref())
         .str_or_null("tool", tool.as_deref())
         .text_or_null("timestamp", session.timestamp(ix).as_ref())
-        .json("tokens", &tokens)
+        .json("tokens", sums.as_deref().unwrap_or(b"null"))
         .number_or_null("cost", entry.usage.and_then(|usage| usage.cost))
         .with(entry.usage.filter(|usage| usage.is_estimated), |row, _| row.bool("estimated", true))
         .bool("subAgents", agents.is_some())

@@ -82,22 +82,20 @@ impl Groups {
     ) {
         self.sessions += 1;
         let session = self.sessions;
-        let is_of_calls = self.by.iter().any(|by| matches!(by, By::Tool | By::File));
         let has_files = self.by.contains(&By::File);
+        let is_of_calls = has_files || self.by.contains(&By::Tool);
         for entry in entries {
-            if is_of_calls {
-                let calls = stats.calls(entry).iter();
-                for call in calls.filter(|call| !has_files || call.file.is_some()) {
-                    let add = |totals: &mut Totals| totals.add_call(stats, call, session);
-                    self.count(path, stats, entry, Some(call), add);
-                }
-                // Results count for their tool.
-                if !has_files && entry.role == Some(Role::ToolResult) {
-                    self.count(path, stats, entry, None, |totals| totals.add_entry(entry, session));
-                }
+            if !is_of_calls {
+                self.count(path, stats, entry, None, |totals| totals.add(stats, entry, session));
                 continue;
             }
-            self.count(path, stats, entry, None, |totals| totals.add(stats, entry, session));
+            for call in stats.calls(entry).iter().filter(|call| !has_files || call.file.is_some()) {
+                self.count(path, stats, entry, Some(call), |totals| totals.add_call(stats, call, session));
+            }
+            // Results count for their tool.
+            if !has_files && entry.role == Some(Role::ToolResult) {
+                self.count(path, stats, entry, None, |totals| totals.add_entry(entry, session));
+            }
         }
     }
 
@@ -110,29 +108,6 @@ impl Groups {
         call: Option<&CountedCall>,
         add: impl Fn(&mut Totals),
     ) {
-        let at = self.group(path, stats, entry, call);
-        add(&mut self.list[at].totals);
-        add(&mut self.total);
-    }
-
-    /// Returns the name of a session: the end of its id, its date and the name of its directory.
-    fn shown(&self, header: &Header) -> String {
-        let id = header.id.to_string_lossy();
-        let tail = id_end(&id, ID);
-        let day = header.started_ms().and_then(|time| self.date(By::Day, time)).unwrap_or_default();
-        let cwd = header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default();
-        let folder = name(&cwd);
-        [tail, &day, folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
-    }
-
-    /// Returns the index of the group of an entry, or of one of its calls.
-    fn group(
-        &mut self,
-        path: &Path,
-        stats: &SessionStats,
-        entry: &Counted,
-        call: Option<&CountedCall>,
-    ) -> usize {
         let keys = self.by.iter().map(|&by| self.key_of(by, stats, entry, call)).collect();
         let by_session = self.by.contains(&By::Session);
         let place = (keys, by_session.then_some(self.sessions));
@@ -147,15 +122,24 @@ impl Groups {
                 self.list.len() - 1
             }
         };
-        if self.by == [By::File] {
-            let sessions = &mut self.list[at].sessions;
-            let path = path.to_string_lossy();
-            if sessions.last().is_none_or(|(last, _)| *last != path) {
-                let id = id_end(&stats.session.header.id.to_string_lossy(), ID).to_owned();
-                sessions.push((path.into_owned(), id));
-            }
+        let Group { sessions, totals, .. } = &mut self.list[at];
+        add(totals);
+        add(&mut self.total);
+        let is_new = || sessions.last().is_none_or(|(last, _)| *last != path.to_string_lossy());
+        if self.by == [By::File] && is_new() {
+            let id = id_end(&stats.session.header.id.to_string_lossy(), ID).to_owned();
+            sessions.push((path.to_string_lossy().into_owned(), id));
         }
-        at
+    }
+
+    /// Returns the name of a session: the end of its id, its date and the name of its directory.
+    fn shown(&self, header: &Header) -> String {
+        let id = header.id.to_string_lossy();
+        let tail = id_end(&id, ID);
+        let day = header.started_ms().and_then(|time| self.date(By::Day, time)).unwrap_or_default();
+        let cwd = header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default();
+        let folder = name(&cwd);
+        [tail, &day, folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
     }
 
     /// Returns a key of an entry, or of one of its calls, if it has one.

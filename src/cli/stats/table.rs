@@ -254,20 +254,16 @@ impl Groups {
 
     /// Returns the figures that are not empty for these groups.
     fn figures(&self) -> Vec<Figure> {
-        let mut all = FIGURES.to_vec();
         let has = |by| self.by.contains(&by);
         let (is_of_tools, is_of_files) = (has(By::Tool), has(By::File));
-        all.retain(|figure| match figure.name {
+        let is_shown = |figure: &Figure| match figure.name {
             "sessions" => !has(By::Session),
             "messages" => !is_of_tools && !is_of_files,
             "reads" | "writes" => is_of_files,
             "calls" | "failed" | "time" | "files" => !is_of_files,
-            "input" | "output" | "cache write" | "cache read" | "total tokens" | "cost" => {
-                !is_of_files && (!is_of_tools || self.total.usage.billed > 0)
-            }
-            _ => true,
-        });
-        all
+            _ => !is_of_files && (!is_of_tools || self.total.usage.billed > 0),
+        };
+        FIGURES.into_iter().filter(is_shown).collect()
     }
 
     /// Returns the amount that the bar of a group shows.
