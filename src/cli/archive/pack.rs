@@ -43,10 +43,9 @@ impl Packer<'_> {
     /// If it cannot be archived, or an agent may have it open. It is then where it was.
     pub fn archive(&self, path: &Path) -> Result<Option<ArchiveResult>, Failure> {
         let input = Input::open_path(path, self.stdout_is)?;
+        let refused = |what: &str, hint: &str| Err(input.cannot(what).hint(hint));
         let Some(file) = input.file() else {
-            return Err(input
-                .cannot("a stream or an archive cannot be archived")
-                .hint("give the path of a session"));
+            return refused("a stream or an archive cannot be archived", "give the path of a session");
         };
         let listed = self.listed(&input)?;
         if self.filter.is_some_and(|filter| !filter.fits(listed.modified, listed.messages)) {
@@ -54,17 +53,13 @@ impl Packer<'_> {
         }
         let session = file.resolved();
         let Some(to) = self.places.archive_of(session) else {
-            return Err(input
-                .cannot("it is in no agent's store")
-                .hint("only sessions in the stores are archived; see `pisess list --all`"));
+            let hint = "only sessions in the stores are archived; see `pisess list --all`";
+            return refused("it is in no agent's store", hint);
         };
-        if let Some(owner) =
-            store::find(&[session.to_owned()], Reach::Whole).files.pop().and_then(|file| file.owner)
-        {
-            let owner = visible(&owner.to_string_lossy());
-            return Err(input
-                .cannot(format_args!("it belongs to {owner}"))
-                .hint("archive that session; its sub-agents move with it"));
+        let found = store::find(&[session.to_owned()], Reach::Whole).files.pop();
+        if let Some(owner) = found.and_then(|file| file.owner) {
+            let what = format!("it belongs to {}", visible(&owner.to_string_lossy()));
+            return refused(&what, "archive that session; its sub-agents move with it");
         }
         if self.filter.is_some() {
             self.refuse_unsettled(&input, session)?;
@@ -145,12 +140,12 @@ impl Packer<'_> {
         let mut sources = vec![Source::of(SESSION.to_owned(), file)];
         let mut hashes = input.read(blobs_of(file))?;
         for found in beside {
+            let file = SessionFile::open(&found.path)?;
             if found.is_session() {
-                let agent = SessionFile::open(&found.path)?;
-                let name = found.path.to_string_lossy();
-                hashes.extend(blobs_of(&agent).map_err(|error| Failure::reading(&visible(&name), error))?);
+                let name = visible(&found.path.to_string_lossy());
+                hashes.extend(blobs_of(&file).map_err(|error| Failure::reading(&name, error))?);
             }
-            sources.push(Source::find(found.name, &found.path)?);
+            sources.push(Source::of(found.name, &file));
         }
         for blob in self.places.blobs.iter().flat_map(|store| stored_blobs(hashes.clone(), store)) {
             sources.push(Source::find(blob.name, &blob.path)?);

@@ -151,19 +151,15 @@ fn write_both(
     write: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
 ) -> Result<(Attempt, Option<Committed>), StoreError> {
     let mut rejected = None;
-    let written = write(&mut |out| {
+    let attempt = write(&mut |out| {
         checkup.write_repaired(out)?;
         if !checkup.rejected().is_empty() {
             rejected = Some(write_rejected(input, checkup, output).map_err(io::Error::other)?);
         }
         Ok(())
-    });
-    match (written, rejected) {
-        (Ok(Attempt::Done(committed)), rejected) => {
-            Ok((Attempt::Done(committed), rejected.map(Beside::keep)))
-        }
-        (unwritten, _) => unwritten.map(|grown| (grown, None)),
-    }
+    })?;
+    let kept = rejected.filter(|_| matches!(attempt, Attempt::Done(_))).map(Beside::keep);
+    Ok((attempt, kept))
 }
 
 /// Writes the removed bytes to the first file name that is free, or that a killed run gave to the same bytes.

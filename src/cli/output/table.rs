@@ -203,15 +203,16 @@ mod tests {
         table.row(plain(["1234", "abcdef", "more words than fit"]));
         assert_eq!(table.width(), 4 + 2 + 4 + 2 + 19);
         table.arrange(Some(20));
-        assert_eq!(
-            drawn(&table, &plain(["1234", "abcdef", "more words than fit"])),
-            "1234  abc…  more wo…\n"
-        );
-        assert_eq!(drawn(&table, &plain(["5", "g", "a b"])), "   5  g     a b\n");
-        assert_eq!(drawn(&table, &plain(["123456", "g", "a b"])), "123456  g     a b\n");
-        assert_eq!(drawn(&table, &plain(["1", "a bcd", "e"])), "   1  a b…  e\n");
-        assert_eq!(drawn(&table, &plain(["1", "ab cd", "e"])), "   1  ab…   e\n");
-        assert_eq!(drawn(&table, &plain(["1", "", ""])), "   1\n");
+        for (cells, row) in [
+            (["1234", "abcdef", "more words than fit"], "1234  abc…  more wo…\n"),
+            (["5", "g", "a b"], "   5  g     a b\n"),
+            (["123456", "g", "a b"], "123456  g     a b\n"),
+            (["1", "a bcd", "e"], "   1  a b…  e\n"),
+            (["1", "ab cd", "e"], "   1  ab…   e\n"),
+            (["1", "", ""], "   1\n"),
+        ] {
+            assert_eq!(drawn(&table, &plain(cells)), row);
+        }
         let red = Style::new().red();
         let said = vec![("[b] ".to_owned(), red), ("more words".to_owned(), Style::new())];
         let row = drawn(&table, &[vec![], vec![("a".to_owned(), red)], said]);

@@ -47,11 +47,10 @@ impl Job<'_> {
     /// Refuses the active branch, and several branches.
     fn refuse(&self, now: &OpenSession, reference: &str, choice: &BranchChoice) -> Result<(), Failure> {
         let id = |branch: &Branch| visible(&now.session.id(branch.end(&now.session)).to_string_lossy());
-        let tips: Vec<_> = choice.tips.iter().take(NAMED).map(id).collect();
-        let more = choice.tips.len() - tips.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let tips = format!("{}{more}", tips.join(" "));
         let count = choice.tips.len();
+        let more = (count > NAMED).then(|| format!("and {} more", count - NAMED));
+        let tips: Vec<_> = choice.tips.iter().take(NAMED).map(id).chain(more).collect();
+        let tips = tips.join(" ");
         let point = choice.point.map_or("root".to_owned(), |ix| now.session.id(ix).to_string());
         let hint = match (choice.is_active, count) {
             (true, _) => format!("--force prunes it, and moves the leaf to {}", visible(&point)),
