@@ -136,10 +136,7 @@ mod tests {
             assert_eq!(split(line).insert("a: b's", word).as_deref(), Some(inserted), "{line}");
         }
         assert_eq!(split("tree ~/m").insert("~/my dir/", "~/m").as_deref(), Some(r"~/my\ dir/"));
-        assert_eq!(
-            split("tree '~/m").insert("~/my dir/", "~/m"),
-            None,
-            "in quotes, it is not the home directory"
-        );
+        // In quotes, it is not the home directory.
+        assert_eq!(split("tree '~/m").insert("~/my dir/", "~/m"), None);
     }
 }

@@ -95,11 +95,8 @@ mod tests {
             let clock = Clock::in_zone(zone);
             for day in 20_000..21_000 {
                 let start = clock.moment(day * DAY_MS);
-                assert_eq!(
-                    (clock.day(start - 1), clock.day(start)),
-                    (Some(day - 1), Some(day)),
-                    "{zone} {day}"
-                );
+                let days = [start - 1, start].map(|time| clock.day(time));
+                assert_eq!(days, [Some(day - 1), Some(day)], "{zone} {day}");
             }
         }
     }

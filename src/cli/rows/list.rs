@@ -95,6 +95,7 @@ fn facts(list: &[Listed], rows: &[ListRow], last: Option<&Path>, ui: &Ui) -> Res
     let groups = plain(&|session| group(session).unwrap_or_else(none));
     let project =
         |session: &Listed| projects.get(&*session.cwd.to_string_lossy()).cloned().unwrap_or_default();
+    let messages = |session: &Listed| session.messages.to_string();
     let sum =
         |session: &Listed| Some(session.usage.tokens()).filter(|&sum| sum > 0.0).map_or_else(none, tokens);
     let context = |session: &Listed| session.context.map_or_else(none, tokens);
@@ -113,13 +114,7 @@ fn facts(list: &[Listed], rows: &[ListRow], last: Option<&Path>, ui: &Ui) -> Res
         fact(text("agent"), differ(&agents), None, Some(2), agents),
         fact(text("repository"), differ(&groups), None, None, groups),
         fact(text("project"), projects.len() > 1, Some(Order::Project), Some(6), plain(&project)),
-        fact(
-            number("msgs"),
-            true,
-            Some(Order::Messages),
-            Some(4),
-            plain(&|session| session.messages.to_string()),
-        ),
+        fact(number("msgs"), true, Some(Order::Messages), Some(4), plain(&messages)),
         fact(number("br"), true, None, Some(1), plain(&|session| session.branches.to_string())),
         fact(number("tokens"), false, Some(Order::Tokens), None, plain(&sum)),
         fact(number("context"), true, Some(Order::Context), Some(3), plain(&context)),
