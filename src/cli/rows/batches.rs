@@ -8,8 +8,6 @@ use std::ops::Range;
 /// The number of rows that a thread draws at a time: enough that their text usually exceeds the buffer of standard
 /// output, and so is written without a copy.
 pub const BATCH: usize = 1024;
-/// Up to this number of rows, one thread is as fast as several.
-const FEW: usize = 2048;
 /// The maximum number of threads: only one prints at a time.
 const THREADS: usize = 8;
 
@@ -21,7 +19,8 @@ pub fn draw_batches(
     draw: impl Fn(&mut Rows, Range<usize>) + Sync,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let workers = if count > FEW { ui.processors().min(THREADS) } else { 1 };
+    // For few rows, one thread is as fast as several.
+    let workers = ui.processors().min(THREADS).min(count / BATCH).max(1);
     let batches = (0..count).step_by(BATCH).map(|start| start..count.min(start + BATCH));
     let pens = Pool::new(|| pen.clone());
     let drawn = |batch| {

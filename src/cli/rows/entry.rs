@@ -259,18 +259,17 @@ fn field_name(path: &str) -> Option<&str> {
 
 /// Appends a text on one line, escaped, with single spaces.
 fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
-    let shown = if is_plain(text.as_bytes()) {
-        Cow::Borrowed(text.as_bytes())
+    let start = out.len();
+    if is_plain(text.as_bytes()) {
+        out.extend_from_slice(text.as_bytes());
     } else {
-        Cow::Owned(visible(&text.to_string_lossy()).into_bytes())
-    };
-    let mut rest = &*shown;
-    while let Some(double) = memmem::find(rest, b"  ") {
-        out.extend_from_slice(&rest[..=double]);
-        let spaces = rest[double..].iter().take_while(|&&byte| byte == b' ').count();
-        rest = &rest[double + spaces..];
+        out.extend_from_slice(visible(&text.to_string_lossy()).as_bytes());
     }
-    out.extend_from_slice(rest);
+    if memmem::find(&out[start..], b"  ").is_some() {
+        let mut squeezed = out.split_off(start);
+        squeezed.dedup_by(|next, before| (*next, *before) == (b' ', b' '));
+        out.append(&mut squeezed);
+    }
 }
 
 #[cfg(test)]

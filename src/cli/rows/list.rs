@@ -20,9 +20,6 @@ const PROJECT: [usize; 2] = [24, 12];
 /// The number of columns that the name or message keeps; to give it these, other columns are left out.
 const TEXT: usize = 20;
 
-/// The number of ranks.
-const RANKS: u8 = 7;
-
 /// A column of a list, and its cells.
 struct Fact {
     column: Column,
@@ -54,12 +51,11 @@ pub fn print(
     let width = ui.width();
     let mut facts = facts(list, rows, last, ui)?;
     facts.retain(|fact| fact.is_shown || fact.key == Some(order));
-    for rank in 0..RANKS {
-        let used: usize = facts.iter().map(Fact::width).sum();
-        if width.is_none_or(|width| used <= width + GAP) {
-            break;
-        }
-        facts.retain(|fact| fact.rank != Some(rank) || fact.key == Some(order));
+    let room = width.map_or(usize::MAX, |width| width + GAP);
+    while facts.iter().map(Fact::width).sum::<usize>() > room {
+        let is_spare = |&at: &usize| facts[at].rank.is_some() && facts[at].key != Some(order);
+        let Some(first) = (0..facts.len()).filter(is_spare).min_by_key(|&at| facts[at].rank) else { break };
+        facts.remove(first);
     }
     let mut table = Table::new(facts.iter().map(|fact| fact.column).collect::<Vec<_>>());
     for at in 0..rows.len() {

@@ -26,14 +26,13 @@ const RULE: usize = 2;
 fn print_heading(session: &Session, usage: UsageSums, glyphs: Glyphs, ui: &mut Ui) -> Result<(), Failure> {
     let (home, cwd) = (ui.home().filter(|home| home.len() > 1), session.header.cwd.as_ref());
     let folder = cwd.map(|cwd| visible(&below_home(&cwd.to_string(), home.as_deref())));
-    let used = usage.tokens() > 0.0;
-    let facts = folder
-        .into_iter()
-        .chain([counted(session.entries.len(), "entry", "entries")])
-        .chain(used.then(|| format!("{} tokens", tokens(usage.tokens()))))
-        .chain((usage.cost > 0.0).then(|| dollars(usage.cost)))
-        .collect::<Vec<_>>()
-        .join(glyphs.dot);
+    let facts = [
+        folder,
+        Some(counted(session.entries.len(), "entry", "entries")),
+        (usage.tokens() > 0.0).then(|| format!("{} tokens", tokens(usage.tokens()))),
+        (usage.cost > 0.0).then(|| dollars(usage.cost)),
+    ];
+    let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(glyphs.dot);
     let width = ui.width().unwrap_or(usize::MAX);
     let room = width.saturating_sub(columns(&facts) + columns(glyphs.dot)).max(width / 3);
     let whole = session.name().map(|name| visible(&name.to_string())).unwrap_or_default();
@@ -245,10 +244,8 @@ impl<'a> Painter<'a> {
     fn extent(&self, ix: EntryIx) -> Option<String> {
         let extent = self.extents[ix.at()];
         let entries = counted(extent.entries as usize, "entry", "entries");
-        match extent.newest_ms {
-            Some(newest) => Some(format!("({entries}, {})", age(self.now_ms, newest))),
-            None => (extent.entries > 0).then(|| format!("({entries})")),
-        }
+        let age = extent.newest_ms.map(|newest| format!(", {}", age(self.now_ms, newest)));
+        (extent.entries > 0 || age.is_some()).then(|| format!("({entries}{})", age.unwrap_or_default()))
     }
 
     /// `⋯ 9 tools: 4 read, 3 edit, 2 bash, 1 failed`

@@ -212,9 +212,8 @@ impl Groups {
     fn files(&self, width: Option<usize>) -> Table {
         let [reads, writes, sessions] = ["reads", "writes", "sessions"].map(Column::number);
         // In a pipe, no path is cut.
-        let most = width.map_or(usize::MAX, |width| {
-            width.saturating_sub(BESIDE_FILE).clamp(SHORTEST_KEY, KEY + SHORTEST_KEY)
-        });
+        let room = |width: usize| width.saturating_sub(BESIDE_FILE).clamp(SHORTEST_KEY, KEY + SHORTEST_KEY);
+        let most = width.map_or(usize::MAX, room);
         let mut table = Table::new([Column::text("file"), reads, writes, sessions, Column::text("in").cut()]);
         for group in &self.list {
             let ids: Vec<_> = group.sessions.iter().map(|(_, id)| visible(id)).collect();
