@@ -155,8 +155,9 @@ fn missing<'a>(
         let is_compared = there.contains(&member) && !is_blob(&member.name);
         if let Some(target) = place(member).filter(|_| is_compared) {
             let file = SessionFile::open(&target);
-            let is_same = file.is_ok_and(|file| is_content(&file, content).unwrap_or(false));
-            occupied = occupied.take().or((!is_same).then_some(target));
+            if !file.is_ok_and(|file| is_content(&file, content).unwrap_or(false)) {
+                occupied = Some(target);
+            }
         }
         io::copy(content, &mut io::sink()).map(drop)
     });

@@ -236,7 +236,7 @@ pub fn styled(text: &str, style: Style) -> String {
 }
 
 /// What separates the parts of a path, on any system.
-const SEPARATORS: [char; 2] = ['/', '\\'];
+pub const SEPARATORS: [char; 2] = ['/', '\\'];
 
 /// Returns a text whose `path` is truncated in the middle to fit into `columns`, keeping the file's name and
 /// the text after it. If that is impossible, truncates the text at its end.

@@ -3,7 +3,7 @@
 use crate::cli::ids::Ids;
 use crate::cli::locate::is_archive;
 use crate::cli::output::{
-    Clock, Column, Failure, GAP, Table, Ui, columns, fitted, fitted_end, fitted_path, visible,
+    Clock, Column, Failure, GAP, SEPARATORS, Table, Ui, columns, fitted, fitted_end, fitted_path, visible,
 };
 use crate::format::{ID, age, dollars, id_end, tokens};
 use crate::ops::list::{ListRow, Listed, Order, titled};
@@ -149,7 +149,6 @@ fn shown_folders(
 
 /// Returns the shortest end of each path, in whole names, that no other path has.
 fn distinct_ends(paths: &[String]) -> Vec<&str> {
-    const SEPARATORS: [char; 2] = ['/', '\\'];
     let mut count: HashMap<&str, usize> = HashMap::default();
     let starts = |path: &str| -> Vec<usize> {
         let last = path.trim_end_matches(SEPARATORS).len();
