@@ -10,7 +10,6 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
 use crate::format::counted;
 use crate::ops::archive::Filter;
-use pisess_store::WriteOptions;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -80,8 +79,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let project = args.project.as_ref().map(|project| absolute_folder(project, ui));
     let places = Places::seen_from(project.as_deref().unwrap_or(ui.folder()), ui);
     if args.list {
-        let (archives, now) = (places.archived(args.all)?, Ids::new(ui)?.now_ms(ui));
-        return archive::list(archives, &places, filter, (args.change.json, now), ui);
+        return archive::list(&places, args.all, filter, args.change.json, ui);
     }
     if args.restore || args.delete {
         // A filter chooses sessions to archive, and none to restore.
@@ -143,19 +141,17 @@ impl Args {
     }
 
     fn change_archives(&self, places: &Places, ui: &mut Ui) -> Result<Exit, Failure> {
-        let ChangeArgs { dry_run, force, wait, json } = self.change;
-        let options = WriteOptions { wait, ..WriteOptions::default() };
         let mut done = Vec::new();
         for session in &self.sessions {
             let changed = chosen(session, places, ui).and_then(|path| {
                 if self.restore {
-                    archive::restore(&path, dry_run, &options, places)
+                    archive::restore(&path, &self.change, places)
                 } else {
-                    archive::delete(&path, (dry_run, force), &options, ui)
+                    archive::delete(&path, &self.change, ui)
                 }
             });
             done.push((session.clone(), changed));
         }
-        report(done, json, ui)
+        report(done, self.change.json, ui)
     }
 }

@@ -1,5 +1,6 @@
 //! `--list`: lists archived sessions, reading only the first bytes of each archive.
 
+use crate::cli::ids::Ids;
 use crate::cli::locate::Places;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
 use crate::format::{ID, age, id_end, size};
@@ -39,15 +40,9 @@ impl Archived {
 }
 
 /// Prints the archived sessions that a filter chooses, newest first.
-pub fn list(
-    paths: Vec<PathBuf>,
-    places: &Places,
-    filter: Filter,
-    (json, now): (bool, i64),
-    ui: &mut Ui,
-) -> Result<Exit, Failure> {
-    let (mut exit, mut list) = (Exit::Done, Vec::new());
-    for path in paths {
+pub fn list(places: &Places, all: bool, filter: Filter, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+    let (now, mut exit, mut list) = (Ids::new(ui)?.now_ms(ui), Exit::Done, Vec::new());
+    for path in places.archived(all)? {
         match Archived::read(&path) {
             Ok(archived) if filter.fits(archived.facts.modified, archived.facts.messages) => {
                 list.push(archived)

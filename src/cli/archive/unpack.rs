@@ -2,6 +2,7 @@
 
 use super::{ArchiveResult, Archived};
 use crate::cli::locate::Places;
+use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, Ui, visible};
 use crate::cli::status::Status;
 use crate::load::names::{NameError, choose};
@@ -58,10 +59,10 @@ struct OpenArchive {
 }
 
 impl OpenArchive {
-    fn open(path: &Path, options: &WriteOptions) -> Result<OpenArchive, Failure> {
+    fn open(path: &Path, change: &ChangeArgs) -> Result<OpenArchive, Failure> {
         let name = visible(&path.to_string_lossy());
         let file = SessionFile::open(path)?;
-        let mut locked = store::lock(&file, options)?;
+        let mut locked = store::lock(&file, &options(change))?;
         // On overlayfs, the lock may have copied the file.
         let file = if locked.is_stale() { locked.reopen()? } else { file };
         let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
@@ -83,17 +84,17 @@ impl OpenArchive {
     }
 }
 
+/// Returns the options of the store for an archive, which no agent has open: `--force` only prevents the question.
+fn options(change: &ChangeArgs) -> WriteOptions {
+    WriteOptions { wait: change.wait, ..WriteOptions::default() }
+}
+
 /// Restores a session to the path that it had, with the files that belong to it.
 ///
 /// # Errors
 /// If a path is occupied, the archive is damaged, or writing fails. Nothing is changed then.
-pub fn restore(
-    path: &Path,
-    dry_run: bool,
-    options: &WriteOptions,
-    places: &Places,
-) -> Result<ArchiveResult, Failure> {
-    let open = OpenArchive::open(path, options)?;
+pub fn restore(path: &Path, change: &ChangeArgs, places: &Places) -> Result<ArchiveResult, Failure> {
+    let open = OpenArchive::open(path, change)?;
     let Some(session) = places.session_of(open.file.resolved()) else {
         return Err(Failure::cannot(format_args!("{}: it is not beside an agent's store", open.name))
             .hint("to read the session as it is, give this path to any command; `zstd -dc` prints it"));
@@ -109,9 +110,9 @@ pub fn restore(
     }
     // If the session is there, too, it may be about to be archived: that is over before anything is decided.
     let there = store::modified(&session).map(|_| SessionFile::open(&session)).transpose()?;
-    let _held = there.as_ref().map(|there| store::lock(there, options)).transpose()?;
+    let _held = there.as_ref().map(|there| store::lock(there, &options(change))).transpose()?;
     let missing = missing(&open, &place)?;
-    if dry_run {
+    if change.dry_run {
         return Ok(result(Status::Planned));
     }
     let (mut files, mut folders) = (Vec::new(), Vec::new());
@@ -170,19 +171,14 @@ fn missing<'a>(
 }
 
 /// Deletes an archive, after asking on a terminal.
-pub fn delete(
-    path: &Path,
-    (dry_run, force): (bool, bool),
-    options: &WriteOptions,
-    ui: &mut Ui,
-) -> Result<ArchiveResult, Failure> {
-    let open = OpenArchive::open(path, options)?;
+pub fn delete(path: &Path, change: &ChangeArgs, ui: &mut Ui) -> Result<ArchiveResult, Failure> {
+    let open = OpenArchive::open(path, change)?;
     let bytes = Some(open.bytes());
     let result = |status| ArchiveResult { path: path.to_owned(), to: None, status, bytes };
-    if dry_run {
+    if change.dry_run {
         return Ok(result(Status::Planned));
     }
-    if !force {
+    if !change.force {
         let facts = Facts::read(&open.archive.head).ok().filter(|facts| !facts.title.is_empty());
         let title = facts.map(|facts| format!(" ({})", facts.title)).unwrap_or_default();
         if !ui.confirm(&format!("delete {}{title}", open.name))? {

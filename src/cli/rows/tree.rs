@@ -62,8 +62,6 @@ pub struct Painter<'a> {
     folds: Vec<Range<usize>>,
     extents: Vec<Extent>,
     now_ms: i64,
-    /// The width of the terminal; without one, rows are not truncated.
-    width: Option<usize>,
     most_levels: usize,
     /// The width of the ids, if rows have them.
     id_width: Option<usize>,
@@ -74,7 +72,6 @@ impl<'a> Painter<'a> {
     /// Prepares the rows of a drawing: with folded runs of tool rows, and with ids, if these are wanted.
     pub fn new(look: Look<'a>, wants_folds: bool, wants_ids: bool, ui: &Ui) -> Result<Self, Failure> {
         let (drawing, session) = (look.drawing, look.drawing.session);
-        let width = ui.width();
         // Half of a narrow terminal is left for the text, as in oh-my-pi.
         let levels = |width: usize| (width.saturating_sub((width / 2).max(24) + 4) / 3).max(1);
         let ids = drawing.places.iter().map(|place| session.entry(place.entry).id.len as usize);
@@ -87,8 +84,7 @@ impl<'a> Painter<'a> {
             },
             extents: if branches { extents(session) } else { Vec::new() },
             now_ms: Ids::new(ui)?.now_ms(ui),
-            width,
-            most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
+            most_levels: ui.width().map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
             id_width: wants_ids.then(|| ids.max().unwrap_or(0).min(ID_COLUMNS)),
             marked: drawing.marked(),
             look,
@@ -156,7 +152,7 @@ impl<'a> Painter<'a> {
                 bars = bars_after(bars, place);
             }
         };
-        let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
+        let pen = Rows::new(ui.width(), self.look.glyphs.ellipsis, clock);
         draw_batches(&pen, folds.len(), draw, ui)
     }
 
