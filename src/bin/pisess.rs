@@ -10,21 +10,17 @@ use std::io::{BufWriter, IsTerminal, LineWriter, Write, stderr, stdin, stdout};
 use std::process::{Command, ExitCode};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Returns the width and the height of the terminal, 80 columns if it does not report a width.
-fn size() -> (usize, Option<usize>) {
-    let named = terminal_size::terminal_size().filter(|(width, _)| width.0 > 0);
-    named.map_or((80, None), |(width, height)| (width.0.into(), Some(height.0.into())))
-}
-
 fn main() -> ExitCode {
     os::prepare_process();
-    let size = stdout().is_terminal().then(size);
+    let is_terminal = stdout().is_terminal();
+    let size = terminal_size::terminal_size().filter(|(width, _)| is_terminal && width.0 > 0);
     let terminals = Terminals {
         stdin: stdin().is_terminal(),
-        stdout: stdout().is_terminal(),
+        stdout: is_terminal,
         stderr: stderr().is_terminal(),
-        width: size.map(|(width, _)| width),
-        height: size.and_then(|(_, height)| height),
+        // Not every terminal reports its size.
+        width: is_terminal.then(|| size.map_or(80, |(width, _)| width.0.into())),
+        height: size.map(|(_, height)| height.0.into()),
     };
     let stdout_file = os::stdout_file();
     let unbuffered: Box<dyn Write + Send> = match &stdout_file {

@@ -18,6 +18,7 @@ pub use failure::{Exit, Failure};
 use pager::Pager;
 pub use progress::Progress;
 pub use rows::{Glyphs, Rows, SEPARATORS, Styles, columns, fitted, fitted_end, fitted_path, styled};
+use shown::Shown;
 pub use table::{Cell, Column, GAP, Table, plain};
 
 use crate::cli::options::ColorChoice;
@@ -173,7 +174,7 @@ impl<'w> Ui<'w> {
     pub fn verbatim(&mut self) -> Box<dyn Write + '_> {
         let is_terminal = self.world.terminals.stdout;
         let out = self.stdout();
-        if is_terminal { Box::new(shown::Shown::new(out)) } else { Box::new(out) }
+        if is_terminal { Box::new(Shown { out, unfinished: Vec::new() }) } else { Box::new(out) }
     }
 
     /// Prints text that is already escaped.

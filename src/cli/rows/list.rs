@@ -70,10 +70,9 @@ fn facts(list: &[Listed], rows: &[ListRow], last: Option<&Path>, ui: &Ui) -> Res
     let is_wide = ui.width().is_none_or(|width| width >= WIDE);
     let (active, label, dim) = (ui.styles.active, ui.styles.label, ui.styles.dim);
     let width = ui.width().map(|_| PROJECT[usize::from(!is_wide)]);
-    let folders =
-        |folders: &mut dyn Iterator<Item = Cow<str>>| shown_folders(folders, width, home.as_deref());
-    let projects = folders(&mut list.iter().map(|session| session.cwd.to_string_lossy()));
-    let repositories = folders(&mut list.iter().filter_map(repository));
+    let cwds = list.iter().map(|session| session.cwd.to_string_lossy());
+    let projects = shown_folders(cwds, width, home.as_deref());
+    let repositories = shown_folders(list.iter().filter_map(repository), width, home.as_deref());
     let id = id_length(list);
     let age = |time: i64| age(now, time);
     let none = || "-".to_owned();
@@ -125,8 +124,8 @@ fn repository(session: &Listed) -> Option<Cow<'_, str>> {
 
 /// Returns, for each of some directories, the last of its names that tell it from the others, cut to a width where that
 /// still tells them apart. Without a width, returns the whole path, with `~` for the home directory.
-fn shown_folders(
-    folders: &mut dyn Iterator<Item = Cow<str>>,
+fn shown_folders<'s>(
+    folders: impl Iterator<Item = Cow<'s, str>>,
     width: Option<usize>,
     home: Option<&str>,
 ) -> HashMap<String, String> {

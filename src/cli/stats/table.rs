@@ -127,9 +127,6 @@ impl Groups {
 
     /// Prints the table, without figures for which there is no space.
     fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
-        if self.list.is_empty() {
-            return Ok(());
-        }
         if self.by == [By::File] {
             return self.files(ui.width()).print(ui);
         }
