@@ -188,15 +188,11 @@ impl Rows {
         let _ = write!(self.text, "{number:>width$}");
     }
 
-    fn push_spaces(&mut self, count: usize) {
-        self.text.resize(self.text.len() + count, b' ');
-    }
-
     /// Appends spaces to the part up to `width` columns.
     pub fn pad(&mut self, width: usize) {
         let part = &self.text[self.part..];
         let used = if is_plain(part) { part.len() } else { columns(&String::from_utf8_lossy(part)) };
-        self.push_spaces(width.saturating_sub(used));
+        self.text.resize(self.text.len() + width.saturating_sub(used), b' ');
     }
 
     pub fn begin(&mut self) {
@@ -206,8 +202,7 @@ impl Rows {
 
     /// Ends the row, trimming trailing spaces.
     pub fn end(&mut self) {
-        let row = &self.text[self.row..];
-        let len = row.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+        let len = self.text[self.row..].trim_ascii_end().len();
         self.text.truncate(self.row + len);
         self.text.push(b'\n');
     }

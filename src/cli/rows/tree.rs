@@ -128,6 +128,7 @@ impl<'a> Painter<'a> {
 
     fn paint_rows(&self, shown: Range<usize>, clock: Option<Clock>, ui: &mut Ui) -> Result<(), Failure> {
         let places = &self.look.drawing.places;
+        let time = |fold: &Range<usize>| self.look.drawing.session.entry(places[fold.end - 1].entry).time_ms;
         // Ranges of rows are drawn independently, so the bars at the start of each are computed first.
         let mut bars = 0;
         let mut starts = Vec::new();
@@ -141,7 +142,7 @@ impl<'a> Painter<'a> {
         let folds = &self.folds[shown];
         let draw = |rows: &mut Rows, batch: Range<usize>| {
             let mut bars = starts[batch.start / BATCH];
-            rows.follow(batch.start.checked_sub(1).map(|before| self.time(&folds[before])));
+            rows.follow(batch.start.checked_sub(1).map(|before| time(&folds[before])));
             for fold in &folds[batch] {
                 if self.look.drawing.is_live() {
                     rows.follow(None);
@@ -154,11 +155,6 @@ impl<'a> Painter<'a> {
         };
         let pen = Rows::new(ui.width(), self.look.glyphs.ellipsis, clock);
         draw_batches(&pen, folds.len(), draw, ui)
-    }
-
-    fn time(&self, fold: &Range<usize>) -> i64 {
-        let drawing = self.look.drawing;
-        drawing.session.entry(drawing.places[fold.end - 1].entry).time_ms
     }
 
     fn row(&self, fold: &Range<usize>, place: &TreeRow, bars: u32, rows: &mut Rows) {
