@@ -82,17 +82,17 @@ impl Archived {
     fn json(&self, places: &Places) -> Vec<u8> {
         let Archived { path, facts, files, bytes, archived } = self;
         let header = &facts.header;
-        let created = header.started_ms();
-        let session = places.session_of(path);
         Object::new()
             .str("path", &path.to_string_lossy())
-            .with(session, |object, session| object.str("session", &session.to_string_lossy()))
+            .with(places.session_of(path), |object, session| {
+                object.str("session", &session.to_string_lossy())
+            })
             .text("id", &header.id)
             .str("agent", &facts.agent)
             .text_or_null("name", facts.name.as_ref())
             .text("title", &facts.title)
             .text("cwd", &header.cwd.clone().unwrap_or_default())
-            .str_or_null("created", created.map(iso_string).as_deref())
+            .str_or_null("created", header.started_ms().map(iso_string).as_deref())
             .str("modified", &iso_string(facts.modified))
             .number("messageCount", f64::from(facts.messages))
             .number("files", *files as f64)

@@ -17,7 +17,7 @@ pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
 use pager::Pager;
 pub use progress::Progress;
-pub use rows::{Glyphs, Rows, SEPARATORS, Styles, columns, fitted, fitted_end, fitted_path, styled};
+pub use rows::{Glyphs, Rows, SEPARATORS, Styles, columns, end_at, fitted, fitted_end, fitted_path, styled};
 use shown::Shown;
 pub use table::{Cell, Column, GAP, Table, plain};
 

@@ -259,7 +259,7 @@ pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &st
 }
 
 /// Returns the number of bytes that fit into `columns`.
-fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize {
+pub fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize {
     let mut left = columns;
     let fits = |grapheme: &&str| {
         let width = grapheme.width();

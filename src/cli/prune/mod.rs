@@ -65,8 +65,7 @@ pub fn pruned_from(path: &Path, source: &dyn ReadAt) -> Result<Option<Restore>, 
     let resolved = || path.is_symlink().then(|| store::Disk::real(&store::OnDisk, path));
     let open = |path: PathBuf| Glance::open(&path).ok().map(|pruned| (path, pruned));
     let pruned = open(pruned_file(path)).or_else(|| open(pruned_file(&resolved()?)));
-    let with = pruned.map(|(path, pruned)| with(&path, source, Box::new(pruned)));
-    with.transpose().map(Option::flatten)
+    pruned.map_or(Ok(None), |(path, pruned)| with(&path, source, Box::new(pruned)))
 }
 
 /// Returns what was pruned from a session, if anything. For an archived session, it is in the archive.
@@ -81,8 +80,7 @@ pub fn pruned_of(input: &Input) -> Result<Option<Restore>, Failure> {
     let Ok(file) = Glance::open(path) else { return Ok(None) };
     let Some(archive) = input.read(Archive::read(&file))? else { return Ok(None) };
     let pruned = input.read(archive.companion(&file, PRUNED))?;
-    let with = pruned.map(|pruned| with(path, input.unredacted(), Box::new(pruned)));
-    with.transpose().map(Option::flatten)
+    pruned.map_or(Ok(None), |pruned| with(path, input.unredacted(), Box::new(pruned)))
 }
 
 /// Returns what was pruned from a session, or why it cannot be read.

@@ -4,7 +4,7 @@ use crate::agents::pi::edits::Edit;
 use crate::agents::row::RowOptions;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
-    Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, fitted, fitted_path, is_plain, visible,
+    Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, end_at, fitted, fitted_path, is_plain, visible,
 };
 use crate::cli::rows::batches::draw_batches;
 use crate::cli::transaction::output_or_input;
@@ -20,6 +20,7 @@ use pisess_json::text::Text;
 use pisess_json::write::write_valid;
 use std::borrow::Cow;
 use std::ops::Range;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its row.
 pub const ID_COLUMNS: usize = 36;
@@ -197,8 +198,7 @@ impl Look<'_> {
     fn found(&self, rows: &mut Rows, ix: EntryIx, row: &Row, body: &str, style: Style) {
         let shown =
             rows.left.map_or(Cow::Borrowed(body), |left| fitted(body, left, self.glyphs.ellipsis).into());
-        let is_elsewhere = |hit: &Hit| !matches!(&*hit.field, "message.role" | "type");
-        let hit = self.drawing.hit(ix).filter(|hit| is_elsewhere(hit));
+        let hit = self.drawing.hit(ix).filter(|hit| !matches!(&*hit.field, "message.role" | "type"));
         match hit.filter(|_| self.drawing.words.all(&shown).is_empty()) {
             None => self.highlighted(rows, &shown, style),
             Some(hit) if hit.field == "label" && self.drawing.session.entry(ix).kind != Kind::Label => {
@@ -225,13 +225,7 @@ impl Look<'_> {
             return self.highlighted(rows, &text, style);
         }
         // Shorten the text before the match, so that the match is visible.
-        let mut start = first.start;
-        for (at, _) in text[..first.start].char_indices().rev() {
-            if columns(&text[at..first.start]) > room / 3 {
-                break;
-            }
-            start = at;
-        }
+        let start = first.start - end_at(text[..first.start].graphemes(true).rev(), room / 3);
         rows.put(self.glyphs.ellipsis, style);
         self.highlighted(rows, text[start..].trim_start(), style);
     }

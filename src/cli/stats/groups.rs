@@ -9,7 +9,6 @@ use crate::session::entry::Role;
 use crate::session::paths::name;
 use clap::ValueEnum;
 use foldhash::HashMap;
-use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::time::civil;
 use pisess_json::write::{Object, texts};
@@ -232,13 +231,13 @@ pub(super) fn row(object: Object, totals: &Totals) -> Vec<u8> {
         .number("toolCalls", totals.tool_calls as f64)
         .number("toolFailures", totals.tool_failures as f64)
         .json("tokens", &totals.usage.tokens_json())
-        .json("cost", js::number(totals.usage.cost).as_bytes())
+        .number("cost", totals.usage.cost)
         .with(Some(totals.usage.estimated).filter(|part| *part > 0.0), |row, part| {
-            row.json("estimated", js::number(part).as_bytes())
+            row.number("estimated", part)
         })
         .number("unpriced", totals.usage.unpriced as f64)
         .number("files", totals.files() as f64)
-        .json("seconds", js::number(totals.took_ms as f64 / 1000.0).as_bytes())
+        .number("seconds", totals.took_ms as f64 / 1000.0)
         .finish()
 }
 
