@@ -16,27 +16,22 @@ pub fn split(line: &str) -> Line {
     let mut chars = line.chars();
     let mut quote = None;
     while let Some(c) = chars.next() {
+        let is_space = quote.is_none() && c.is_whitespace();
+        if is_space && is_word {
+            words.push(String::new());
+        }
+        is_word = !is_space;
         let word = words.last_mut().expect("there is always a word");
         match (c, quote) {
-            ('\'' | '"', None) => (quote, is_word) = (Some(c), true),
+            _ if is_space => {}
+            ('\'' | '"', None) => quote = Some(c),
             (c, Some(open)) if c == open => quote = None,
-            ('\\', None) => {
-                word.extend(chars.next());
-                is_word = true;
-            }
+            ('\\', None) => word.extend(chars.next()),
             ('\\', Some('"')) => match chars.next() {
                 Some(next @ ('"' | '\\' | '$' | '`')) => word.push(next),
                 next => word.extend(std::iter::once('\\').chain(next)),
             },
-            (c, None) if c.is_whitespace() => {
-                if std::mem::take(&mut is_word) {
-                    words.push(String::new());
-                }
-            }
-            (c, _) => {
-                word.push(c);
-                is_word = true;
-            }
+            (c, _) => word.push(c),
         }
     }
     Line { words, quote }

@@ -83,9 +83,7 @@ impl<'w> Ui<'w> {
     /// Waits for the pager, if one was started.
     pub fn close(&mut self) {
         self.progress.clear();
-        if let Some(pager) = self.pager.take() {
-            pager.finish();
-        }
+        self.pager.take().into_iter().for_each(Pager::finish);
     }
 
     pub fn configure(&mut self, color: ColorChoice, is_quiet: bool) {
@@ -163,11 +161,8 @@ impl<'w> Ui<'w> {
     /// Returns standard output as an open file, unless it is a terminal. What was printed before is flushed.
     pub(in crate::cli) fn stdout_file(&mut self) -> io::Result<Option<&'w File>> {
         self.progress.clear();
-        let file = self.world.stdout_file.filter(|_| !self.world.terminals.stdout);
-        if file.is_some() {
-            self.world.stdout.flush()?;
-        }
-        Ok(file)
+        self.world.stdout.flush()?;
+        Ok(self.world.stdout_file.filter(|_| !self.world.terminals.stdout))
     }
 
     /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
