@@ -120,17 +120,14 @@ impl Packer<'_> {
         let is_new = write(&facts, &sources, to)?;
         let archived = Glance::open(to)?.len();
         let bytes = (sources.iter().map(|source| source.member.size).sum(), archived);
-        match self.remove(&sources, locked) {
-            Ok(Attempt::Done(committed)) => {
-                folder.keep();
-                folder_of(&sources[0].path).iter().for_each(|folder| store::remove_empty_folders(folder));
-                Ok((Some(Attempt::Done(committed)), bytes))
-            }
-            other => {
-                undo(input, to, is_new)?;
-                Ok((Some(other?), bytes))
-            }
+        let removed = self.remove(&sources, locked);
+        if let Ok(Attempt::Done(_)) = removed {
+            folder.keep();
+            folder_of(&sources[0].path).iter().for_each(|folder| store::remove_empty_folders(folder));
+        } else {
+            undo(input, to, is_new)?;
         }
+        Ok((Some(removed?), bytes))
     }
 
     /// Returns the files to archive: first the session.
@@ -177,25 +174,19 @@ fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<bool, Failure> {
     let mut made = match made {
         Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
             let there = Glance::open(to)?;
-            return match check(&there) {
-                Ok(()) => Ok(false),
-                Err(_) => Err(Failure::cannot(format_args!(
-                    "{} exists already, with other content",
-                    visible(&to.to_string_lossy())
-                ))
-                .hint("move that archive away, or delete it with `pisess archive --delete`")),
-            };
+            if check(&there).is_ok() {
+                return Ok(false);
+            }
+            let name = visible(&to.to_string_lossy());
+            let failure = Failure::cannot(format_args!("{name} exists already, with other content"));
+            return Err(failure.hint("move that archive away, or delete it with `pisess archive --delete`"));
         }
         made => made?,
     };
     // Nothing is removed before the archive is certainly on the disk.
-    match made.troubles.pop() {
-        None => Ok(true),
-        Some(unsynced) => {
-            store::remove(to)?;
-            Err(unsynced.into())
-        }
-    }
+    let Some(unsynced) = made.troubles.pop() else { return Ok(true) };
+    store::remove(to)?;
+    Err(unsynced.into())
 }
 
 /// Puts back what was removed, and removes the archive if it is new.

@@ -43,15 +43,16 @@ pub fn candidates(command: Command, words: &[OsString], ui: &mut Ui) -> Vec<Comp
 /// Returns the command line with completers for what clap does not know.
 fn with_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command {
     let sessions = sessions(words, ui);
-    let entries = Arc::new(entries(&command, words, ui));
+    let (folder, home) = (ui.folder().to_owned(), ui.home());
+    let read = |path: PathBuf| Entries::read(&Glance::open(&path).ok()?, home.as_deref()).ok();
+    let entries = Arc::new(session_of(&command, words, ui).and_then(read).unwrap_or_default());
     let models = models(&command, words, ui);
     let about = |verb: &Command| CompletionCandidate::new(verb.get_name()).help(verb.get_about().cloned());
     let topics = guide::topics().map(CompletionCandidate::new);
     let help: Vec<_> = command.get_subcommands().map(about).chain(topics).collect();
-    let (folder, home) = (ui.folder().to_owned(), ui.home().map(PathBuf::from));
     let session = Arc::new(move |word: &str| {
         let mut found = session_words(word, &sessions);
-        found.extend(files(word, &folder, home.as_deref()));
+        found.extend(files(word, &folder, home.as_deref().map(Path::new)));
         found
     });
     let (entry, either) = (Arc::clone(&entries), Arc::clone(&session));
@@ -192,11 +193,6 @@ fn at_home(path: &Path, home: Option<&Path>) -> PathBuf {
         (Ok(below), Some(home)) => home.join(below),
         _ => path.to_owned(),
     }
-}
-
-fn entries(command: &Command, words: &[OsString], ui: &mut Ui) -> Entries {
-    let file = session_of(command, words, ui).and_then(|path| Glance::open(&path).ok());
-    file.and_then(|file| Entries::read(&file, ui.home().as_deref()).ok()).unwrap_or_default()
 }
 
 /// Returns the models of the named session and of the newest sessions, if the last word is a model.

@@ -229,10 +229,9 @@ impl<'w> Ui<'w> {
     /// If standard input is not a terminal, or cannot be read.
     pub fn confirm(&mut self, what: &str) -> Result<bool, Failure> {
         if !self.world.terminals.stdin {
-            return Err(Failure::cannot(format_args!(
-                "cannot ask whether to {what}: standard input is not a terminal"
-            ))
-            .hint("--force does it without asking"));
+            let why = "standard input is not a terminal";
+            let failure = Failure::cannot(format_args!("cannot ask whether to {what}: {why}"));
+            return Err(failure.hint("--force does it without asking"));
         }
         let _ = write!(self.world.stderr, "pisess: {}? [y/N] ", visible(what));
         let _ = self.world.stderr.flush();
