@@ -51,9 +51,8 @@ fn with_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command
     let topics = guide::topics().map(CompletionCandidate::new);
     let help: Vec<_> = command.get_subcommands().map(about).chain(topics).collect();
     let session = Arc::new(move |word: &str| {
-        let mut found = session_words(word, &sessions);
-        found.extend(files(word, &folder, home.as_deref().map(Path::new)));
-        found
+        let files = files(word, &folder, home.as_deref().map(Path::new));
+        session_words(word, &sessions).into_iter().chain(files).collect::<Vec<_>>()
     });
     let (entry, either) = (Arc::clone(&entries), Arc::clone(&session));
     let completers = [

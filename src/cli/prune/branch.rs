@@ -96,13 +96,8 @@ impl Job<'_> {
     fn agents_of(&self, session: &Path, choice: &BranchChoice) -> Vec<PathBuf> {
         let billed = &self.open.session.collected.billed;
         let leaving = billed.iter().filter(|request| choice.leaves[request.entry.at()]);
-        let ends: Vec<_> = leaving
-            .filter_map(|request| request.agents.as_deref())
-            .flat_map(|reported| places(session, reported))
-            .collect();
-        if ends.is_empty() {
-            return Vec::new();
-        }
+        let reported = leaving.filter_map(|request| request.agents.as_deref());
+        let ends: Vec<_> = reported.flat_map(|reported| places(session, reported)).collect();
         let files = folder_of(session).and_then(|folder| files_below(&folder).ok()).unwrap_or_default();
         let is_named = |path: &Path| ends.contains(&end_of(&path.to_string_lossy()));
         files.into_iter().map(|(path, _)| path).filter(|path| is_named(path)).collect()
@@ -113,10 +108,10 @@ impl Job<'_> {
         let id = &self.open.session.header.id;
         let is_fork = |path: &PathBuf| {
             let head = Glance::open(path).ok().and_then(|file| read_header(&file).ok());
-            let parent = head.and_then(|head| {
-                Raw::checked(&head.bytes).get_text("parentSession").map(|parent| parent.into_owned())
-            });
-            parent.is_some_and(|parent| parent == *id || Path::new(&*parent.to_string_lossy()) == session)
+            head.is_some_and(|head| {
+                let parent = Raw::checked(&head.bytes).get_text("parentSession");
+                parent.is_some_and(|parent| parent == *id || Path::new(&*parent.to_string_lossy()) == session)
+            })
         };
         let files = Places::of(ui).find(&Scope::All).files;
         files.into_iter().filter(|file| file.owner.is_none()).map(|file| file.path).filter(is_fork).collect()

@@ -18,7 +18,6 @@ use memchr::memmem;
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::write_valid;
-use std::borrow::Cow;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -196,13 +195,13 @@ impl Look<'_> {
     /// Draws the body with the match; if the match would not be visible, the beginning of the body and the
     /// text around the match.
     fn found(&self, rows: &mut Rows, ix: EntryIx, row: &Row, body: &str, style: Style) {
-        let shown =
-            rows.left.map_or(Cow::Borrowed(body), |left| fitted(body, left, self.glyphs.ellipsis).into());
+        let cut = rows.left.map(|left| fitted(body, left, self.glyphs.ellipsis));
+        let shown = cut.as_deref().unwrap_or(body);
         let hit = self.drawing.hit(ix).filter(|hit| !matches!(&*hit.field, "message.role" | "type"));
-        match hit.filter(|_| self.drawing.words.all(&shown).is_empty()) {
-            None => self.highlighted(rows, &shown, style),
+        match hit.filter(|_| self.drawing.words.all(shown).is_empty()) {
+            None => self.highlighted(rows, shown, style),
             Some(hit) if hit.field == "label" && self.drawing.session.entry(ix).kind != Kind::Label => {
-                rows.put(&shown, style);
+                rows.put(shown, style);
             }
             Some(hit) => self.snippet(rows, row, body, &hit, style),
         }
@@ -211,8 +210,7 @@ impl Look<'_> {
     /// Draws the text around a match, after the beginning of the body if the match is in another text.
     fn snippet(&self, rows: &mut Rows, row: &Row, body: &str, hit: &Hit, style: Style) {
         let field = field_name(&hit.field);
-        let is_own = field.is_none() && row.tone != Tone::Tool;
-        if !is_own {
+        if field.is_some() || row.tone == Tone::Tool {
             let room = rows.left.map_or(MOST_HEAD, |left| left / 3).min(MOST_HEAD);
             rows.put(&fitted(body, room, self.glyphs.ellipsis), style);
             let before = field.map(|name| format!("{name}: ")).unwrap_or_default();

@@ -87,23 +87,23 @@ impl Painter {
         let parts = [(path, styles.summary), (id, styles.label), (role, styles.dim)];
         let mut line: String = parts.iter().map(|(part, style)| styled(part, *style)).collect();
         let style = if is_context { styles.dim } else { Style::new() };
+        let above = |parent: &Text| visible(&parent.to_string_lossy());
         let turn = match &hit.turn {
             Some(Turn::After(parent)) => {
-                let above = parent.as_ref().map_or("root".into(), |id| visible(&id.to_string_lossy()));
-                format!("  (after {above})")
+                format!("  (after {})", parent.as_ref().map_or("root".to_owned(), above))
             }
             _ => String::new(),
         };
         let used: usize = parts.iter().map(|(part, _)| columns(part)).sum::<usize>() + columns(&turn);
-        self.push_snippet(&hit.hit, self.width.saturating_sub(used), style, &mut line);
+        line += &self.snippet(&hit.hit, self.width.saturating_sub(used), style);
         line += &styled(&turn, styles.active);
         out.extend_from_slice(line.trim_end().as_bytes());
         out.push(b'\n');
     }
 
-    /// Appends a snippet: its match, highlighted, and as much of the text around it as fits into `columns`; if space is
+    /// Returns a snippet: its match, highlighted, and as much of the text around it as fits into `columns`; if space is
     /// scarce, a third of it is for the text before the match.
-    fn push_snippet(&self, hit: &Hit, columns: usize, style: Style, line: &mut String) {
+    fn snippet(&self, hit: &Hit, columns: usize, style: Style) -> String {
         let (text, place) = (&hit.snippet, hit.shown.clone());
         let parts = [&text[..place.start], &text[place.clone()], &text[place.end..]];
         let [before, found, after] = parts.map(visible);
@@ -112,9 +112,7 @@ impl Painter {
         let for_before = room.saturating_sub(self::columns(&after)).max(room / 3);
         let before = fitted_end(&before, for_before, "…");
         let after = fitted(&after, room.saturating_sub(self::columns(&before)), "…");
-        line.push_str(&styled(&before, style));
-        line.push_str(&styled(&found, self.styles.hit));
-        line.push_str(&styled(&after, style));
+        styled(&before, style) + &styled(&found, self.styles.hit) + &styled(&after, style)
     }
 
     /// Appends the rows of matches and of the entries around them.
