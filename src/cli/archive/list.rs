@@ -63,7 +63,7 @@ pub fn list(places: &Places, all: bool, filter: Filter, json: bool, ui: &mut Ui)
     let mut table = Table::new([age_of, id, project, messages, bytes_of, archive, title]);
     for Archived { facts, bytes, archived, .. } in &list {
         let cwd = facts.header.cwd.as_ref().map(|cwd| below_home(&cwd.to_string_lossy(), home.as_deref()));
-        let cells = [
+        table.texts([
             age(now, facts.modified),
             visible(id_end(&facts.header.id.to_string_lossy(), ID)),
             visible(&cwd.unwrap_or_default()),
@@ -71,8 +71,7 @@ pub fn list(places: &Places, all: bool, filter: Filter, json: bool, ui: &mut Ui)
             size(*bytes as usize),
             size(*archived as usize),
             visible(&titled(&facts.title, facts.messages)),
-        ];
-        table.texts(cells);
+        ]);
     }
     table.print(ui)?;
     Ok(exit)

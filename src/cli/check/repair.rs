@@ -30,7 +30,7 @@ pub fn repair(
             return Err(Failure::cannot("--repair with -o or - takes only one session")
                 .hint("--backup repairs any number of sessions in place"));
         };
-        report.one(&Input::open(session, ui)?, ui)?;
+        report.repair(&Input::open(session, ui)?, ui)?;
         report.repairs(ui);
         return Ok(report.exit);
     }
@@ -57,7 +57,7 @@ pub fn repair(
         let input = Input::open_path(&file.path, ui.stdout_is());
         let repaired_now = input.and_then(|mut input| {
             input.by_name = is_by_name(sessions, &file.path);
-            report.one(&input, ui)
+            report.repair(&input, ui)
         });
         match repaired_now {
             Ok(()) => {}
@@ -75,7 +75,7 @@ pub fn repair(
 }
 
 impl Report<'_> {
-    fn one(&mut self, input: &Input, ui: &mut Ui) -> Result<(), Failure> {
+    fn repair(&mut self, input: &Input, ui: &mut Ui) -> Result<(), Failure> {
         let checkup = checked(input, ui.processors())?;
         let write = self.write;
         if write.change.dry_run {
@@ -90,7 +90,7 @@ impl Report<'_> {
                 self.done(input, &checkup.findings, Some((attempt.done()?, rejected)), ui)
             }
             (None, Some(_)) => self.in_place(input, &checkup, ui),
-            _ => self.to_stdout(input, &checkup, ui),
+            _ => self.print_repaired(input, &checkup, ui),
         }
     }
 
@@ -115,7 +115,7 @@ impl Report<'_> {
         self.done(input, &findings, committed.map(|committed| (committed, rejected)), ui)
     }
 
-    fn to_stdout(&mut self, input: &Input, checkup: &Checkup, ui: &mut Ui) -> Result<(), Failure> {
+    fn print_repaired(&mut self, input: &Input, checkup: &Checkup, ui: &mut Ui) -> Result<(), Failure> {
         if self.write.change.json {
             return Err(Failure::carries_session());
         }
