@@ -99,10 +99,9 @@ impl Packer<'_> {
     fn refuse_unsettled(&self, input: &Input, session: &Path) -> Result<(), Failure> {
         let beside = companions(session).map_err(odd)?;
         let paths = beside.iter().map(|file| &*file.path).chain([session]);
-        let Some(time) = paths.filter_map(store::modified_ms).max() else { return Ok(()) };
-        if time <= self.now_ms - SETTLED_MS {
-            return Ok(());
-        }
+        let newest = paths.filter_map(store::modified_ms).max();
+        let is_recent = |&time: &i64| time > self.now_ms - SETTLED_MS;
+        let Some(time) = newest.filter(is_recent) else { return Ok(()) };
         let ago = match &*age(self.now_ms, time) {
             "now" => "just now".to_owned(),
             age => format!("{age} ago"),

@@ -44,10 +44,7 @@ pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, 
             };
             failure.hint("`pisess archive --list --all` lists the archived sessions")
         }
-        error => {
-            let hint = error.hint();
-            Failure::cannot(error).hint(hint)
-        }
+        error => Failure::cannot(&error).hint(error.hint()),
     })
 }
 

@@ -141,8 +141,7 @@ fn archived(path: &Path) -> Option<KnownSession> {
 
 /// Returns sessions. A session is offered by its name or, if others have the same name, by its id.
 fn session_words(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandidate> {
-    let mut found = Vec::new();
-    for session in sessions {
+    let word_of = |session: &KnownSession| {
         let name = session.name.as_deref();
         let is_shared =
             name.is_some() && sessions.iter().filter(|other| other.name.as_deref() == name).count() > 1;
@@ -154,9 +153,9 @@ fn session_words(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandida
             None if name.is_some_and(|name| fits(&name)) => Some(end),
             None => [end, &*session.id].into_iter().find(fits),
         };
-        found.extend(offered.map(|value| session.named(value, name.filter(|_| is_shared))));
-    }
-    found
+        offered.map(|value| session.named(value, name.filter(|_| is_shared)))
+    };
+    sessions.iter().filter_map(word_of).collect()
 }
 
 /// Returns session files and directories that begin with the word.

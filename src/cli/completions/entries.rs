@@ -37,10 +37,9 @@ impl Entries {
         let labels = Labels::new(&session);
         let candidate = |value: &str, ix| described(value, drawing.text(ix).to_string_lossy().into_owned());
         let newest = session.all().rev().filter(|&ix| !session.entry(ix).id.is_empty()).take(ENTRIES);
-        let roles =
-            Role::NAMED.iter().filter(|role| session.all().any(|ix| session.entry(ix).role == **role));
-        let types =
-            Kind::NAMED.iter().filter(|kind| session.all().any(|ix| session.entry(ix).kind == **kind));
+        let all = &session.entries;
+        let roles = Role::NAMED.iter().filter(|role| all.iter().any(|entry| entry.role == **role));
+        let types = Kind::NAMED.iter().filter(|kind| all.iter().any(|entry| entry.kind == **kind));
         Ok(Entries {
             leaf: session.leaf.map(|leaf| candidate("@", leaf)),
             labels: labels
