@@ -73,12 +73,7 @@ impl Groups {
     }
 
     /// Adds entries of one session.
-    pub fn add<'h>(
-        &mut self,
-        path: &Path,
-        stats: &'h SessionStats,
-        entries: impl Iterator<Item = &'h Counted>,
-    ) {
+    pub fn add<'e>(&mut self, path: &Path, stats: &SessionStats, entries: impl Iterator<Item = &'e Counted>) {
         self.sessions += 1;
         let session = self.sessions;
         let has_files = self.by.contains(&By::File);
