@@ -123,7 +123,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     )?;
     table.print(ui)?;
     // Zeros could be mistaken for a result.
-    let is_answer = !groups.is_empty() || args.json && exit == Exit::Done;
+    let is_answer = groups.total.sessions > 0 || args.json && exit == Exit::Done;
     if !by_entry && is_answer {
         groups.print(args.json, ui)?;
     } else if !by_entry && !args.json && !is_none && exit == Exit::Done {

@@ -68,10 +68,6 @@ impl Groups {
         Groups { by, clock, home, list: Vec::new(), places, total: Totals::default(), sessions: 0 }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.total.sessions == 0
-    }
-
     /// Adds entries of one session.
     pub fn add<'e>(&mut self, path: &Path, stats: &SessionStats, entries: impl Iterator<Item = &'e Counted>) {
         self.sessions += 1;
