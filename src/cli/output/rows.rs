@@ -219,9 +219,16 @@ impl Rows {
     /// Appends a whole part, as far as it fits. No other part may be open.
     pub fn put(&mut self, text: &str, style: Style) {
         debug_assert_eq!(self.part, self.text.len(), "the part before is put first");
-        let cut = self.left.map(|left| fitted(text, left, self.ellipsis));
-        self.push_str(&styled(cut.as_deref().unwrap_or(text), style));
-        self.left = self.left.map(|left| left.saturating_sub(columns(text)));
+        let used = self.left.map_or(0, |_| columns(text));
+        let cut = self.left.filter(|&left| used > left).map(|left| fitted(text, left, self.ellipsis));
+        let shown = cut.as_deref().unwrap_or(text);
+        // Most parts are plain, and are not copied first.
+        if style == Style::default() {
+            self.push_str(shown);
+        } else {
+            self.push_str(&styled(shown, style));
+        }
+        self.left = self.left.map(|left| left.saturating_sub(used));
         self.part = self.text.len();
     }
 }
