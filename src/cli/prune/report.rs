@@ -97,7 +97,8 @@ impl Job<'_> {
             let (id, line) = (session.id(payload.entry), session.entry(payload.entry).line);
             let (field, kind) = (&*payload.field, payload.kind.name());
             let json = plan_row(&id, line, Some(field)).str("kind", kind);
-            let cells = [shown(&id), kind.to_owned(), size(payload.span.len as usize), visible(field)].map(plain);
+            let cells =
+                [shown(&id), kind.to_owned(), size(payload.span.len as usize), visible(field)].map(plain);
             (json.number("bytes", payload.span.len as f64), cells)
         });
         let [id, kind] = [Column::text(""); 2];
