@@ -14,18 +14,18 @@ const SHORT: usize = 100;
 /// stay as they are written.
 pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
+    let mut container_lengths = lengths(bytes).into_iter();
     let mut out = Vec::with_capacity(bytes.len() * 2);
     // Whether each open value is spread over lines.
     let mut open: Vec<bool> = Vec::new();
     let mut empty = false;
     for (byte, token) in tokens(bytes) {
-        let at = token.as_ptr() as usize - bytes.as_ptr() as usize;
         let breaks = open.last().is_some_and(|&breaks| breaks);
         match byte {
             b'{' | b'[' => {
                 first(breaks && empty, &mut out, open.len());
                 out.push(byte);
-                open.push(!is_short(&bytes[at..]));
+                open.push(container_lengths.next().is_some_and(|length| length > SHORT));
                 empty = true;
                 continue;
             }
@@ -55,21 +55,26 @@ fn first(breaks: bool, out: &mut Vec<u8>, depth: usize) {
     }
 }
 
-/// Whether the object or array that the bytes begin with is short, white space between its tokens aside.
-fn is_short(bytes: &[u8]) -> bool {
-    let (mut open, mut length) = (0, 0);
+/// Returns the length of each object and array, in the order in which they begin.
+fn lengths(bytes: &[u8]) -> Vec<usize> {
+    let (mut lengths, mut open) = (Vec::new(), Vec::new());
+    let mut at = 0;
     for (byte, token) in tokens(bytes) {
         match byte {
-            b'{' | b'[' => open += 1,
-            b'}' | b']' => open -= 1,
+            b'{' | b'[' => {
+                open.push((lengths.len(), at));
+                lengths.push(0);
+            }
+            b'}' | b']' => {
+                if let Some((number, start)) = open.pop() {
+                    lengths[number] = at - start;
+                }
+            }
             _ => {}
         }
-        length += token.len();
-        if open == 0 || length > SHORT {
-            return open == 0;
-        }
+        at += token.len();
     }
-    true
+    lengths
 }
 
 fn new_line(out: &mut Vec<u8>, depth: usize) {

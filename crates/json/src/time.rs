@@ -101,11 +101,15 @@ fn offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
     if take(rest, b"Zz") || !has_clock || rest.is_empty() {
         return Some(0);
     }
-    let sign = if take(rest, b"-") { -1 } else { i64::from(take(rest, b"+")) };
+    let is_behind = take(rest, b"-");
+    if !is_behind && !take(rest, b"+") {
+        return None;
+    }
     let hour = digits(rest, 2)?;
     take(rest, b":");
     let minute = digits(rest, 2)?;
-    (sign != 0 && hour < 24 && minute < 60).then_some(sign * (hour * 60 + minute) * 60_000)
+    let ms = (hour * 60 + minute) * 60_000;
+    (hour < 24 && minute < 60).then_some(if is_behind { -ms } else { ms })
 }
 
 fn number(digits: &[u8]) -> Option<i64> {

@@ -154,7 +154,7 @@ pub fn create_beside(
     let mut new = stage(&DISK, path, &target, source, write, None)?;
     let has_replaced = existing.is_some();
     let mut beside = Beside { committed: Committed::new(path), new: None, target, has_replaced };
-    if !replaces && has_copy(&DISK, &beside.target, &new).map_err(failed)? {
+    if !replaces && has_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)? {
         return Ok(beside);
     }
     if beside.has_replaced {

@@ -1,7 +1,6 @@
 //! Rule 2: new content replaces the old content in one rename. Of many files at once, each directory is synced once.
 
 use super::append::{Attempt, Committed};
-use super::archive::is_content;
 use super::attributes;
 use super::error::{Cause, FileChange, StoreError};
 use super::files::{DISK, FileType, Files, Pause};
@@ -10,7 +9,7 @@ use super::lock::Locked;
 use super::publish_lock::PublishLock;
 use super::read::ReadAt;
 use super::send::copy_range;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, read_range};
 use super::temp::{Fill, Out, Temp};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -18,6 +17,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+/// How much of two files is compared at a time.
+const COMPARED_BYTES: u64 = 1 << 20;
 
 /// How long to wait for a process that has the old file open for writing: agents open it, write and close it.
 const CLOSED_WITHIN: Duration = Duration::from_secs(2);
@@ -171,7 +173,7 @@ impl Locked {
     /// remain if the process was killed before the rename of the new file.
     fn back_up(&self, backup: &Path) -> Result<Option<Temp>, StoreError> {
         let failed = |error| StoreError::io("back up to", backup, error);
-        if has_copy(self.files, backup, self).map_err(failed)? {
+        if has_copy(self.files, backup, &self.file, self.len()).map_err(failed)? {
             return Ok(None);
         }
         let mut copy = Temp::beside(self.files, backup).map_err(failed)?;
@@ -245,7 +247,7 @@ impl Locked {
     }
 }
 
-/// What was read of the session, and what it has grown by since.
+/// The session as far as it was read; what it has grown by since is behind `len`.
 impl ReadAt for Locked {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         self.files.read_at(&self.file, buf, offset)
@@ -290,18 +292,23 @@ impl Batch {
     }
 }
 
-/// Whether there is a file with the content of another, but not that file itself: it was made by a process that was killed
-/// before it changed the session. Any other file is an error (rule 6).
-pub(super) fn has_copy(files: &dyn Files, path: &Path, original: &dyn ReadAt) -> io::Result<bool> {
-    let mut copy = match files.open_read(path) {
+/// Whether there is a file with the content of another, of this size, but not that file itself: it was made by a process
+/// that was killed before it changed the session. Any other file is an error (rule 6).
+pub(super) fn has_copy(files: &dyn Files, path: &Path, original: &File, size: u64) -> io::Result<bool> {
+    let copy = match files.open_read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         copy => copy?,
     };
     let stat = files.stat(&copy)?;
-    let is_another = |file| files.stat(file).is_ok_and(|original| !original.is_same_inode(&stat));
-    let may_be = stat.kind == FileType::Regular && stat.size == original.len();
-    let is_copy = may_be && original.file().is_some_and(is_another) && is_content(original, &mut copy)?;
-    if is_copy { Ok(true) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+    let mut is_same = stat.kind == FileType::Regular && stat.size == size;
+    is_same &= !stat.is_same_inode(&files.stat(original)?);
+    let mut start = 0;
+    while is_same && start < size {
+        let end = size.min(start + COMPARED_BYTES);
+        is_same = read_range(files, &copy, start, end)? == read_range(files, original, start, end)?;
+        start = end;
+    }
+    if is_same { Ok(true) } else { Err(io::ErrorKind::AlreadyExists.into()) }
 }
 
 /// Returns the directory of a path, which may be a bare name.

@@ -1,7 +1,7 @@
 //! Temporary files: written beside the target under a name that no agent lists, then renamed.
 
 use super::error::StoreError;
-use super::files::{DISK, Files, unlock};
+use super::files::{Files, unlock};
 use super::read::ReadAt;
 use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Write};
@@ -106,7 +106,7 @@ impl Temp {
 /// The content that was written.
 impl ReadAt for Temp {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        DISK.read_at(&self.file, buf, offset)
+        self.files.read_at(&self.file, buf, offset)
     }
 
     fn file(&self) -> Option<&File> {

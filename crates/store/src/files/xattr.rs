@@ -27,8 +27,7 @@ pub(super) fn all(file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
 fn read(call: impl FnOnce(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
     let mut buf = vec![0; 65_536];
     let size = call(&mut buf)?;
-    buf.truncate(size);
-    Ok(buf)
+    Ok(buf[..size].to_vec())
 }
 
 pub(super) fn set(file: &File, name: &OsStr, value: &[u8]) -> io::Result<()> {
