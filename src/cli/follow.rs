@@ -2,13 +2,13 @@
 
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui};
+use crate::cli::process::pipes::is_closed;
 use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 use notify::event::{CreateKind, ModifyKind};
 use notify::{Event, EventKind, RecursiveMode, Watcher};
 use pisess_store::{SessionFile, Snapshot};
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -66,21 +66,6 @@ pub fn watch(paths: &[PathBuf]) -> impl FnMut(&mut Ui) -> Result<Option<HashSet<
         reported = Instant::now();
         Ok(changed)
     }
-}
-
-/// Whether an output is a pipe that nobody reads any more.
-#[cfg(unix)]
-fn is_closed(output: &File) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let mut fds = [PollFd::new(output, PollFlags::empty())];
-    poll(&mut fds, Some(&Timespec::default())).is_ok()
-        && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
-}
-
-/// On Windows, only the next write shows it.
-#[cfg(windows)]
-fn is_closed(_: &File) -> bool {
-    false
 }
 
 pub fn folder_of(path: &Path) -> &Path {

@@ -7,5 +7,8 @@ pub mod signals;
 #[cfg_attr(unix, path = "groups/unix.rs")]
 #[cfg_attr(windows, path = "groups/windows.rs")]
 pub mod groups;
+#[cfg_attr(unix, path = "pipes/unix.rs")]
+#[cfg_attr(windows, path = "pipes/windows.rs")]
+pub mod pipes;
 
 pub mod run;

@@ -4,19 +4,15 @@
 //! read concurrently; a child that stops reading early is not an error.
 
 use super::groups::{Group, command};
+use super::pipes::{exchange, pause};
 use super::signals::Waiting;
 use crate::cli::output::{Failure, Ui, visible};
-use std::io::{self, Read, Write};
+use std::io;
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::mpsc::channel;
-use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
 /// The maximum output of a command, in bytes.
 const MOST_OUTPUT: usize = 10 << 20;
-
-/// The longest time until a signal is noticed.
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The environment variable that sets a hook for every command.
 pub const HOOK: &str = "PISESS_HOOK";
@@ -66,7 +62,7 @@ impl Shell {
         let waiting = Waiting::begin();
         let (mut child, mut group) = self.spawn()?;
         let deadline = Instant::now() + self.timeout;
-        let ended = exchange(&mut child, input, deadline, &waiting)
+        let ended = exchange(&mut child, &input, MOST_OUTPUT, deadline, &waiting)
             .and_then(|output| Ok((output, wait(&mut child, deadline, &waiting)?)));
         let outcome = match ended {
             Ok((output, status)) if status.success() => Ok(output),
@@ -110,56 +106,20 @@ impl Shell {
     }
 }
 
-/// Writes `input` to a command and reads its output, up to a limit, until the command closes it. The command need not
-/// read all its input. One thread writes and another one reads, so that neither waits for the other.
-///
-/// # Errors
-/// As for [`until`], `FileTooLarge` beyond the limit, others if the pipes fail.
-fn exchange(child: &mut Child, input: Vec<u8>, deadline: Instant, waiting: &Waiting) -> io::Result<Vec<u8>> {
-    let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(io::Error::other("its standard streams are not pipes"));
-    };
-    Builder::new().spawn(move || stdin.write_all(&input))?;
-    let (send, receive) = channel();
-    Builder::new().spawn(move || {
-        let mut output = Vec::new();
-        let read = stdout.take(MOST_OUTPUT as u64 + 1).read_to_end(&mut output);
-        // After the time limit, nobody receives it.
-        let _ = send.send(read.map(|_| output));
-    })?;
-    let output = until(deadline, waiting, |pause| receive.recv_timeout(pause).ok().transpose())?;
-    if output.len() > MOST_OUTPUT { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(output) }
-}
-
 /// Waits for a child that has closed its output to exit.
-fn wait(child: &mut Child, deadline: Instant, waiting: &Waiting) -> io::Result<ExitStatus> {
-    until(deadline, waiting, |pause| {
-        let status = child.try_wait()?;
-        if status.is_none() {
-            sleep(pause);
-        }
-        Ok(status)
-    })
-}
-
-/// Looks until there is a result; `look` waits for the given time at most.
 ///
 /// # Errors
-/// `TimedOut` after the deadline, `Interrupted` if a signal ends pisess, those of `look`.
-fn until<T>(
-    deadline: Instant,
-    waiting: &Waiting,
-    mut look: impl FnMut(Duration) -> io::Result<Option<T>>,
-) -> io::Result<T> {
-    let mut pause = Duration::from_millis(1);
+/// `TimedOut` after the deadline, `Interrupted` if a signal ends pisess.
+fn wait(child: &mut Child, deadline: Instant, waiting: &Waiting) -> io::Result<ExitStatus> {
+    let mut time = Duration::from_millis(1);
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        match look(pause.min(left))? {
-            Some(result) => return Ok(result),
+        match child.try_wait()? {
+            Some(status) => return Ok(status),
             None if waiting.signal().is_some() => return Err(io::ErrorKind::Interrupted.into()),
-            None if left.is_zero() => return Err(io::ErrorKind::TimedOut.into()),
-            None => pause = (pause * 2).min(LONGEST_PAUSE),
+            None if Instant::now() >= deadline => return Err(io::ErrorKind::TimedOut.into()),
+            None => pause(waiting, time),
         }
+        time = (time * 2).min(Duration::from_millis(50));
     }
 }
 

@@ -20,7 +20,7 @@ pub fn command(text: &str) -> Command {
 /// A command and its descendants, which end if pisess does, however it ends. Once the command has finished, what
 /// it left running continues.
 pub struct Group {
-    id: Pid,
+    id: Option<Pid>,
     /// A process of the group that kills it when its standard input ends without a line: SIGKILL closes the pipe.
     watch: Option<Child>,
 }
@@ -32,37 +32,38 @@ impl Group {
     /// Returns the group of a child that was started with [`command`] and whose input is a pipe, and lets the command
     /// begin. If nothing can watch, it may outlive a pisess that is killed.
     pub fn of(child: &mut Child) -> Group {
-        let id = Pid::from_child(child);
+        let id = i32::try_from(child.id()).ok();
         let mut watch = Command::new("sh");
-        watch.args(["-c", "read line || kill -KILL 0"]).process_group(id.as_raw_pid());
+        watch.args(["-c", "read line || kill -KILL 0"]).process_group(id.unwrap_or(0));
         watch.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let watch = watch.spawn().ok();
+        let watch = id.and_then(|_| watch.spawn().ok());
         // A shell that was killed meanwhile reads no line; its end is reported.
         let _ = child.stdin.as_mut().map(|stdin| stdin.write_all(b"\n"));
-        Group { id, watch }
+        Group { id: id.and_then(Pid::from_raw), watch }
     }
 
     /// Kills the command and its descendants. If a signal arrived, it is forwarded first, so that they can
     /// clean up.
     pub fn end(&mut self, child: &mut Child, signal: Option<i32>) {
-        // A process that has exited already needs no signal, so errors are ignored.
-        if let Some(signal) = signal.and_then(Signal::from_named_raw) {
-            let _ = kill_process_group(self.id, signal);
-            self.wait_for_end(child);
+        if let Some(group) = self.id {
+            // A process that has exited already needs no signal, so errors are ignored.
+            if let Some(signal) = signal.and_then(Signal::from_named_raw) {
+                let _ = kill_process_group(group, signal);
+                self.wait_for_end(child, group);
+            }
+            let _ = kill_process_group(group, Signal::KILL);
         }
-        let _ = kill_process_group(self.id, Signal::KILL);
         let _ = child.kill();
         let _ = child.wait();
     }
-
     /// Waits until the process group is empty, or the grace period is over.
-    fn wait_for_end(&mut self, child: &mut Child) {
+    fn wait_for_end(&mut self, child: &mut Child, group: Pid) {
         let end = Instant::now() + GRACE;
         while Instant::now() < end {
             // A child that was not waited for still belongs to its group. The id of an empty group may be reused.
             let has_ended = |child: &mut Child| matches!(child.try_wait(), Ok(Some(_)));
             let is_unwatched = self.watch.as_mut().is_none_or(has_ended);
-            if has_ended(child) && is_unwatched && test_kill_process_group(self.id).is_err() {
+            if has_ended(child) && is_unwatched && test_kill_process_group(group).is_err() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(5));

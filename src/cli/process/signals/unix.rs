@@ -8,13 +8,14 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 use std::io::{self, PipeReader};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 struct Signals {
     /// Whether no command is running, so that the default action is taken.
     idle: Arc<AtomicBool>,
-    waiting: Mutex<isize>,
+    waiting: Mutex<usize>,
     /// The signal that arrived, 0 before.
     number: Arc<AtomicUsize>,
     /// Becomes readable with the signal, and stays readable.
@@ -31,7 +32,11 @@ impl Waiting {
     /// Starts waiting; if handlers cannot be set, the default actions apply.
     pub fn begin() -> Waiting {
         let signals = SIGNALS.get_or_init(|| Signals::register().ok()).as_ref();
-        signals.iter().for_each(|signals| signals.add(1));
+        if let Some(signals) = signals {
+            let mut waiting = signals.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            *waiting += 1;
+            signals.idle.store(false, Ordering::SeqCst);
+        }
         Waiting(signals)
     }
 
@@ -41,13 +46,16 @@ impl Waiting {
         i32::try_from(number).ok().filter(|&number| number > 0)
     }
 
+    /// Returns a descriptor that is readable once a signal has arrived.
+    pub fn woken(&self) -> Option<BorrowedFd<'_>> {
+        self.0.map(|signals| signals.woken.as_fd())
+    }
+
     /// Calls `last` before a signal ends the process. If no thread can be started, the default actions apply.
     pub fn then(self, last: impl FnOnce() + Send + 'static) {
         let wait = move || {
-            // The whole value, which is dropped at the end.
-            let waiting = self;
-            let Some(signals) = waiting.0 else { return };
-            let mut fds = [PollFd::new(&signals.woken, PollFlags::IN)];
+            let Some(woken) = self.woken() else { return };
+            let mut fds = [PollFd::from_borrowed_fd(woken, PollFlags::IN)];
             while poll(&mut fds, None) == Err(Errno::INTR) {}
             last();
         };
@@ -58,7 +66,9 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let Some(signals) = self.0 else { return };
-        signals.add(-1);
+        let mut waiting = signals.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        *waiting -= 1;
+        signals.idle.store(*waiting == 0, Ordering::SeqCst);
         if let Some(signal) = self.signal() {
             // Ended by the signal itself, so that a shell sees the reason; it reports 128 plus the
             // number.
@@ -82,13 +92,6 @@ impl Signals {
             }
         }
         Ok(Signals { idle, waiting: Mutex::default(), number, woken })
-    }
-
-    /// Counts a value of [`Waiting`] that begins or ends.
-    fn add(&self, count: isize) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        *waiting += count;
-        self.idle.store(*waiting == 0, Ordering::SeqCst);
     }
 }
 

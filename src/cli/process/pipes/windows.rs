@@ -1,0 +1,53 @@
+//! Windows: pipes cannot be waited for, so one thread writes, and another one reads.
+
+use crate::cli::process::signals::Waiting;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::process::Child;
+use std::sync::mpsc;
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+/// Writes `input` to a command and reads its output, up to a limit, until the command closes it. The command need not
+/// read all its input.
+///
+/// # Errors
+/// `TimedOut` after the deadline, `FileTooLarge` beyond the limit, `Interrupted` if a signal ends pisess, others if the
+/// pipes fail.
+pub fn exchange(
+    child: &mut Child,
+    input: &[u8],
+    most: usize,
+    deadline: Instant,
+    waiting: &Waiting,
+) -> io::Result<Vec<u8>> {
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
+        return Err(io::Error::other("its standard streams are not pipes"));
+    };
+    let input = input.to_vec();
+    Builder::new().spawn(move || stdin.write_all(&input))?;
+    let (send, receive) = mpsc::channel();
+    Builder::new().spawn(move || {
+        let mut output = Vec::new();
+        let read = stdout.take(most as u64 + 1).read_to_end(&mut output);
+        // After the time limit, nobody receives it.
+        let _ = send.send(read.map(|_| output));
+    })?;
+    match receive.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        Ok(Ok(output)) if output.len() > most => Err(io::ErrorKind::FileTooLarge.into()),
+        Ok(output) => output,
+        Err(_) if waiting.signal().is_some() => Err(io::ErrorKind::Interrupted.into()),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+/// Waits for this long.
+pub fn pause(_: &Waiting, time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// Whether an output is a pipe that nobody reads any more. Here, only the next write shows it.
+pub fn is_closed(_: &File) -> bool {
+    false
+}
