@@ -23,11 +23,38 @@ const POLLED: Duration = Duration::from_millis(100);
 /// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41 of the time.
 const PAUSE_RATIO: u32 = 40;
 
+/// The files that may have changed.
+#[derive(Default)]
+pub enum Changed {
+    #[default]
+    Any,
+    /// Those with these names, and new directories.
+    Named(HashSet<OsString>),
+}
+
+impl Changed {
+    /// Whether the file at a path may have changed.
+    pub fn has(&self, path: &Path) -> bool {
+        match self {
+            Changed::Any => true,
+            Changed::Named(names) => path.file_name().is_some_and(|name| names.contains(name)),
+        }
+    }
+
+    /// Whether there may be files with other names than these.
+    pub fn has_others(&self, known: &HashSet<OsString>) -> bool {
+        match self {
+            Changed::Any => true,
+            Changed::Named(names) => !names.is_subset(known),
+        }
+    }
+}
+
 /// Watches files, and directories with all below them. Returns a function that waits until files may have changed, and returns
-/// the names of these and of new directories; `None` if any may have changed. The system reports changes where it can, also
-/// of what a link leads to in the same directory; otherwise all files are looked at now and then. The function fails if
-/// standard output was closed meanwhile, which ends the command successfully.
-pub fn watch(paths: &[PathBuf]) -> impl FnMut(&mut Ui) -> Result<Option<HashSet<OsString>>, Failure> + use<> {
+/// which. The system reports changes where it can, also of what a link leads to in the same directory; otherwise all files
+/// are looked at now and then. The function fails if standard output was closed meanwhile, which ends the command
+/// successfully.
+pub fn watch(paths: &[PathBuf]) -> impl FnMut(&mut Ui) -> Result<Changed, Failure> + use<> {
     let (sender, names) = channel();
     let to = sender.clone();
     let report = move |event: notify::Result<Event>| {
@@ -56,9 +83,9 @@ pub fn watch(paths: &[PathBuf]) -> impl FnMut(&mut Ui) -> Result<Option<HashSet<
         let changed = match names.recv_timeout(shortest.max(reported.elapsed() * PAUSE_RATIO)) {
             Ok(first) => {
                 std::thread::sleep(TOGETHER);
-                Some(std::iter::once(first).chain(names.try_iter()).collect())
+                Changed::Named(std::iter::once(first).chain(names.try_iter()).collect())
             }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Changed::Any,
         };
         if ui.stdout_file().map_err(Failure::output)?.is_some_and(is_closed) {
             return Err(Failure::output(io::ErrorKind::BrokenPipe.into()));

@@ -1,6 +1,6 @@
 //! Searches sessions, and goes on with what is written to them later.
 
-use crate::cli::follow::watch;
+use crate::cli::follow::{Changed, watch};
 use crate::cli::locate::{Places, Scope};
 use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui};
@@ -172,22 +172,17 @@ impl Searcher {
         let mut wait = watch(&watched);
         let mut buffer = PageBuffer::default();
         let (mut paths, mut names) = (Vec::new(), HashSet::default());
-        let mut changed = None::<HashSet<OsString>>;
+        let mut changed = Changed::default();
         // Each entry is on the path to the leaf when it is written.
         self.query.active = false;
         loop {
-            if changed.as_ref().is_none_or(|changed| !changed.is_subset(&names)) {
+            if changed.has_others(&names) {
                 // Some may be new.
                 paths = places.find(scope).files.into_iter().map(|file| file.path).collect::<Vec<_>>();
                 let name = |path: &PathBuf| path.file_name().map(OsString::from);
                 names = paths.iter().filter_map(name).collect();
             }
-            let may_have_changed = |path: &&PathBuf| {
-                changed
-                    .as_ref()
-                    .is_none_or(|changed| path.file_name().is_some_and(|name| changed.contains(name)))
-            };
-            for path in paths.iter().filter(may_have_changed) {
+            for path in paths.iter().filter(|path| changed.has(path)) {
                 let name = path.to_string_lossy().into_owned();
                 let new = || SessionState { path: path.clone(), name, ..SessionState::default() };
                 let known = searched.entry(path.clone()).or_insert_with(new);

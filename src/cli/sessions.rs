@@ -93,7 +93,7 @@ impl SessionsArgs {
         let FoundSessions { files: mut found, failures, scope, .. } =
             named::sessions(&places, &self.paths, self.all, ui);
         let exit = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
-        if self.archived {
+        if self.archived && !is_stdin {
             found.extend(places.archived_files(self.all)?);
         } else if self.paths.is_empty() {
             places.warn_of_archived(self.all, period, ui);

@@ -284,18 +284,16 @@ impl Outcome {
 
     /// Reports the result to the user, then to the hook. The hook is notified even if printing fails. A
     /// failure here does not undo the write (rule 7 of the store).
-    fn report(self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+    fn report(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let is_written = self.action != Action::Nothing && self.path != Path::new("-");
         let late = |failure: Failure| {
             if is_written { failure.after_writing(&self.names.join(" ")) } else { failure }
         };
         let printed = self.print(write, ui).and_then(|()| ui.flush()).map_err(late);
         let file = (self.path != Path::new("-")).then(|| ui.absolute(&self.path));
-        let notified = match &self.notification {
-            Some(notification) if self.action != Action::Nothing => {
-                notification.clone().send(file.as_deref(), ui).map_err(late)
-            }
-            _ => Ok(()),
+        let notified = match self.notification.take().filter(|_| self.action != Action::Nothing) {
+            Some(notification) => notification.send(file.as_deref(), ui).map_err(late),
+            None => Ok(()),
         };
         notified.and(printed).map(|()| Exit::Done)
     }

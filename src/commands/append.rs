@@ -104,7 +104,8 @@ const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
-    let options = Options { calls: true, ..Options::default() };
+    // Only a result asks for calls, and no option gives one.
+    let options = Options { calls: !args.gives_entries(), ..Options::default() };
     let open = OpenSession::open(&args.session, options, ui)?;
     let given = given(&mut args, &open.input, ui)?;
     let mut unknown = BTreeSet::new();

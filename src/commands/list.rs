@@ -194,20 +194,25 @@ fn add_read(list: &mut Vec<Listed>, files: Vec<FoundFile>, args: &Args, period: 
         };
         (file, reading)
     };
-    let (mut seen, mut has_failed) = (HashSet::default(), false);
-    ui.parallel(files, work, |ui, (file, reading)| match reading {
+    let (mut seen, mut notes, mut unread) = (HashSet::default(), Vec::new(), Vec::new());
+    ui.parallel(files, work, |_, (file, reading)| match reading {
         Ok(None) => {}
         Ok(Some((reading, damaged))) => {
             list.push(own(&mut seen, reading));
-            damaged.iter().for_each(|damaged| warn_uncounted(damaged, ui));
+            notes.extend(damaged);
         }
-        Err(failure) if file.named => {
-            ui.report(&failure);
-            has_failed = true;
-        }
-        Err(failure) => ui.warn(&failure.line()),
+        Err(failure) => unread.push((file.named, failure)),
     });
-    has_failed
+    // A line on standard error ends the progress bar.
+    notes.iter().for_each(|damaged| warn_uncounted(damaged, ui));
+    for (is_named, failure) in &unread {
+        if *is_named {
+            ui.report(failure);
+        } else {
+            ui.warn(&failure.line());
+        }
+    }
+    unread.iter().any(|(is_named, _)| *is_named)
 }
 
 /// Reports that --limit leaves out the session that `last` refers to: its file changed last, but its last message is older

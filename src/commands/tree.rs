@@ -1,6 +1,6 @@
 //! `pisess tree`: draws the tree.
 
-use crate::cli::follow::{FollowedSession, watch};
+use crate::cli::follow::{Changed, FollowedSession, watch};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Clock, Exit, Failure, Glyphs, Ui};
@@ -129,11 +129,14 @@ fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Re
 fn follow(args: &Args, mut followed: FollowedSession, ui: &mut Ui) -> Result<Exit, Failure> {
     print_all(args, &followed.open, followed.open.session.leaf, ui)?;
     let mut wait = watch(std::slice::from_ref(&followed.path));
+    let mut changed = Changed::default();
     loop {
-        let entries = followed.new_entries(ui);
-        let drawing = live(&followed.open.session, &entries, args.filter, &args.search);
-        print(args, &followed.open, drawing, None, ui)?;
-        wait(ui)?;
+        if changed.has(&followed.path) {
+            let entries = followed.new_entries(ui);
+            let drawing = live(&followed.open.session, &entries, args.filter, &args.search);
+            print(args, &followed.open, drawing, None, ui)?;
+        }
+        changed = wait(ui)?;
     }
 }
 

@@ -190,7 +190,8 @@ fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Bes
         let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
         let beside = with_suffix(output, &suffix);
         match store::create_beside(&beside, input.file(), false, &mut |out| checkup.write_rejected(out)) {
-            Err(error) if is_taken(&error) => number += 1,
+            // For each number, the bytes are written and compared.
+            Err(error) if is_taken(&error) && number < 1000 => number += 1,
             made => return made,
         }
     }

@@ -94,8 +94,19 @@ mod tests {
 
     #[test]
     fn quoted_words_come_back() {
-        let signs = r#"it's a$b`c é:x "z" b\s"#;
-        for word in ["plain", signs, "new!", "o'", "''", "k{a,b}*?[c]~#&;|<>()"] {
+        for word in [
+            "plain",
+            "two words",
+            "it's",
+            "a$b`c",
+            "é:x",
+            "q \"z\"",
+            "b\\s",
+            "new!",
+            "o'",
+            "''",
+            "k{a,b}*?[c]~#&;|<>()",
+        ] {
             for quote in [None, Some('\''), Some('"')] {
                 let open: String = quote.into_iter().collect();
                 let inserted = quoted(word, quote);

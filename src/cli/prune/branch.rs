@@ -98,6 +98,9 @@ impl Job<'_> {
         let leaving = billed.iter().filter(|request| choice.leaves[request.entry.at()]);
         let reported = leaving.filter_map(|request| request.agents.as_deref());
         let ends: Vec<_> = reported.flat_map(|reported| places(session, reported)).collect();
+        if ends.is_empty() {
+            return Vec::new();
+        }
         let files = folder_of(session).and_then(|folder| files_below(&folder).ok()).unwrap_or_default();
         let is_named = |path: &Path| ends.contains(&end_of(&path.to_string_lossy()));
         files.into_iter().map(|(path, _)| path).filter(|path| is_named(path)).collect()

@@ -5,6 +5,7 @@ use crate::agents::row::RowOptions;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
     Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, end_at, fitted, fitted_path, is_plain, visible,
+    visible_lines,
 };
 use crate::cli::rows::batches::draw_batches;
 use crate::cli::transaction::output_or_input;
@@ -74,10 +75,15 @@ pub fn edit_mark(edited: Edit) -> &'static str {
 /// Prints entries as stored in version 3, one per line.
 pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
     let (reader, session, is_utf8) = (open.reader(), &open.session, open.session.is_utf8());
+    let is_terminal = ui.stdout_is_terminal();
     let print_line = |ix: EntryIx, ui: &mut Ui| {
         let write = |line: &[u8]| {
-            let mut out = ui.verbatim();
-            write_valid(&mut out, line.trim_ascii(), is_utf8)?;
+            let (line, out) = (line.trim_ascii(), ui.stdout());
+            if is_terminal {
+                out.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes())?;
+            } else {
+                write_valid(out, line, is_utf8)?;
+            }
             out.write_all(b"\n")
         };
         open.input.read(reader.with_line(ix, write))?.map_err(Failure::output)
@@ -90,7 +96,7 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
     for run in entries.chunk_by(follows) {
         let bytes = span(run[0]).start..span(run[run.len() - 1]).end();
         let is_long = bytes.end - bytes.start >= LONG_RUN;
-        if is_long && is_stored(run[0]) && is_utf8 && !ui.stdout_is_terminal() {
+        if is_long && is_stored(run[0]) && is_utf8 && !is_terminal {
             let sent = ui.send(open.input.source(), bytes).and_then(|()| ui.stdout().write_all(b"\n"));
             sent.map_err(|error| output_or_input(&open.input, error))?;
         } else {

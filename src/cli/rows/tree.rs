@@ -122,8 +122,9 @@ impl<'a> Painter<'a> {
         self.left_out(below, &(line(below) + " below"), ui)
     }
 
+    /// Prints a line about rows that are not drawn, if there are any.
     fn left_out(&self, count: usize, line: &str, ui: &mut Ui) -> Result<(), Failure> {
-        ui.print(&if count == 0 { String::new() } else { styled(line, self.look.styles.dim) + "\n" })
+        if count == 0 { Ok(()) } else { ui.print(&(styled(line, self.look.styles.dim) + "\n")) }
     }
 
     fn paint_rows(&self, shown: Range<usize>, clock: Option<Clock>, ui: &mut Ui) -> Result<(), Failure> {

@@ -56,7 +56,7 @@ pub struct Groups {
     /// The groups, in the order of their first entries until they are sorted.
     pub(super) list: Vec<Group>,
     /// Their positions, by their keys and, as two files may contain the same session, the number of its file.
-    places: HashMap<(Vec<Option<String>>, Option<usize>), usize>,
+    positions: HashMap<(Vec<Option<String>>, Option<usize>), usize>,
     /// The sum of all groups.
     pub total: Totals,
     sessions: usize,
@@ -64,8 +64,8 @@ pub struct Groups {
 
 impl Groups {
     pub fn new(by: Vec<By>, ui: &Ui) -> Groups {
-        let (clock, home, places) = (Clock::new(ui), ui.home(), HashMap::default());
-        Groups { by, clock, home, list: Vec::new(), places, total: Totals::default(), sessions: 0 }
+        let (clock, home, positions) = (Clock::new(ui), ui.home(), HashMap::default());
+        Groups { by, clock, home, list: Vec::new(), positions, total: Totals::default(), sessions: 0 }
     }
 
     /// Adds entries of one session.
@@ -98,23 +98,26 @@ impl Groups {
         call: Option<&CountedCall>,
         add: impl Fn(&mut Totals),
     ) {
+        add(&mut self.total);
+        if self.by.is_empty() {
+            return;
+        }
         let keys = self.by.iter().map(|&by| self.key_of(by, stats, entry, call)).collect();
         let by_session = self.by.contains(&By::Session);
         let place = (keys, by_session.then_some(self.sessions));
-        let at = match self.places.get(&place) {
+        let at = match self.positions.get(&place) {
             Some(&at) => at,
             None => {
                 let keys = place.0.clone();
                 let path = by_session.then(|| path.to_string_lossy().into_owned());
                 let name = by_session.then(|| self.shown(&stats.session.header));
                 self.list.push(Group { keys, path, name, sessions: Vec::new(), totals: Totals::default() });
-                self.places.insert(place, self.list.len() - 1);
+                self.positions.insert(place, self.list.len() - 1);
                 self.list.len() - 1
             }
         };
         let Group { sessions, totals, .. } = &mut self.list[at];
         add(totals);
-        add(&mut self.total);
         let is_new = || sessions.last().is_none_or(|(last, _)| *last != path.to_string_lossy());
         if self.by == [By::File] && is_new() {
             let id = id_end(&stats.session.header.id.to_string_lossy(), ID).to_owned();
