@@ -84,8 +84,18 @@ pub struct Args {
     /// Search for PATTERN; may be given several times
     #[arg(short = 'e', long, value_name = "PATTERN", allow_hyphen_values = true)]
     pub regexp: Vec<String>,
-    #[command(flatten)]
-    pub pattern_options: PatternOptions,
+    /// Ignore case
+    #[arg(short, long)]
+    pub ignore_case: bool,
+    /// Ignore case unless a pattern contains an upper-case letter
+    #[arg(short = 'S', long)]
+    pub smart_case: bool,
+    /// Treat patterns as literal text
+    #[arg(short = 'F', long)]
+    pub fixed_strings: bool,
+    /// Match whole words only
+    #[arg(short, long)]
+    pub word_regexp: bool,
     /// Print the entries that do not match
     #[arg(short = 'v', long)]
     pub invert_match: bool,
@@ -206,7 +216,13 @@ fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
     } else if let Some(path) = args.pattern.take() {
         args.sessions.paths.insert(0, path.into());
     }
-    Pattern::new(&patterns, args.pattern_options).map_err(|error| {
+    let options = PatternOptions {
+        fixed: args.fixed_strings,
+        ignore_case: args.ignore_case,
+        smart_case: args.smart_case,
+        words: args.word_regexp,
+    };
+    Pattern::new(&patterns, options).map_err(|error| {
         Failure::usage(format_args!("the pattern: {error}")).hint("-F takes it as literal text")
     })
 }

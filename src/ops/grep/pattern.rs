@@ -9,19 +9,15 @@ use std::convert::Infallible;
 use std::ops::Range;
 
 /// How patterns are interpreted.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct PatternOptions {
-    /// Ignore case
-    #[arg(short, long)]
-    pub ignore_case: bool,
-    /// Ignore case unless a pattern contains an upper-case letter
-    #[arg(short = 'S', long)]
-    pub smart_case: bool,
-    /// Treat patterns as literal text
-    #[arg(short = 'F', long = "fixed-strings")]
+    /// Whether patterns are literal text, not regular expressions.
     pub fixed: bool,
-    /// Match whole words only
-    #[arg(short = 'w', long = "word-regexp")]
+    /// Whether case is ignored.
+    pub ignore_case: bool,
+    /// Whether case is ignored unless a pattern contains an upper-case letter.
+    pub smart_case: bool,
+    /// Whether a match must have no word character beside it.
     pub words: bool,
 }
 
