@@ -2,7 +2,7 @@
 
 use super::cuts::Cuts;
 use super::source::Contents;
-use pisess_store::Pieces;
+use pisess_store::FnWriter;
 use std::io::{self, Write};
 
 /// The numbers of lines that are tried, one after the other.
@@ -21,7 +21,7 @@ pub fn fit(
             left = left.checked_sub(bytes.len() as u64).ok_or(io::ErrorKind::FileTooLarge)?;
             Ok(())
         };
-        match write(contents, &mut Pieces(count)) {
+        match write(contents, &mut FnWriter(count)) {
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
             done => done.map(|()| true),
         }

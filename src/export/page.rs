@@ -23,7 +23,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use foldhash::HashMap;
-use pisess_store::Pieces;
+use pisess_store::FnWriter;
 use pisess_store::workers::in_order;
 use sha2::{Digest, Sha256};
 use std::io::{self, BufWriter, Write};
@@ -78,7 +78,7 @@ pub fn page(contents: &Contents, workers: usize, attach: bool, out: &mut dyn Wri
     let (late, said) = entry_pieces(contents, workers, out)?;
     piece("id=\"late\"", &late.finish(contents), out)?;
     if attach {
-        let attached = Pieces(|bytes: &[u8]| piece("class=\"session\"", bytes, out));
+        let attached = FnWriter(|bytes: &[u8]| piece("class=\"session\"", bytes, out));
         let mut pieces = BufWriter::with_capacity(PIECE as usize, attached);
         let written = contents.write_session(&mut pieces).and_then(|()| pieces.flush());
         // Dropped after an error, it would write once more.

@@ -313,6 +313,8 @@ fn archived_sessions_are_listed_and_read() {
        4mo  2026-01-01 00:00  pempty  pi     ~/kites     0   0        -     -  (no messages)
     2> pisess: note: the last lines of 4 sessions are incomplete (hint: `pisess check --all` names them)
     ");
+    // Standard input is read alone.
+    assert_eq!(h.call("grep -c -e kites --archived -").stdin(fixture("two-branches.jsonl")).done().code, 1);
     let found = h.run("grep --all --archived -c old").text();
     let found: Vec<_> = found.lines().map(|row| row.rsplit('/').next().unwrap()).collect();
     assert_eq!(found, ["2026_boat.jsonl.zst:1", "2026_pold.jsonl.zst:1"]);

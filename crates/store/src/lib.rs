@@ -66,7 +66,7 @@
 pub mod workers;
 
 mod archive;
-mod pieces;
+mod fn_writer;
 mod read;
 mod send;
 mod session_file;
@@ -102,8 +102,8 @@ pub use files::{OnDisk, agent_in, is_closed_pipe};
 pub use find::{
     FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in, with_suffix,
 };
+pub use fn_writer::FnWriter;
 pub use lock::{Locked, WriteOptions, lock};
-pub use pieces::Pieces;
 pub use read::{PageBuffer, ReadAt, Spooled, resize, shorter, spool, spool_written};
 pub use rewrite::Batch;
 pub use send::{Piece, copy_range, send_pieces, send_range};

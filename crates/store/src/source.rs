@@ -2,8 +2,8 @@
 
 use super::archive::{Archive, HEAD, Member, PIECE, is_content};
 use super::error::{FileChange, StoreError};
+use super::fn_writer::FnWriter;
 use super::lock::{WriteOptions, lock};
-use super::pieces::Pieces;
 use super::read::ReadAt;
 use super::send::copy_range;
 use super::session_file::SessionFile;
@@ -75,7 +75,7 @@ pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io
     write_skippable(HEAD, &first, out)?;
     let Some((session, others)) = sources.split_first() else { return Ok(()) };
     if !others.is_empty() {
-        let frames = Pieces(|piece: &[u8]| write_skippable(PIECE, piece, out));
+        let frames = FnWriter(|piece: &[u8]| write_skippable(PIECE, piece, out));
         let mut stream = encoder(BufWriter::with_capacity(PIECE_BYTES, frames))?;
         others.iter().try_for_each(|source| source.copy(&mut stream))?;
         stream.finish()?.flush()?;

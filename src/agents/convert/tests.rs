@@ -91,6 +91,13 @@ fn each_entry_comes_back_as_it_was() {
         (Pi, line("branch_summary", r#""fromId":"b9","summary":"s","fromHook":false"#), "branch_summary"),
         (Pi, line("branch_summary", r#""fromId":"a0","summary":"s","fromHook":false"#), "branch_summary"),
         (Pi, line("session_info", r#""name":" My name ""#), "title_change"),
+        (OhMyPi, line("title_change", r#""title":"T","source":"user","previousTitle":"S""#), "session_info"),
+        (
+            Pi,
+            message(r#""role":"bashExecution","command":"ls","output":"","fullOutputPath":"/x""#),
+            "message",
+        ),
+        (Pi, message(r#""role":"system","content":"p","toolsAdded":[]"#), KEPT),
         (Pi, line("never_seen", r#""a":[1,2.50,{"b":1e400}]"#), "never_seen"),
         (OhMyPi, message(blob), "message"),
         (OhMyPi, message(python), KEPT),

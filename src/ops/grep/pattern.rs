@@ -153,6 +153,8 @@ mod tests {
 
     #[test]
     fn each_pattern_stands_by_itself() {
+        let bad = Pattern::new(&["a)".to_owned(), "(b".to_owned()], PatternOptions::default());
+        assert_eq!(bad.unwrap_err(), "unopened group: a)");
         let any = ["x|y".to_owned(), "z".to_owned()];
         let words = PatternOptions { words: true, ..PatternOptions::default() };
         let pattern = Pattern::new(&any, words).unwrap();

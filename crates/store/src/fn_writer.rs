@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 /// Calls a function with each piece.
-pub struct Pieces<F>(pub F);
+pub struct FnWriter<F>(pub F);
 
-impl<F: FnMut(&[u8]) -> io::Result<()>> Write for Pieces<F> {
+impl<F: FnMut(&[u8]) -> io::Result<()>> Write for FnWriter<F> {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         (self.0)(piece)?;
         Ok(piece.len())
