@@ -33,10 +33,6 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess tree --filter all --search midnight session.jsonl",
     ),
     Example::new("Draw only the rows near the leaf", "pisess tree --around 10 session.jsonl"),
-    Example::new(
-        "Draw only the trunk and where each branch begins",
-        "pisess tree --max-depth 1 session.jsonl",
-    ),
     Example::new("Draw the tree as if an earlier entry were the leaf", "pisess tree session.jsonl '@~3'"),
     Example::new("Print the rows as JSON", "pisess tree --json session.jsonl"),
 ])
@@ -57,13 +53,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// session is printed above the first row. On a terminal, the session's project, size and cost are printed above the
 /// tree, and if the pager is less, it opens at the leaf.
 ///
-/// With --max-depth, the levels are those of `depth` in --json: the first entry of a branch is one level deeper than what it
-/// follows, and the entries below it are two.
-///
 /// With --follow, entries are printed as other programs write them, each in a row of its own, until Ctrl-C: also labels, and
 /// what moves the leaf to another branch. The row of an entry that continues another branch ends with the entry it
 /// continues, as `(after ID)`. If the file is replaced or truncated, only entries with new ids are printed.
-/// --around and --max-depth apply only to what was there before.
 ///
 /// With --filter, the entries shown are those that the tree of the session's own agent shows in this mode, with the same
 /// text. With --json, no rows are folded, and texts are exactly as in the agent.
@@ -86,9 +78,6 @@ pub struct Args {
     /// Show N entries before and after (the leaf; all others are left out)
     #[arg(short = 'C', long, value_name = "N")]
     pub around: Option<usize>,
-    /// Leave out entries that are indented by more than N levels (the root level is 0)
-    #[arg(long, value_name = "N")]
-    pub max_depth: Option<u32>,
     /// Show every tool result, instead of folding consecutive ones
     #[arg(long)]
     pub unfold: bool,
@@ -128,10 +117,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut drawing = draw(&open.session, leaf, args.filter, &args.search);
-    if let Some(most) = args.max_depth {
-        drawing.cut(most);
-    }
+    let drawing = draw(&open.session, leaf, args.filter, &args.search);
     let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
     let usage = ui.stdout_is_terminal().then(|| usage(open));
     print(args, open, drawing, usage, ui)?;

@@ -137,16 +137,6 @@ fn bare<'a>(session: &'a Session, labels: Labels<'a>, leaf: Position) -> Drawing
 }
 
 impl<'a> Drawing<'a> {
-    /// Hides the rows that are deeper than `most` levels. What is below them is as deep, and hidden, too, so the layout of the
-    /// others stays.
-    pub fn cut(&mut self, most: u32) {
-        let is_visible = &mut self.is_visible;
-        self.places.retain(|place| {
-            is_visible[place.entry.at()] = place.depth <= most;
-            place.depth <= most
-        });
-    }
-
     /// Returns the row of an entry, without marks and label.
     pub fn text(&self, ix: EntryIx) -> Text<'a> {
         self.call(ix).map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))

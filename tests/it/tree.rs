@@ -315,41 +315,6 @@ fn around_the_leaf() {
 }
 
 #[test]
-fn rows_deeper_than_max_depth_are_left_out() {
-    let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.run("tree ./two-branches.jsonl --max-depth 0"), @"
-    1a2b3c01  • [start] user: Which paper for a kite?
-    1a2b3c02  • assistant: Tissue paper is light, washi is strong.  ← active below, not shown
-    ");
-    assert_snapshot!(s.run("tree ./two-branches.jsonl --max-depth 1"), @"
-    1a2b3c01  • [start] user: Which paper for a kite?
-    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?  ← active below, not shown  (2 entries, 4mo)
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    ");
-    let whole = s.run("tree ./two-branches.jsonl");
-    assert_eq!(s.run("tree ./two-branches.jsonl --max-depth 2"), whole);
-    // The rows of --json are the same.
-    let all = s.run("tree ./two-branches.jsonl --json");
-    for depth in 0..3 {
-        let is_in = |row: &&str| {
-            let row: serde_json::Value = serde_json::from_str(row).unwrap();
-            row["depth"].as_u64().unwrap() <= depth
-        };
-        let cut = s.run(&format!("tree ./two-branches.jsonl --json --max-depth {depth}"));
-        assert!(cut.lines().eq(all.lines().filter(is_in)), "{depth}: {cut}");
-    }
-    // Roots side by side are at level 0, though a connector is drawn to them.
-    let roots = [user("aaaa0001", None, "first"), user("aaaa0002", None, "second")];
-    let lines = [&roots[..], &[user("aaaa0003", Some("aaaa0002"), "below")]].concat();
-    s.put("roots.jsonl", session(&lines));
-    assert_snapshot!(s.run("tree ./roots.jsonl --max-depth 0"), @"
-    aaaa0002  ├─ • user: second  ← active below, not shown  (2 entries, 4mo)
-    aaaa0001  └─ user: first  (1 entry, 4mo)
-    ");
-}
-
-#[test]
 fn other_marks_and_columns() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.run("tree ./two-branches.jsonl --ascii"), @"
