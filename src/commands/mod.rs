@@ -27,6 +27,7 @@ pub mod show;
 pub mod stats;
 pub mod summarize;
 pub mod switch;
+pub mod touch;
 pub mod tree;
 pub mod undo;
 
@@ -89,7 +90,7 @@ const COMMANDS: &[Command] = commands! {
     "look": tree path show branches context diff;
     "find": list grep stats;
     "move": switch pop summarize merge fork pick;
-    "annotate": label append edit;
+    "annotate": label touch append edit;
     "shorten": compact prune;
     "share": export redact;
     "move files": relocate archive import;

@@ -28,6 +28,7 @@ pub mod show;
 pub mod stats;
 pub mod summary;
 pub mod switch;
+pub mod touch;
 pub mod tree;
 pub mod undo;
 

@@ -67,6 +67,7 @@ mod summarize;
 mod switch;
 mod terminal;
 mod tidy;
+mod touch;
 mod tree;
 mod undo;
 mod writing;
