@@ -27,7 +27,6 @@ pub mod show;
 pub mod stats;
 pub mod summarize;
 pub mod switch;
-pub mod touch;
 pub mod tree;
 pub mod undo;
 
@@ -90,7 +89,7 @@ const COMMANDS: &[Command] = commands! {
     "look": tree path show branches context diff;
     "find": list grep stats;
     "move": switch pop summarize merge fork pick;
-    "annotate": label touch append edit;
+    "annotate": label append edit;
     "shorten": compact prune;
     "share": export redact;
     "move files": relocate archive import;

@@ -28,7 +28,6 @@ pub mod show;
 pub mod stats;
 pub mod summary;
 pub mod switch;
-pub mod touch;
 pub mod tree;
 pub mod undo;
 

@@ -67,7 +67,6 @@ mod summarize;
 mod switch;
 mod terminal;
 mod tidy;
-mod touch;
 mod tree;
 mod undo;
 mod writing;
