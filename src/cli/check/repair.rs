@@ -24,13 +24,12 @@ pub fn repair(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut report = Report::new(write, true, ui);
-    report.backup = backup;
     if sessions.iter().any(|session| session == Path::new("-")) || write.output.is_some() {
         let [session] = sessions else {
             return Err(Failure::cannot("--repair with -o or - takes only one session")
                 .hint("--backup repairs any number of sessions in place"));
         };
-        report.repair(&Input::open(session, ui)?, ui)?;
+        one(&Input::open(session, ui)?, backup, &mut report, ui)?;
         report.repairs(ui);
         return Ok(report.exit);
     }
@@ -57,7 +56,7 @@ pub fn repair(
         let input = Input::open_path(&file.path, ui.stdout_is());
         let repaired_now = input.and_then(|mut input| {
             input.by_name = is_by_name(sessions, &file.path);
-            report.repair(&input, ui)
+            one(&input, backup, &mut report, ui)
         });
         match repaired_now {
             Ok(()) => {}
@@ -74,92 +73,75 @@ pub fn repair(
     Ok(report.exit)
 }
 
-impl Report<'_> {
-    fn repair(&mut self, input: &Input, ui: &mut Ui) -> Result<(), Failure> {
-        let checkup = checked(input, ui.processors())?;
-        let write = self.write;
-        if write.change.dry_run {
-            return self.session(path_of(input), &checkup.findings, ui);
-        }
-        match (&write.output, input.file()) {
-            (Some(output), _) if output != Path::new("-") => {
-                let create = |fill: &mut Fill| {
-                    store::create(output, input.file(), write.change.force, fill).map(Attempt::Done)
-                };
-                let (attempt, rejected) = write_both(input, &checkup, output, create)?;
-                self.done(input, &checkup.findings, Some((attempt.done()?, rejected)), ui)
-            }
-            (None, Some(_)) => self.in_place(input, &checkup, ui),
-            _ => self.print_repaired(input, &checkup, ui),
-        }
+fn one(input: &Input, backup: Option<&str>, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
+    let checkup = checked(input, ui.processors())?;
+    let write = report.write;
+    if write.change.dry_run {
+        return report.session(path_of(input), &checkup.findings, ui);
     }
-
-    fn in_place(&mut self, input: &Input, checkup: &Checkup, ui: &mut Ui) -> Result<(), Failure> {
-        if !checkup.is_repairable() {
-            return self.session(path_of(input), &checkup.findings, ui);
+    match (&write.output, input.file()) {
+        (Some(output), _) if output != Path::new("-") => {
+            let create = |fill: &mut Fill| {
+                store::create(output, input.file(), write.change.force, fill).map(Attempt::Done)
+            };
+            let (attempt, rejected) = write_both(input, &checkup, output, create)?;
+            done(input, &checkup.findings, Some((attempt.done()?, rejected)), report, ui)
         }
-        let kept = self.backup.map(|suffix| with_suffix(path_of(input), suffix));
-        let writing = self.write.change.options(checkup.session.dialect);
-        let workers = ui.processors();
-        let mut attempt = |grown: Option<Input>, locked: store::Locked| {
-            let checked_again = grown.as_ref().map(|input| checked(input, workers)).transpose()?;
-            let checkup = checked_again.as_ref().unwrap_or(checkup);
-            if !checkup.is_repairable() {
-                return Ok((None, (checkup.findings.clone(), None)));
-            }
-            let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(kept.as_deref(), fill);
-            let (attempt, rejected) = write_both(input, checkup, path_of(input), rewrite)?;
-            Ok((Some(attempt), (checkup.findings.clone(), rejected)))
-        };
-        let (committed, (findings, rejected)) = under_lock(input, &writing, &mut attempt)?;
-        self.done(input, &findings, committed.map(|committed| (committed, rejected)), ui)
-    }
-
-    fn print_repaired(&mut self, input: &Input, checkup: &Checkup, ui: &mut Ui) -> Result<(), Failure> {
-        if self.write.change.json {
-            return Err(Failure::carries_session());
-        }
-        if !checkup.rejected().is_empty() {
-            return Err(Failure::cannot("--repair: removed bytes cannot be kept beside standard output")
-                .hint("give a path with -o"));
-        }
-        checkup.write_repaired(ui.stdout()).map_err(|error| output_or_input(input, error))?;
-        // Standard output carries the session, so the findings go to standard error.
-        for finding in &checkup.findings {
-            self.count(finding);
-            let path = visible(&path_of(input).to_string_lossy());
-            ui.print_aside(&format!("{path}:{}", self.line(&[finding])));
-        }
-        Ok(())
-    }
-
-    /// Reports the repair, given the commits of the session and of the removed bytes: the findings that were resolved, and
-    /// those that remain. A failure here does not affect what is written (rule 7 of the store).
-    fn done(
-        &mut self,
-        input: &Input,
-        findings: &[Finding],
-        written: Option<(Committed, Option<Committed>)>,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
-        let Some((committed, rejected)) = written else { return self.session(path_of(input), findings, ui) };
-        ui.warn_of(&committed);
-        if self.write.output.is_none() {
-            input.report_path(ui);
-        }
-        let file = visible(&committed.path.to_string_lossy());
-        ui.print_after(&file, |ui| self.session(path_of(input), findings, ui))?;
-        if let Some(rejected) = rejected {
-            ui.warn_of(&rejected);
-            ui.status(&format!("removed bytes are in {}", rejected.path.to_string_lossy()));
-        }
-        Ok(())
+        (None, Some(_)) => in_place(input, &checkup, backup, report, ui),
+        _ => to_stdout(input, &checkup, report, ui),
     }
 }
 
 /// Returns the path of its file: files beside it are named after that, even if the argument was a session name.
 fn path_of(input: &Input) -> &Path {
     input.file().map_or(Path::new("-"), SessionFile::path)
+}
+
+/// The maximum number of files of removed bytes beside a session.
+const MOST_REJECTED: u32 = 1000;
+
+fn in_place(
+    input: &Input,
+    checkup: &Checkup,
+    backup: Option<&str>,
+    report: &mut Report,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    if !checkup.is_repairable() {
+        return done(input, &checkup.findings, None, report, ui);
+    }
+    let kept = backup.map(|suffix| with_suffix(path_of(input), suffix));
+    let (writing, workers) = (report.write.change.options(checkup.session.dialect), ui.processors());
+    let mut attempt = |grown: Option<Input>, locked: store::Locked| {
+        let checked_again = grown.as_ref().map(|input| checked(input, workers)).transpose()?;
+        let checkup = checked_again.as_ref().unwrap_or(checkup);
+        if !checkup.is_repairable() {
+            return Ok((None, (checkup.findings.clone(), None)));
+        }
+        let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(kept.as_deref(), fill);
+        let (attempt, rejected) = write_both(input, checkup, path_of(input), rewrite)?;
+        Ok((Some(attempt), (checkup.findings.clone(), rejected)))
+    };
+    let (committed, (findings, rejected)) = under_lock(input, &writing, &mut attempt)?;
+    done(input, &findings, committed.map(|committed| (committed, rejected)), report, ui)
+}
+
+fn to_stdout(input: &Input, checkup: &Checkup, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
+    if report.write.change.json {
+        return Err(Failure::carries_session());
+    }
+    if !checkup.rejected().is_empty() {
+        return Err(Failure::cannot("--repair: removed bytes cannot be kept beside standard output")
+            .hint("give a path with -o"));
+    }
+    checkup.write_repaired(ui.stdout()).map_err(|error| output_or_input(input, error))?;
+    // Standard output carries the session, so the findings go to standard error.
+    for finding in &checkup.findings {
+        report.count(finding);
+        let path = visible(&path_of(input).to_string_lossy());
+        ui.print_aside(&format!("{path}:{}", report.line(&[finding])));
+    }
+    Ok(())
 }
 
 /// Writes the repaired session, and beside it the removed bytes: these are on disk before the session
@@ -171,15 +153,19 @@ fn write_both(
     write: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
 ) -> Result<(Attempt, Option<Committed>), StoreError> {
     let mut rejected = None;
-    let attempt = write(&mut |out| {
+    let written = write(&mut |out| {
         checkup.write_repaired(out)?;
         if !checkup.rejected().is_empty() {
             rejected = Some(write_rejected(input, checkup, output).map_err(io::Error::other)?);
         }
         Ok(())
-    })?;
-    let kept = rejected.filter(|_| matches!(attempt, Attempt::Done(_))).map(Beside::keep);
-    Ok((attempt, kept))
+    });
+    match (written, rejected) {
+        (Ok(Attempt::Done(committed)), rejected) => {
+            Ok((Attempt::Done(committed), rejected.map(Beside::keep)))
+        }
+        (unwritten, _) => unwritten.map(|grown| (grown, None)),
+    }
 }
 
 /// Writes the removed bytes to the first file name that is free, or that a killed run gave to the same bytes.
@@ -190,9 +176,31 @@ fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Bes
         let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
         let beside = with_suffix(output, &suffix);
         match store::create_beside(&beside, input.file(), false, &mut |out| checkup.write_rejected(out)) {
-            // For each number, the bytes are written and compared.
-            Err(error) if is_taken(&error) && number < 1000 => number += 1,
+            Err(error) if is_taken(&error) && number < MOST_REJECTED => number += 1,
             made => return made,
         }
     }
+}
+
+/// Reports the repair, given the commits of the session and of the removed bytes: the findings that were resolved, and
+/// those that remain. A failure here does not affect what is written (rule 7 of the store).
+fn done(
+    input: &Input,
+    findings: &[Finding],
+    written: Option<(Committed, Option<Committed>)>,
+    report: &mut Report,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let Some((committed, rejected)) = written else { return report.session(path_of(input), findings, ui) };
+    ui.warn_of(&committed);
+    if report.write.output.is_none() {
+        input.report_path(ui);
+    }
+    let file = visible(&committed.path.to_string_lossy());
+    ui.print_after(&file, |ui| report.session(path_of(input), findings, ui))?;
+    if let Some(rejected) = rejected {
+        ui.warn_of(&rejected);
+        ui.status(&format!("removed bytes are in {}", rejected.path.to_string_lossy()));
+    }
+    Ok(())
 }

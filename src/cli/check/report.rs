@@ -14,8 +14,6 @@ const MANY: usize = 8;
 /// Prints findings and counts them.
 pub struct Report<'a> {
     pub(super) write: &'a WriteArgs,
-    /// The suffix for the name of the old file, if a repair keeps it.
-    pub(super) backup: Option<&'a str>,
     /// Whether the findings that can be repaired are.
     repairs: bool,
     styles: Styles,
@@ -32,7 +30,6 @@ impl<'a> Report<'a> {
     pub fn new(write: &'a WriteArgs, repairs: bool, ui: &Ui) -> Self {
         Report {
             write,
-            backup: None,
             repairs,
             styles: ui.styles,
             counts: [0; 3],
