@@ -134,11 +134,11 @@ const SESSION_EXIT: &str = "session_exit";
 /// What an entry is to `undo`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// A record that an agent keeps for itself, and not an operation.
+    /// A record that an agent writes on its own, and not an operation.
     Record,
     /// It only annotates the session, so that the state before it can be restored where the leaf is.
     Annotation,
-    /// It is taken back by moving the leaf.
+    /// It is taken back by moving the leaf, as all that a user or a model did.
     Move,
 }
 

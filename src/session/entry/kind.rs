@@ -52,9 +52,9 @@ pub enum Sort {
 pub enum View {
     /// By default.
     Shown,
-    /// Not by default.
+    /// In other modes: with a label, and all.
     Hidden,
-    /// Never.
+    /// In no mode of the agent; `--filter all` shows it nevertheless.
     Never,
 }
 
