@@ -145,7 +145,7 @@ enum Step {
 /// Returns what an entry of a type is, except for the records of an agent that are `custom` entries.
 fn step(session: &Session, ix: EntryIx) -> Step {
     match session.entry(ix).kind {
-        Kind::Usage | Kind::ModelUsage => Step::Record,
+        Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => Step::Record,
         Kind::Label => Step::Annotation,
         Kind::SessionInfo | Kind::TitleChange if is_name(session, ix) => Step::Annotation,
         Kind::ContextEdit if session.agent().follows_edits => Step::Annotation,

@@ -346,6 +346,14 @@ table! {
         kept_as: "a mode, which pi does not have",
         ..SETTING
     };
+    /// oh-my-pi: the account in use.
+    CredentialPin = "credential_pin" Schema {
+        fields: Fields::omp(&[need("provider", Want::Text), need("hash", Want::Text)]),
+        searched: &["provider"],
+        named: Some(("credential pin", "provider")),
+        kept_as: "the account in use, which pi does not record",
+        ..NOTE
+    };
     /// oh-my-pi: `/clear`.
     ResetBoundary = "reset_boundary" Schema {
         fields: Fields::omp(&[]),

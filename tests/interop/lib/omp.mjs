@@ -24,6 +24,7 @@ const STEPS = [
   [2, (s) => s.add("reset_boundary", {})],
   [2, (s) => s.add("ttsr_injection", { injectedRules: Array.from({ length: s.random.below(3) }, () => words(s.random, 1)) })],
   [1, (s) => s.add("title_change", { title: text(s.random), source: s.random.pick(["user", "auto"]), previousTitle: s.random.chance(0.3) ? "old" : undefined })],
+  [1, (s) => s.add("credential_pin", { provider: "anthropic", hash: "ab".repeat(32) })],
   [1, modelUsage],
   [1, sessionInit],
   [1, oddEntry],
