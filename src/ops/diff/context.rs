@@ -1,7 +1,7 @@
 //! Compares what a model would see at the ends of two paths, line by line.
 //!
 //! Messages are compared first, by a digest of their text. Lines are compared only in messages that differ,
-//! so that only these are kept in memory.
+//! so that only these, and those with the lines around them, are kept in memory.
 
 use super::Side;
 use crate::format::changes::{Sign, differing, signed};
@@ -34,14 +34,15 @@ pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
         messages.each_ref().map(|side| side.iter().map(|message| message.digest).collect::<Vec<_>>());
     let changes = differing(&left_digests, &right_digests);
     let mut is_needed = messages.each_ref().map(|side| vec![false; side.len()]);
+    let starts = messages.each_ref().map(|side| starts(side));
     for [old, new] in &changes {
-        // Each message has a line at least, and the lines between two changes of a hunk are shown.
-        let near = old.start.saturating_sub(AROUND)..messages[0].len().min(old.end + 2 * AROUND);
-        is_needed[0][near].fill(true);
+        // The lines between two changes of a hunk are shown.
+        let (from, to) = (starts[0][old.start].saturating_sub(AROUND), starts[0][old.end] + 2 * AROUND);
+        let end = starts[0].partition_point(|&start| start < to).min(messages[0].len());
+        is_needed[0][starts[0].partition_point(|&start| start <= from) - 1..end].fill(true);
         is_needed[1][new.clone()].fill(true);
     }
     let texts = [texts(left, &is_needed[0])?, texts(right, &is_needed[1])?];
-    let starts = messages.each_ref().map(|side| starts(side));
     let lines = [0, 1].map(|side| lines(&texts[side], &starts[side]));
     let changes = in_lines(&changes, &starts, &lines);
     let hunks = changes.chunk_by(|one, next| next[0].start - one[0].end <= 2 * AROUND);
