@@ -8,7 +8,7 @@ use crate::session::read::record::{Block, Content, Member, MessageFacts, Typed};
 use crate::session::usage::model_name;
 use foldhash::quality::FixedState;
 use pisess_json::Raw;
-use pisess_json::string::decode;
+use pisess_json::string::{decode, decode_head};
 use pisess_json::text::{Text, joined};
 use std::hash::BuildHasher;
 
@@ -89,16 +89,24 @@ fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Openi
 /// Returns the start of a user message, joined as in pi: the string, or the text blocks separated by spaces. Of a
 /// message that a chat program forwarded, it is the row of the user's words.
 fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
-    let texts = blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("text")));
-    let text = match message.content {
-        Content::Text(string) => string.text(),
-        Content::Blocks => joined(texts.map(|block| block.text.and_then(Raw::text).unwrap_or_default()), " "),
-        Content::None | Content::Odd => return None,
-    };
     if let Some(text) = forwarded(message, blocks) {
         return Some(Question { entry, text, is_whole: false });
     }
+    let head = |string: &[u8]| {
+        let mut head = Vec::new();
+        // Decoding one unit more than is kept shows whether the string goes on.
+        decode_head(string, PREVIEW + 1, &mut head);
+        Text::from_wtf8(head)
+    };
+    let texts = blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("text")));
+    let text = match message.content {
+        Content::Text(string) => head(string.bytes),
+        Content::Blocks => {
+            joined(texts.map(|block| head(block.text.and_then(Raw::raw_string).unwrap_or_default())), " ")
+        }
+        Content::None | Content::Odd => return None,
+    };
     let is_whole = text.utf16_len() <= PREVIEW;
-    let text = if is_whole { text } else { text.head_whole(PREVIEW) }.into_owned();
+    let text = if is_whole { text } else { text.head_whole(PREVIEW).into_owned() };
     (!text.is_empty()).then_some(Question { entry, text, is_whole })
 }
