@@ -285,6 +285,8 @@ mod tests {
         let sample = sample.loaded(&Options { file_calls: true, ..Options::default() });
         assert_eq!(sample.session.file_calls(sample.path()[2]).unwrap().len(), 2);
         assert_eq!(files(&sample), expected);
+        let none = chain(&entries[4..]).loaded(&Options { file_calls: true, ..Options::default() });
+        assert!(none.session.file_calls(none.path()[0]).is_some_and(<[_]>::is_empty));
     }
 
     #[test]

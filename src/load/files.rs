@@ -10,10 +10,10 @@ use pisess_json::Raw;
 impl Fragment {
     /// Stores the calls of an assistant message, or nested in a tool result, that name a file.
     pub fn keep_file_calls(&mut self, entry: EntryIx, typed: &Typed) {
+        let mut calls = self.collected.file_calls.take().unwrap_or_default();
         let mut keep = |name, arguments| {
             if let Some((tool, path)) = file_of(name, arguments) {
-                let path = self.keep(&path);
-                self.collected.file_calls.push(FileCall { entry, tool, path });
+                calls.push(FileCall { entry, tool, path: self.keep(&path) });
             }
         };
         match (typed.kind, typed.role) {
@@ -32,5 +32,6 @@ impl Fragment {
             }
             _ => {}
         }
+        self.collected.file_calls = Some(calls);
     }
 }

@@ -126,6 +126,15 @@ impl<T: Renumber> Join for Vec<T> {
     }
 }
 
+/// `None` is not requested, or nothing.
+impl<T: Renumber> Join for Option<Vec<T>> {
+    fn join(&mut self, next: &mut Self, base: Base) {
+        if let Some(next) = next {
+            self.get_or_insert_default().join(next, base);
+        }
+    }
+}
+
 impl Join for Column {
     fn join(&mut self, next: &mut Self, base: Base) {
         self.append(next, base.entries as usize);
@@ -183,7 +192,7 @@ collected! {
     /// The text of each entry to search in, if requested.
     searchable: Vec<Slice>,
     /// The calls that name a file, in file order, if requested.
-    file_calls: Vec<FileCall>,
+    file_calls: Option<Vec<FileCall>>,
     /// The matches in all text of the entries, in file order, if requested.
     found: Vec<(EntryIx, Matches)>,
     /// The `timestamp` of each entry as stored, if requested.

@@ -226,12 +226,12 @@ impl Session {
         Some(&self.collected.found[at].1)
     }
 
-    /// Returns the calls of an entry that name a file; `None` if they were not requested, or no entry has any.
+    /// Returns the calls of an entry that name a file, if they were requested.
     pub fn file_calls(&self, ix: EntryIx) -> Option<&[FileCall]> {
-        let all = &self.collected.file_calls;
+        let all = self.collected.file_calls.as_ref()?;
         let calls = &all[all.partition_point(|call| call.entry < ix)..];
         let len = calls.iter().take_while(|call| call.entry == ix).count();
-        (!all.is_empty()).then_some(&calls[..len])
+        Some(&calls[..len])
     }
 
     /// Returns the location of an entry's `message` in the file, if it has one and locations were requested.
