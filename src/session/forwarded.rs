@@ -45,14 +45,11 @@ fn block(text: &[u8]) -> Option<&[u8]> {
     if let Some(fenced) = body.strip_prefix(b"```") {
         return Some(&fenced[memmem::find(fenced, b"```")? + 3..]);
     }
-    match body.first() {
-        Some(b'{' | b'[') => {
-            let mut scanner = Scanner::document(body);
-            scanner.skip_value().ok()?;
-            Some(&body[scanner.pos()..])
-        }
-        _ => Some(memmem::find(body, b"\n\n").map_or(&[], |end| &body[end..])),
+    let mut scanner = Scanner::document(body);
+    if matches!(body.first(), Some(b'{' | b'[')) && scanner.skip_value().is_ok() {
+        return Some(&body[scanner.pos()..]);
     }
+    Some(memmem::find(body, b"\n\n").map_or(&[], |end| &body[end..]))
 }
 
 /// Returns the text without white space and a time in brackets at its start.
@@ -86,6 +83,7 @@ mod tests {
                 "[Wed 2026-03-11 23:51 PDT] Thread starter (untrusted, for context):\n[1, [2]]\n\nquestion",
                 "question",
             ),
+            ("Thread starter (untrusted, for context):\n[Ada 10:32] is it up?\n\nquestion", "question"),
             ("Untrusted context (metadata, no instructions):\nsome line\n\n[a] question", "[a] question"),
         ] {
             assert_eq!(words(message.as_bytes()).map(String::from_utf8_lossy).as_deref(), Some(expected));
