@@ -141,8 +141,16 @@ impl Words {
     }
 }
 
+/// Returns an expression for a word in lower case, in which `İ` is an `i` and a dot, and may be found by half.
 fn expression(word: &str) -> Regex {
-    let mut builder = RegexBuilder::new(&regex::escape(word));
+    let mut source = regex::escape(&word.to_lowercase()).replace("i\u{307}", "(?:i\u{307}|İ)");
+    if let Some(start) = source.strip_suffix('i') {
+        source = format!("{start}[iİ]");
+    }
+    if let Some(end) = source.strip_prefix('\u{307}') {
+        source = format!("[\u{307}İ]{end}");
+    }
+    let mut builder = RegexBuilder::new(&source);
     builder.case_insensitive(true).size_limit(usize::MAX).build().expect("an escaped word is an expression")
 }
 
@@ -227,6 +235,8 @@ mod tests {
         let words = Words::new("k ß K İ");
         assert_eq!(words.len(), 3);
         assert_eq!(words.all("İ \u{212a} groß K"), [0..2, 3..6, 10..12, 13..14]);
+        assert_eq!(Words::new("i").all("İ i"), [0..2, 3..4]);
+        assert_eq!(Words::new("bi \u{307}Z").all("BİZ biz"), [0..4, 5..7]);
         assert_eq!(Words::new("ab b bc").all("xabc ab"), [1..4, 5..7]);
     }
 
