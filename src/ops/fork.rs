@@ -8,7 +8,7 @@
 
 use super::chain::Chain;
 use super::switch::mark;
-use super::{IdSource, first_staying};
+use super::{IdSource, first_staying, nearest};
 use crate::agents::Agent;
 use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
@@ -19,7 +19,7 @@ use crate::session::labels::Labels;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use crate::session::tree::Ancestry;
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -122,13 +122,15 @@ fn without_labels(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(
     let session = reader.session();
     let stays = |ix: EntryIx| !is_left_out(session.entry(ix).kind);
     let id = |ix: EntryIx| session.id(ix).into_owned();
-    let mut copies = Vec::with_capacity(entries.len());
+    let all_stay = entries.iter().all(|&ix| stays(ix));
+    let (mut copies, mut parents) = (Vec::with_capacity(entries.len()), HashMap::default());
     for ix in entries.iter().copied().filter(|&ix| stays(ix)) {
         let entry = session.entry(ix);
-        let parent = session.upwards(entry.parent).find(|&above| stays(above));
+        let parent = nearest(session, entry.parent, &mut parents, stays);
         // A root may be stored with the parent `""`, or with one that is not in the file.
         let moved = entry.parent != parent || parent.is_none();
-        let kept = if entry.kind == Kind::Compaction { first_kept(reader, ix)? } else { None };
+        let is_read = entry.kind == Kind::Compaction && !all_stay;
+        let kept = if is_read { first_kept(reader, ix)? } else { None };
         let left_out = kept.filter(|&kept| !stays(kept));
         let first_kept = left_out.and_then(|kept| first_staying(session, ix, kept, stays)).map(id);
         let parent = moved.then_some(parent.map(id));

@@ -34,7 +34,7 @@ pub mod undo;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::io;
 
@@ -118,6 +118,26 @@ pub fn ids(session: &Session, entries: &[EntryIx]) -> String {
 /// Returns the `parentId` of a child of this position; `None` at the root.
 pub fn parent_id(session: &Session, parent: Position) -> Option<Text<'_>> {
     parent.map(|ix| session.id(ix))
+}
+
+/// Returns the nearest of the entries from `from` upwards that `is` accepts. `known` keeps the answers of the entries
+/// that were passed.
+fn nearest(
+    session: &Session,
+    from: Position,
+    known: &mut HashMap<EntryIx, Position>,
+    is: impl Fn(EntryIx) -> bool,
+) -> Position {
+    let mut passed = Vec::new();
+    let found = session.upwards(from).find_map(|ix| {
+        if is(ix) {
+            return Some(Some(ix));
+        }
+        passed.push(ix);
+        known.get(&ix).copied()
+    });
+    known.extend(passed.into_iter().map(|ix| (ix, found.flatten())));
+    found.flatten()
 }
 
 /// Returns the first entry that stays on the path from `kept` to an entry; `None` if `kept` is not on it.

@@ -11,7 +11,7 @@
 //! ```
 
 use super::edit::call_ids;
-use super::{IdSource, Refusal, first_staying, parent_id};
+use super::{IdSource, Refusal, first_staying, nearest, parent_id};
 use crate::agents::oh_my_pi::native;
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
@@ -85,12 +85,14 @@ fn with_calls(
 ) -> Result<BTreeSet<EntryIx>, Refusal> {
     let session = reader.session();
     let mut picked = chosen.clone();
-    let mut calling = BTreeSet::new();
+    let is_turn = |ix| session.is_message(ix, Role::Assistant);
+    let (mut calling, mut turns) = (BTreeSet::new(), HashMap::default());
     for &ix in chosen {
-        if session.is_message(ix, Role::Assistant) {
+        if is_turn(ix) {
             calling.insert(ix);
         } else if session.is_message(ix, Role::ToolResult) {
-            calling.insert(turn_of(session, ix).ok_or_else(|| without_call(session, ix))?);
+            let turn = nearest(session, Some(ix), &mut turns, is_turn);
+            calling.insert(turn.ok_or_else(|| without_call(session, ix))?);
         }
     }
     let is_active = active(session, session.leaf);
@@ -122,11 +124,6 @@ fn with_calls(
 
 fn without_call(session: &Session, result: EntryIx) -> Refusal {
     Refusal::new(format!("{}: its tool call is not above it", session.id(result)))
-}
-
-/// Returns the nearest assistant message above a result.
-fn turn_of(session: &Session, result: EntryIx) -> Position {
-    session.upwards(Some(result)).find(|&ix| session.is_message(ix, Role::Assistant))
 }
 
 /// Returns the calls of an assistant message by id, each with its results before the next assistant
