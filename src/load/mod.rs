@@ -127,21 +127,25 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
     }
     // Both agents write the current model first, in different formats. Without rows, little depends on the
     // dialect, and reading bytes twice is slow for many small files.
-    let length = if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 };
-    let end = source.len().min(preamble.end + length);
-    let mut bytes = source.read_range(preamble.end..end)?;
-    if end < source.len() {
-        bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |newline| newline + 1));
+    for length in [1024, if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 }] {
+        let end = source.len().min(preamble.end + length);
+        let mut bytes = source.read_range(preamble.end..end)?;
+        if end < source.len() {
+            bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |newline| newline + 1));
+        }
+        let mut fragment = Fragment::default();
+        let reading = Reading {
+            options: &Options::default(),
+            format: preamble.format,
+            agent: Dialect::Pi.agent(),
+            cwd: None,
+        };
+        fragment.read_lines(&bytes, preamble.end, &reading, &mut record::keys());
+        if let Some(dialect) = fragment.dialect {
+            return Ok(dialect);
+        }
     }
-    let mut fragment = Fragment::default();
-    let reading = Reading {
-        options: &Options::default(),
-        format: preamble.format,
-        agent: Dialect::Pi.agent(),
-        cwd: None,
-    };
-    fragment.read_lines(&bytes, preamble.end, &reading, &mut record::keys());
-    Ok(fragment.dialect.unwrap_or(Dialect::Pi))
+    Ok(Dialect::Pi)
 }
 
 thread_local! {
