@@ -22,19 +22,19 @@ pub fn role_of(kind: Kind, record: &Record, format: Format) -> Role {
 pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
     let Typed { kind, role, record, blocks } = *typed;
     let mut flags = Flags::default();
-    flags.set(Flags::USER_REQUEST, (agent.is_user_request)(typed));
+    flags.insert_if(Flags::USER_REQUEST, (agent.is_user_request)(typed));
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
         let is_silent = || is_silent(message, blocks, agent.says_something);
-        flags.set(Flags::NO_CONTENT, matches!(message.content, Content::None));
-        flags.set(Flags::SILENT, role == Role::Assistant && is_silent());
+        flags.insert_if(Flags::NO_CONTENT, matches!(message.content, Content::None));
+        flags.insert_if(Flags::SILENT, role == Role::Assistant && is_silent());
         let (failed, aborted) = ended(role, message);
-        flags.set(Flags::ABORTED, aborted);
-        flags.set(Flags::FAILED, failed && !aborted);
+        flags.insert_if(Flags::ABORTED, aborted);
+        flags.insert_if(Flags::FAILED, failed && !aborted);
     }
     let is_skill = || is(Raw::checked(record.bytes), "customType", "skill-prompt");
-    flags.set(Flags::SKILL_PROMPT, kind == Kind::CustomMessage && is_skill());
-    flags.set(Flags::NO_PARENT_KEY, record.get(Member::ParentId).is_none());
-    flags.set(Flags::NO_ID_KEY, !record.has_id);
+    flags.insert_if(Flags::SKILL_PROMPT, kind == Kind::CustomMessage && is_skill());
+    flags.insert_if(Flags::NO_PARENT_KEY, record.get(Member::ParentId).is_none());
+    flags.insert_if(Flags::NO_ID_KEY, !record.has_id);
     flags
 }
 

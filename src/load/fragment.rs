@@ -75,7 +75,11 @@ impl Fragment {
             let parsed = (!scanner.at_end()).then(|| scan_into(&mut scanner, keys, &mut record, &mut blocks));
             let whole = scanner.at_end();
             let from = scanner.pos().max(pos);
-            let newline = memchr(b'\n', &bytes[from..]).map(|at| from + at);
+            let newline = match bytes.get(from) {
+                // As after every line that is one value.
+                Some(b'\n') => Some(from),
+                _ => memchr(b'\n', &bytes[from..]).map(|at| from + at),
+            };
             let end = newline.unwrap_or(bytes.len());
             let line = LineNo(self.lines);
             let non_ascii = scanner.take_non_ascii();
@@ -154,7 +158,7 @@ impl Fragment {
         self.side_tables(ix, &typed, &timestamp);
         self.asked_for(ix, &typed, &timestamp, time, reading);
         let mut flags = flags(&typed, reading.agent);
-        flags.set(Flags::PADDED, record.bytes.len() as u64 != span.len);
+        flags.insert_if(Flags::PADDED, record.bytes.len() as u64 != span.len);
         self.entries.push(Entry {
             span,
             time_ms: time.unwrap_or(Entry::NO_TIME),

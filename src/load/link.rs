@@ -97,7 +97,7 @@ fn link_parents(session: &mut Session, parent_ids: Vec<EntryText>, draft_links: 
 }
 
 pub fn ends_with_newline(source: &dyn ReadAt) -> io::Result<bool> {
-    Ok(source.read_range(source.len().saturating_sub(1)..source.len())? == b"\n")
+    Ok(source.is_empty() || source.read_range(source.len() - 1..source.len())? == b"\n")
 }
 
 /// Assigns ids that are the same on every machine: the first 8 hex digits of the UUIDv5 of the record's
@@ -147,7 +147,7 @@ fn index_ids(session: &mut Session) {
     for at in 0..entries.len() {
         if let Some(earlier) = ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()]) {
             problems.push(Problem { line: entries[at].line, kind: FindingKind::DuplicateId });
-            entries[earlier.at()].flags.set(Flags::SUPERSEDED, true);
+            entries[earlier.at()].flags.insert_if(Flags::SUPERSEDED, true);
         }
     }
     session.ids = ids;
@@ -292,7 +292,7 @@ fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>
     let mut at = member;
     loop {
         let entry = &mut entries[at.at()];
-        entry.flags.set(Flags::IN_CYCLE, true);
+        entry.flags.insert_if(Flags::IN_CYCLE, true);
         problems.push(Problem { line: entry.line, kind: FindingKind::ParentCycle });
         first = first.min(at);
         match entry.parent {

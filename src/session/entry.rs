@@ -131,9 +131,9 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// Sets all of `other`, if `is_set`.
-    pub fn set(&mut self, other: Flags, is_set: bool) {
-        self.0 |= if is_set { other.0 } else { 0 };
+    /// Sets all of `other` if the condition holds.
+    pub fn insert_if(&mut self, other: Flags, condition: bool) {
+        self.0 |= if condition { other.0 } else { 0 };
     }
 }
 
