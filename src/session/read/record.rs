@@ -39,15 +39,17 @@ pub struct MessageFacts<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Returns the value of a member, if it is one of those that are kept.
+    /// Returns the value of a member before `Type` in the table; but the timestamp of a record is a field.
     pub fn get(&self, member: Member) -> Option<Raw<'a>> {
+        debug_assert!(member != Member::Timestamp && (member as usize) < KEPT);
         self.values.get(member as usize).copied().flatten()
     }
 }
 
 impl<'a> MessageFacts<'a> {
-    /// Returns the value of a member, if it is one of those that are kept.
+    /// Returns the value of a member before `Type` in the table.
     pub fn get(&self, member: Member) -> Option<Raw<'a>> {
+        debug_assert!((member as usize) < KEPT);
         self.values.get(member as usize).copied().flatten()
     }
 
