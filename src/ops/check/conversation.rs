@@ -9,6 +9,7 @@ use crate::session::{Format, Session};
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
+use std::cell::LazyCell;
 use std::io;
 
 /// Checks all entries of a file with repaired lines.
@@ -94,7 +95,7 @@ fn labels(session: &Session, findings: &mut Vec<Finding>) {
 fn summaries(reader: &EntryReader, active: &[bool], findings: &mut Vec<Finding>) -> io::Result<()> {
     let session = reader.session();
     let is_summary = |ix: &EntryIx| matches!(session.entry(*ix).kind, Kind::Compaction | Kind::BranchSummary);
-    let ancestry = Ancestry::new(session);
+    let ancestry = LazyCell::new(|| Ancestry::new(session));
     for ix in session.all().filter(is_summary) {
         let line = reader.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());

@@ -124,7 +124,7 @@ pub(super) fn nesting(bytes: &[u8]) -> usize {
     let depth = |(token, _)| {
         match token {
             b'{' | b'[' => open += 1,
-            b'}' | b']' => open -= 1,
+            b'}' | b']' => open = open.saturating_sub(1),
             _ => {}
         }
         open
@@ -145,7 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_torn_entry_is_found_wherever_it_was_cut() {
+    fn fused_values_are_found_wherever_one_was_cut() {
+        assert_eq!(found(&format!("null{A}")), [A]);
+        assert_eq!(found(&format!("{A} {B}\r")), [A, B]);
+        assert_eq!(found(&format!("{A}\0\0")), [A]);
         for cut in 1..A.len() {
             assert_eq!(found(&format!("{}{B}", &A[..cut])), [B], "cut at {cut}");
             assert_eq!(found(&format!("{B}{}", &A[..cut])), [B], "cut at {cut}");

@@ -123,6 +123,9 @@ fn a_header_that_is_fused_opens_again() {
     assert!(load(&bytes, &Options::default()).is_err());
     assert_eq!(found(&bytes), "1:error:fused-line*");
     assert_eq!(repaired_bytes(&bytes).0, file(&[&a]));
+    let returns = format!("{HEADER}\r{a}\r").into_bytes();
+    assert_eq!(found(&returns), "1:error:fused-line*");
+    assert_eq!(repaired_bytes(&returns).0, file(&[&a]));
 }
 
 #[test]
