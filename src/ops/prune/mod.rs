@@ -115,7 +115,7 @@ impl Prune {
         side::write_first(&session.header.id, &listed, out)?;
         if let Some(old) = old {
             for record in before.iter().flat_map(|(_, records)| records) {
-                copy_range(&*old.pruned, record.whole.range(), out)?;
+                copy_range(&*old.pruned, record.range(), out)?;
                 out.write_all(b"\n")?;
             }
         }
@@ -136,8 +136,8 @@ impl Prune {
                 let members = side::record(&session.id(ix), entry.line)
                     .str("kind", side::ENTRY)
                     .number("bytes", entry.span.len as f64)
-                    .with(unended(entry.span.end() < source.len()), |object, ends| {
-                        object.bool("newline", ends)
+                    .with((entry.span.end() >= source.len()).then_some(false), |object, newline| {
+                        object.bool("newline", newline)
                     })
                     .text_or_null("after", after.1.as_ref())
                     .number("distance", f64::from(entry.line.0 - after.0.0));
@@ -156,7 +156,7 @@ impl Prune {
         let members = side::record(&mark.id, LineNo(session.lines + 1))
             .str("kind", side::MARK)
             .number("bytes", mark.line.len() as f64)
-            .with(unended(session.ends_with_newline), |object, ends| object.bool("newline", ends));
+            .with((!session.ends_with_newline).then_some(false), |object, ends| object.bool("newline", ends));
         side::write_record(members, &mark.line, out)
     }
 
@@ -185,11 +185,6 @@ impl Prune {
         }
         pruned
     }
-}
-
-/// Returns `newline`, which is recorded only if it is false.
-fn unended(newline: bool) -> Option<bool> {
-    Some(newline).filter(|newline| !newline)
 }
 
 /// Returns where a part of a line is in the file, if the line has this place.

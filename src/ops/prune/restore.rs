@@ -27,8 +27,8 @@ pub struct Restore {
     pub placed: Vec<Record>,
     /// What has no place in the session: the ids of its entries, and its fields.
     pub lost: Vec<(String, String)>,
-    /// What the session does not contain: the operations, with their records.
-    pub(super) missing: Vec<(Operation, Vec<Record>)>,
+    /// What the session does not contain: the operations, with the places of their records.
+    pub(super) missing: Vec<(Operation, Vec<Span>)>,
 }
 
 /// A line of the session with what was pruned.
@@ -59,14 +59,18 @@ impl Restore {
         pruned: Box<dyn ReadAt>,
     ) -> io::Result<Restore> {
         let mut lines = Lines::read(session, source, &operations, &*pruned)?;
+        let fates = operations.iter().rev().map(|(_, records)| lines.undo(records));
+        let mut fates = fates.collect::<io::Result<Vec<_>>>()?;
+        fates.reverse();
+        let (whole, lines) = lines.finish()?;
         let (mut placed, mut lost, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-        for (operation, records) in operations.iter().rev() {
-            let fates = lines.undo(records)?;
-            for (record, fate) in records.iter().zip(&fates).rev() {
+        for ((operation, records), fates) in operations.into_iter().zip(fates) {
+            missing.extend(left(operation, &records, &fates));
+            for (record, fate) in records.into_iter().zip(fates) {
                 match fate {
                     _ if matches!(record.what, What::Mark) => {}
                     Fate::Placed if matches!(record.what, What::Value { is_link: true, .. }) => {}
-                    Fate::Placed => placed.push(record.clone()),
+                    Fate::Placed => placed.push(record),
                     Fate::Lost => lost.push((
                         record.id.to_string_lossy().into_owned(),
                         record.field().unwrap_or("the entry").to_owned(),
@@ -74,13 +78,7 @@ impl Restore {
                     Fate::There => {}
                 }
             }
-            let kept = records.iter().zip(&fates).filter(|(_, fate)| **fate != Fate::There);
-            missing.extend(left(operation, kept.map(|(record, _)| record.clone()).collect()));
         }
-        missing.reverse();
-        placed.reverse();
-        lost.reverse();
-        let (whole, lines) = lines.finish()?;
         Ok(Restore { pruned, whole, lines, placed, lost, missing })
     }
 
@@ -96,12 +94,14 @@ impl Restore {
 }
 
 /// Returns an operation with those of its records that are left, unless only its mark is.
-fn left(operation: &Operation, records: Vec<Record>) -> Option<(Operation, Vec<Record>)> {
+fn left(operation: Operation, records: &[Record], fates: &[Fate]) -> Option<(Operation, Vec<Span>)> {
+    let left = records.iter().zip(fates).filter(|(_, fate)| **fate != Fate::There);
+    let records: Vec<_> = left.map(|(record, _)| record).collect();
     let entries = records.iter().filter(|record| matches!(record.what, What::Entry { .. })).count();
     let branches = if entries > 0 { operation.branches } else { 0 };
-    let operation = Operation { records: records.len(), entries, branches, ..operation.clone() };
+    let operation = Operation { records: records.len(), entries, branches, ..operation };
     let is_needed = records.iter().any(|record| !matches!(record.what, What::Mark));
-    is_needed.then_some((operation, records))
+    is_needed.then(|| (operation, records.iter().map(|record| record.whole).collect()))
 }
 
 /// What became of a record.

@@ -23,7 +23,7 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::ReadAt;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::io::{self, Write};
 
 /// The name of the operation that prunes payloads.
@@ -36,8 +36,7 @@ pub const MARK: &str = "mark";
 pub const LINK: &str = "link";
 
 /// What one run of `prune` did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Operation {
     /// Its name.
     #[serde(rename = "operation")]
@@ -149,7 +148,16 @@ fn listed(line: Raw, session: &Text) -> Result<Option<Vec<Operation>>, SideError
     if id != *session {
         return Err(SideError::OtherSession { id: id.into_string_lossy() });
     }
-    Ok(Some(serde_json::from_slice(operations.bytes()).unwrap_or_default()))
+    let operation = |listed: Raw| {
+        let number = |key| listed.get(key).and_then(Raw::index).unwrap_or_default();
+        Operation {
+            name: listed.get_text("operation").unwrap_or_default().into_string_lossy(),
+            records: number("records"),
+            entries: number("entries"),
+            branches: number("branches"),
+        }
+    };
+    Ok(Some(operations.items().map(operation).collect()))
 }
 
 /// Reads and checks a pruned file. Returns the operations, oldest first, with their records.

@@ -226,6 +226,13 @@ fn assert_seen_the_same(
     assert_eq!(after.name(), session.name(), "{}", show());
 }
 
+#[test]
+fn an_operation_with_odd_members_keeps_its_records() {
+    let first = r#"{"session":"s","operations":[{"operation":1,"records":1,"entries":null,"branches":"x"}]}"#;
+    let beside = format!("{first}\n{{\"line\":2,\"field\":\"x\",\"note\":1,\"payload\":2}}\n").into_bytes();
+    assert_eq!(read(&beside, &"s".into()).unwrap()[0].1.len(), 1);
+}
+
 /// Prunes again, after more was appended, a branch and what was compacted since, and restores all.
 fn prune_again(after: &Session, left: Vec<u8>, beside: &Vec<u8>, whole: Vec<u8>, seed: u64) {
     let mut more = left;
