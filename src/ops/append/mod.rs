@@ -196,7 +196,7 @@ impl<'s> Batch<'s> {
             }
             None => {
                 let calls = self.session.collected.calls_of(ix);
-                calls.iter().any(|call| self.session.bytes(call.id) == id.as_bytes())
+                !id.is_empty() && calls.iter().any(|call| self.session.bytes(call.id) == id.as_bytes())
             }
         }
     }
