@@ -23,7 +23,15 @@ pub(super) struct Chain<'s, 'i, 'c> {
 impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
     /// Returns a chain that begins under this position.
     pub fn under(session: &'s Session, place: Position, fresh: &'i mut IdSource<'c>) -> Self {
-        let parent = parent_id(session, place).map(Text::into_owned);
+        Chain::under_id(session, parent_id(session, place).map(Text::into_owned), fresh)
+    }
+
+    /// Returns a chain that begins under the entry with this id.
+    pub fn under_id(
+        session: &'s Session,
+        parent: Option<Text<'static>>,
+        fresh: &'i mut IdSource<'c>,
+    ) -> Self {
         Chain { session, fresh, parent, change: Change::default() }
     }
 
