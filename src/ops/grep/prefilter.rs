@@ -218,9 +218,16 @@ fn longest_part(literal: &[u8]) -> Option<Vec<char>> {
     (!longest.is_empty()).then(|| longest.chars().collect())
 }
 
-/// Whether JSON spells a character in one way, apart from `\u` escapes. U+FFFD may replace invalid bytes.
+/// Whether JSON spells a character in one way, apart from `\u` escapes.
 fn has_one_spelling(c: char) -> bool {
-    matches!(c, '\n' | '\t' | '\r' | '\u{8}' | '\u{c}') || !matches!(c, '/' | '\u{fffd}' | '\0'..='\x1f')
+    match c {
+        // Control characters with an escape of their own; the others have only `\u`.
+        '\n' | '\t' | '\r' | '\u{8}' | '\u{c}' => true,
+        '\0'..='\x1f' => false,
+        // A backslash may precede `/`; U+FFFD may replace invalid bytes.
+        '/' | '\u{fffd}' => false,
+        _ => true,
+    }
 }
 
 /// Returns the spelling of a needle in a JSON string.
@@ -300,6 +307,16 @@ mod tests {
             assert!(!is_match(not_whole, "a need b"), "{not_whole}");
         }
         assert!(is_match("(need)", "a need b"));
+    }
+
+    #[test]
+    fn signs_come_in_order() {
+        for source in ["needle", "needle|other"] {
+            let pattern = compiled(source, false);
+            let mut positions = pattern.prefilter().unwrap().positions(br"a\u001bb needle \u006e needle");
+            let found = [0, 9, 10, 16, 17, 23, 24].map(&mut positions);
+            assert_eq!(found, [Some(9), Some(9), Some(16), Some(16), Some(23), Some(23), None]);
+        }
     }
 
     #[test]
