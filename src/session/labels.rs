@@ -25,7 +25,9 @@ impl<'a> Labels<'a> {
         for change in &session.collected.labels {
             let target = session.bytes(change.target);
             if change.name.is_empty() {
-                labels.place.remove(target).into_iter().for_each(|place| labels.order[place] = None);
+                if let Some(place) = labels.place.remove(target) {
+                    labels.order[place] = None;
+                }
                 continue;
             }
             let place = *labels.place.entry(target).or_insert_with(|| {

@@ -164,41 +164,40 @@ fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Positi
         return Ok(Some(Some(found)));
     }
     let with_id = |id: &str| session.find(&Text::from(id));
-    let with_label = |label: &str| one(session, label, labels.named(&Text::from(label)), true);
-    let mut found = name.strip_prefix("id:").and_then(with_id);
-    if let (None, Some(label)) = (found, name.strip_prefix("label:")) {
-        found = with_label(label)?;
+    let with_label = |label: &str| {
+        let name = label.to_owned();
+        let ambiguous = |candidates| ReferenceError::Ambiguous { name, candidates, is_label: true };
+        one(session, labels.named(&Text::from(label))).map_err(ambiguous)
+    };
+    if let Some(label) = name.strip_prefix("label:")
+        && let Some(ix) = with_label(label)?
+    {
+        return Ok(Some(Some(ix)));
     }
-    found = found.or_else(|| with_id(name));
-    if found.is_none() {
-        found = with_label(name)?;
+    if let Some(ix) = name.strip_prefix("id:").and_then(with_id).or_else(|| with_id(name)) {
+        return Ok(Some(Some(ix)));
     }
-    if found.is_none() && name.chars().count() >= SHORTEST_PREFIX {
-        // Entries with the same id count as one, and the id refers to the last.
-        let is_prefix = |&ix: &EntryIx| {
-            session.id(ix).as_bytes().starts_with(name.as_bytes())
-                && session.find(&session.id(ix)) == Some(ix)
-        };
-        found = one(session, name, session.all().filter(is_prefix).collect(), false)?;
+    if let Some(ix) = with_label(name)? {
+        return Ok(Some(Some(ix)));
     }
-    Ok(found.map(Some))
+    if name.chars().count() < SHORTEST_PREFIX {
+        return Ok(None);
+    }
+    // Entries with the same id count as one, and the id refers to the last.
+    let is_prefix = |&ix: &EntryIx| {
+        session.id(ix).as_bytes().starts_with(name.as_bytes()) && session.find(&session.id(ix)) == Some(ix)
+    };
+    let ambiguous =
+        |candidates| ReferenceError::Ambiguous { name: name.to_owned(), candidates, is_label: false };
+    Ok(one(session, session.all().filter(is_prefix).collect()).map_err(ambiguous)?.map(Some))
 }
 
 /// Returns the only entry found, or an error with the ids of several.
-fn one(
-    session: &Session,
-    name: &str,
-    found: Vec<EntryIx>,
-    is_label: bool,
-) -> Result<Position, ReferenceError> {
+fn one(session: &Session, found: Vec<EntryIx>) -> Result<Position, Vec<String>> {
     match found[..] {
         [] => Ok(None),
         [ix] => Ok(Some(ix)),
-        _ => Err(ReferenceError::Ambiguous {
-            name: name.to_owned(),
-            candidates: ids(session, found),
-            is_label,
-        }),
+        _ => Err(ids(session, found)),
     }
 }
 
