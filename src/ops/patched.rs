@@ -101,3 +101,23 @@ impl ReadAt for Patched<'_> {
         self.pieces.len
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_read_as_one() {
+        let source = b"0123456789".to_vec();
+        let mut pieces = Pieces::default();
+        pieces.keep(Span { start: 0, len: 3 });
+        pieces.keep(Span { start: 3, len: 1 });
+        pieces.make(b"a");
+        pieces.make(b"b");
+        pieces.keep(Span { start: 8, len: 2 });
+        assert_eq!(pieces.pieces.len(), 3);
+        let mut bytes = [0; 5];
+        pieces.over(&source).read_exact_at(&mut bytes, 2).unwrap();
+        assert_eq!(&bytes, b"23ab8");
+    }
+}

@@ -109,6 +109,16 @@ fn a_turn_lasts_until_its_last_answer_whatever_the_clock_does() {
 }
 
 #[test]
+fn copies_are_those_of_other_files() {
+    let mut fork = Made::session("b").turn();
+    let again = fork.lines.lines().last().unwrap().to_owned();
+    fork.lines += &format!("{again}\n");
+    let mut seen = foldhash::HashSet::default();
+    assert_eq!(copies(&mut seen, &fork.collect()), [false; 5]);
+    assert_eq!(copies(&mut seen, &fork.collect()), [true; 5]);
+}
+
+#[test]
 fn entries_without_an_id_are_known_by_session_line_and_time() {
     let old = |id: &str| Made {
         lines: format!(
