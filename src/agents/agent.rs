@@ -107,8 +107,8 @@ pub struct Agent {
     pub tokens: fn(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64>,
     /// Returns its estimate of one message, in tokens.
     pub message_tokens: fn(message: Raw) -> u64,
-    /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries); tips that would take too
-    /// long are omitted.
+    /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries). Each entry is read once;
+    /// where that is not enough, paths are read until a limit in proportion to the entries, and the other tips are omitted.
     pub sizes: fn(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
     /// Returns what a compaction at the end of `path` would summarize if it keeps what follows `from`; `None` if there is
     /// nothing.

@@ -1,6 +1,6 @@
 //! `pisess branches`: the tips of a session.
 
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -96,10 +96,7 @@ fn of_a_session_without_a_conversation() {
             r#"{{"type":"custom","customType":"n","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:08.000Z"}}"#
         )
     };
-    s.put(
-        "notes.jsonl",
-        crate::sandbox::session(&[note("a", "null"), note("b", "null"), note("c", "\"b\"")]),
-    );
+    s.put("notes.jsonl", session(&[note("a", "null"), note("b", "null"), note("c", "\"b\"")]));
     assert_snapshot!(s.unchanged("branches ./notes.jsonl"), @"
        id  age  entries  tokens  last user message
     *  c   4mo        0       0  custom: n
@@ -224,13 +221,13 @@ fn grown(entries: &[(Made, usize)], signs: &str) -> Vec<u8> {
         entry["timestamp"] = json!("2026-01-01T00:00:00.000Z");
         lines.push(entry.to_string());
     }
-    crate::sandbox::session(&lines)
+    session(&lines)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, fork: false, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The single walk over all branches gives the same sizes as a walk over each path.
+    /// Sizes at many tips, from sums and from messages that were read for other tips, are those of each path.
     #[test]
     fn tokens_are_those_of_the_context(
         entries in prop::collection::vec((made(), prop_oneof![6 => 0..3_usize, 3 => 3..32_usize]), 1..40),
@@ -247,6 +244,20 @@ proptest! {
             prop_assert_eq!(row["tokens"].to_string(), told.trim(), "{}", row);
         }
     }
+}
+
+/// Without a provider's count, too, each entry is read once.
+#[test]
+fn many_leaves_below_a_long_path_have_sizes() {
+    let s = Sandbox::new();
+    let entry = |id: usize, parent: usize| {
+        let parent = parent.checked_sub(1).map(|at| format!("i{at}"));
+        user(&format!("i{id}"), parent.as_deref(), "four")
+    };
+    let entries = (0..200).map(|at| entry(at, at)).chain((200..5200).map(|at| entry(at, 200)));
+    s.put("x.jsonl", session(&entries.collect::<Vec<_>>()));
+    let rows = s.run("branches --json ./x.jsonl");
+    assert_eq!(rows.matches("\"tokens\":201,").count(), 5000);
 }
 
 #[test]

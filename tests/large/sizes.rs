@@ -109,8 +109,8 @@ fn nested_branches_and_wide_ones() {
     assert_eq!(s.run("branches --json ./fan.jsonl").lines().count(), 100_000);
 }
 
-/// Below an omitted system message each size is computed separately. For many nested tips that would take too
-/// long, so the work is limited.
+/// Below a compaction, an edit or a system message, each size is computed separately if no provider has counted since.
+/// For many nested tips that would take too long, so the work is limited.
 #[test]
 fn sizes_that_would_take_too_long_are_left_open() {
     let s = Sandbox::new();

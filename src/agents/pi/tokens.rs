@@ -41,11 +41,11 @@ pub fn estimate(message: Raw) -> u64 {
 /// Returns the tokens of a context (pi's `estimateProjectedContextTokens`). A provider's count is used until an edit or a
 /// compaction changes the context before it; it may be any JavaScript number.
 pub fn context(projection: &Projection) -> io::Result<f64> {
-    measured(projection, |message| message.with(projection.reader, measure))
+    context_by(projection, |message| message.with(projection.reader, count_and_estimate))
 }
 
 /// Returns the same, given what `measure` returns for each message.
-fn measured(
+fn context_by(
     projection: &Projection,
     mut measure: impl FnMut(&Message) -> io::Result<Measure>,
 ) -> io::Result<f64> {
@@ -72,8 +72,7 @@ fn measured(
 /// A provider's count of the context up to a message, and the estimate of the message.
 type Measure = (Option<f64>, u64);
 
-/// Returns both for a message.
-fn measure(message: Raw) -> Measure {
+fn count_and_estimate(message: Raw) -> Measure {
     (usage(message), estimate(message))
 }
 
@@ -131,29 +130,22 @@ const SINGLE: (usize, usize) = (32, 100_000);
 /// Returns the size of the context at each of `tips`, in tokens, except those that would take too long.
 ///
 /// If a provider has counted since the last change, its count is used: usually the tip is the response that it counted,
-/// and only the tips are read. For a tip without such a count, the size is computed for its path; a message that is on
-/// several paths is read once.
+/// and only the tips are read. A path without a count, change and system message is summed up from its root. In both cases
+/// each entry is read once. For other tips, the size is computed for the path.
 pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
+    let mut walk =
+        Walk { reader, edited: edited(reader)?, counts: HashMap::default(), measures: HashMap::default() };
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
-    let (edited, mut counts, mut measures) = (edited(reader)?, HashMap::default(), HashMap::default());
-    let mut once = |message: &Message| {
-        // Only a stored message is the same on all paths.
-        match (&message.body, measures.entry(message.entry)) {
-            (Body::Stored, Entry::Occupied(known)) => Ok(*known.get()),
-            (Body::Stored, Entry::Vacant(new)) => Ok(*new.insert(message.with(reader, measure)?)),
-            (Body::Built(_), _) => message.with(reader, measure),
-        }
-    };
     let mut budget = SINGLE.0 * session.entries.len() + SINGLE.1;
     for &tip in tips {
-        let size = match count_at(tip, reader, &edited, &mut counts)? {
+        let size = match walk.count_at(tip)? {
             Some((usage, since)) => usage + since as f64,
             None if budget == 0 => continue,
             None => {
                 let path = session.path(Some(tip));
                 budget = budget.saturating_sub(path.len());
-                measured(&Projection::of(&path, reader)?, &mut once)?
+                context_by(&Projection::of(&path, reader)?, |message| walk.measure(message))?
             }
         };
         sizes.insert(tip, size);
@@ -170,45 +162,65 @@ fn edited(reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
     edits.filter_map(target).collect()
 }
 
-/// A provider's count, and the estimate of what follows the counted response.
+/// A provider's count, or 0 at the root, and the estimate of what follows.
 type Count = (f64, u64);
 
-/// Returns the nearest count above `tip`, unless a compaction, an edit or an edited entry is nearer: an edit can change what
-/// precedes or follows it. `known` are the counts at the entries read so far, which are not read again.
-fn count_at(
-    tip: EntryIx,
-    reader: &EntryReader,
-    edited: &HashSet<Text<'static>>,
-    known: &mut HashMap<EntryIx, Option<Count>>,
-) -> io::Result<Option<Count>> {
-    let session = reader.session();
-    let (mut counted, mut below) = (None, Vec::new());
-    for ix in session.upwards(Some(tip)) {
-        if let Some(&count) = known.get(&ix) {
-            counted = count;
-            break;
+/// What was read on the way up from tips.
+struct Walk<'a> {
+    reader: &'a EntryReader<'a>,
+    edited: HashSet<Text<'static>>,
+    /// The counts at the entries read so far, which are not read again.
+    counts: HashMap<EntryIx, Option<Count>>,
+    /// The counts and estimates of stored messages.
+    measures: HashMap<EntryIx, Measure>,
+}
+
+impl Walk<'_> {
+    /// Returns the nearest count above `tip`, unless a compaction, an edit or an edited entry is nearer: an edit can change
+    /// what precedes or follows it. The root is a count, too, unless a system message is nearer: together, those count once.
+    fn count_at(&mut self, tip: EntryIx) -> io::Result<Option<Count>> {
+        let session = self.reader.session();
+        let (mut counted, mut below) = (Some((0.0, 0)), Vec::new());
+        for ix in session.upwards(Some(tip)) {
+            if let Some(&count) = self.counts.get(&ix) {
+                counted = count;
+                break;
+            }
+            let is_change = matches!(session.entry(ix).kind, Kind::Compaction | Kind::ContextEdit)
+                || !self.edited.is_empty() && self.edited.contains(&session.id(ix));
+            if is_change {
+                self.counts.insert(ix, None);
+                counted = None;
+                break;
+            }
+            let mut messages = Vec::new();
+            speak(ix, None, self.reader, &mut messages)?;
+            let read = messages.first().map(|message| self.measure(message)).transpose()?;
+            let (usage, estimate) = read.unwrap_or_default();
+            below.push((ix, usage, estimate));
+            if usage.is_some() {
+                break;
+            }
         }
-        let is_change = matches!(session.entry(ix).kind, Kind::Compaction | Kind::ContextEdit)
-            || !edited.is_empty() && edited.contains(&session.id(ix));
-        let mut messages = Vec::new();
-        if !is_change {
-            speak(ix, None, reader, &mut messages)?;
+        for (ix, usage, estimate) in below.into_iter().rev() {
+            let holds = |(usage, _): &Count| *usage > 0.0 || !session.is_message(ix, Role::System);
+            let sum = counted.filter(holds).map(|(usage, since)| (usage, since + estimate));
+            counted = usage.map(|usage| (usage, 0)).or(sum);
+            self.counts.insert(ix, counted);
         }
-        let read = messages.first().map(|message| message.with(reader, measure)).transpose()?;
-        let (usage, estimate) = read.unwrap_or_default();
-        below.push((ix, usage, estimate));
-        if is_change || usage.is_some() {
-            break;
+        Ok(counted)
+    }
+
+    fn measure(&mut self, message: &Message) -> io::Result<Measure> {
+        // Only a stored message is the same on all paths.
+        match (&message.body, self.measures.entry(message.entry)) {
+            (Body::Stored, Entry::Occupied(known)) => Ok(*known.get()),
+            (Body::Stored, Entry::Vacant(new)) => {
+                Ok(*new.insert(message.with(self.reader, count_and_estimate)?))
+            }
+            (Body::Built(_), _) => message.with(self.reader, count_and_estimate),
         }
     }
-    for (ix, usage, estimate) in below.into_iter().rev() {
-        counted = match usage {
-            Some(usage) => Some((usage, 0)),
-            None => counted.map(|(usage, since)| (usage, since + estimate)),
-        };
-        known.insert(ix, counted);
-    }
-    Ok(counted)
 }
 
 #[cfg(test)]
