@@ -26,7 +26,7 @@ use crate::agents::Agent;
 use crate::agents::pi::system::System;
 use crate::session::content;
 use crate::session::read::entry_reader::{EntryReader, Message};
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 use ids::gemini_version;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -112,6 +112,8 @@ struct Target {
     agent: &'static Agent,
     system: Text<'static>,
     tools: Vec<Tool>,
+    /// The grammars of the tools, by their names.
+    grammars: HashMap<Text<'static>, Grammar>,
 }
 
 /// Writes the body of a request with `messages`, which the session's agent has built. Returns whether the last message is
@@ -169,14 +171,11 @@ impl Target {
         let read = |json| Tool::of(Raw::checked(json), api, takes_strict, takes_grammars);
         let mut names = HashSet::default();
         let tools = system.tools().filter_map(read).filter(|tool| names.insert(tool.name.clone()));
-        let tools = tools.collect();
+        let tools: Vec<_> = tools.collect();
+        let grammar = |tool: &Tool| Some((tool.name.clone(), tool.grammar.clone()?));
+        let grammars = tools.iter().filter_map(grammar).collect();
         let max_tokens = request.max_tokens.or(api.max_tokens(&model));
-        Ok((Target { api, model, max_tokens, agent, system: system.prompt(), tools }, late))
-    }
-
-    /// Returns the grammar of the tool with this name.
-    fn grammar(&self, name: &Text) -> Option<&Grammar> {
-        self.tools.iter().find(|tool| tool.name == *name)?.grammar.as_ref()
+        Ok((Target { api, model, max_tokens, agent, system: system.prompt(), tools, grammars }, late))
     }
 }
 

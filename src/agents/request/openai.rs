@@ -58,7 +58,7 @@ impl<'a> Body<'a> {
 
     fn call(&self, call: &Call) -> Vec<u8> {
         let object = Object::new().text("id", &call.id);
-        if let Some(grammar) = self.target.grammar(&call.name) {
+        if let Some(grammar) = self.target.grammars.get(&call.name) {
             let custom =
                 Object::new().text("name", &call.name).text("input", &grammar.input_of(call.arguments));
             return object.str("type", "custom").json("custom", &custom.finish()).finish();

@@ -103,7 +103,7 @@ impl<'a> Body<'a> {
     }
 
     fn call(&mut self, call: &Call) -> Vec<u8> {
-        let grammar = self.target.grammar(&call.name);
+        let grammar = self.target.grammars.get(&call.name);
         let own = call.item.as_ref().filter(|_| grammar.is_none());
         let item = own.filter(|item| self.items.insert(item.as_bytes().to_vec()));
         let kind = if grammar.is_some() { "custom_tool_call" } else { "function_call" };
