@@ -3,10 +3,8 @@
 use pisess_json::string;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
-use regex::bytes::{Captures, Regex};
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::sync::LazyLock;
 
 /// The user message to insert if the first one is the assistant's, which some APIs refuse.
 pub const NO_REQUEST: &str = "(no earlier message)";
@@ -81,15 +79,24 @@ impl<'a> Sink<'a> {
 /// Returns JSON with `by` in place of each lone surrogate. Pairs are never escaped here, so each escaped
 /// surrogate is a lone one.
 fn whole<'a>(json: &'a [u8], by: &str) -> Cow<'a, [u8]> {
-    static ESCAPE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?-u)\\(?:(?<half>ud[89a-f]..)|.)").expect("a constant"));
     if memchr::memmem::find(json, b"\\ud").is_none() {
         return Cow::Borrowed(json);
     }
-    ESCAPE.replace_all(json, |escape: &Captures| match escape.name("half") {
-        Some(_) => by.as_bytes().to_vec(),
-        None => escape[0].to_vec(),
-    })
+    let mut out = Vec::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        out.extend_from_slice(&rest[..at]);
+        let is_half = matches!(rest.get(at + 1..at + 4), Some([b'u', b'd', b'8'..=b'9' | b'a'..=b'f']));
+        let end = (at + if is_half { 6 } else { 2 }).min(rest.len());
+        if is_half {
+            out.extend_from_slice(by.as_bytes());
+        } else {
+            out.extend_from_slice(&rest[at..end]);
+        }
+        rest = &rest[end..];
+    }
+    out.extend_from_slice(rest);
+    Cow::Owned(out)
 }
 
 /// Returns a text with `by` in place of each lone surrogate.
