@@ -4,7 +4,7 @@
 use super::context::{Projection, role};
 use crate::agents::ordered::Ordered;
 use crate::session::content;
-use crate::session::entry::{EntryIx, Role};
+use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::text::Text;
 use pisess_json::{Raw, js, write};
@@ -13,6 +13,12 @@ use std::io;
 /// Returns the `systemMessage` of a compaction appended at the end of `path`, as JSON, with the time 0; `None` if there is
 /// nothing to carry.
 pub fn checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Vec<u8>>> {
+    let session = reader.session();
+    let has_state =
+        |&ix: &EntryIx| session.entry(ix).kind == Kind::Compaction || session.is_message(ix, Role::System);
+    if !path.iter().any(has_state) {
+        return Ok(None);
+    }
     Ok(current(&Projection::of(path, reader)?)?.map(|system| system.message(b"0")))
 }
 
