@@ -133,6 +133,8 @@ pub struct Agent {
     pub with_files: fn(summary: Text<'static>, files: &FileLists, read: &Ordered<Text>) -> Text<'static>,
     /// Returns the text that navigating to the entry puts into the editor.
     pub draft_text: fn(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>>,
+    /// Returns the text that a compaction has archived, if any.
+    pub archived_text: fn(compaction: Raw) -> Option<Text<'static>>,
 }
 
 impl Agent {

@@ -39,8 +39,6 @@ pub struct Preparation {
     pub scale: f64,
     /// The summary of the compaction in effect, if any.
     pub previous_summary: Option<Text<'static>>,
-    /// The text that oh-my-pi archived with it.
-    pub archived: Option<Text<'static>>,
     /// The messages that the summary replaces, in order, without the turn that is split.
     pub messages_to_summarize: Vec<Message>,
     /// The beginning of the turn that is split.
@@ -60,11 +58,13 @@ impl Preparation {
 
     /// Returns the summary that a new one continues: that of the compaction in effect, with the text of its archive (a
     /// snapcompact compaction contains little else).
-    pub fn whole_summary(&self) -> Option<Text<'static>> {
-        let summary = self.previous_summary.clone()?;
-        let Some(archived) = &self.archived else { return Some(summary) };
+    pub fn whole_summary(&self, reader: &EntryReader) -> io::Result<Option<Text<'static>>> {
+        let Some(summary) = self.previous_summary.clone() else { return Ok(None) };
+        let Some(&compaction) = self.previous_compactions.first() else { return Ok(Some(summary)) };
+        let archived = reader.with_entry(compaction, reader.session().agent().archived_text)?;
+        let Some(archived) = archived else { return Ok(Some(summary)) };
         let gap = if summary.is_empty() { "" } else { "\n\n" };
-        Some(concat(&[&summary, &gap, &"Text that was archived then:\n\n", archived]))
+        Ok(Some(concat(&[&summary, &gap, &"Text that was archived then:\n\n", &archived])))
     }
 
     /// Adds the files of the messages, and the compactions on the path. Returns `None` if there are no messages, or the first

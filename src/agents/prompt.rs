@@ -31,7 +31,8 @@ pub fn compaction_prompts(
     let agent = reader.session().agent();
     let mut prompts = Vec::new();
     if needs_history(preparation) {
-        let request = agent.requests.history(preparation.whole_summary().as_ref(), instructions);
+        let previous = preparation.whole_summary(reader)?;
+        let request = agent.requests.history(previous.as_ref(), instructions);
         prompts.push(prompt(&preparation.messages_to_summarize, reader, &request)?);
     }
     if !preparation.turn_prefix_messages.is_empty() {

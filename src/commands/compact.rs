@@ -327,7 +327,7 @@ impl Compact<'_> {
     }
 
     fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
-        let summary = preparation.whole_summary();
+        let summary = self.open.input.read(preparation.whole_summary(&self.reader))?;
         let previous = summary.as_ref().filter(|summary| !summary.is_empty()).map(Text::to_string_lossy);
         let material = Material {
             messages: &preparation.messages_to_summarize,

@@ -1,8 +1,8 @@
 //! The table of oh-my-pi.
 
 use super::{
-    branch, compaction, context, defects, files, llm, message, prompt, row, row_call, row_note, sizes,
-    tokens, transcript,
+    archive, branch, compaction, context, defects, files, llm, message, prompt, row, row_call, row_note,
+    sizes, tokens, transcript,
 };
 use crate::agents::agent::Agent;
 use crate::agents::oh_my_pi::title::title_line;
@@ -97,4 +97,5 @@ pub static OH_MY_PI: Agent = Agent {
     read_path: files::without_selector,
     with_files: files::append,
     draft_text: message::draft_text,
+    archived_text: archive::source_text,
 };

@@ -25,8 +25,9 @@ pub fn blocks(preserve_data: Raw) -> Vec<Vec<u8>> {
 }
 
 /// Returns the text that a compaction's archive was made from; `None` if it has none.
-pub fn source_text(preserve_data: Raw) -> Option<Text<'static>> {
-    Archive::of(preserve_data).map(|archive| archive.source()).filter(|text| !text.is_empty())
+pub fn source_text(compaction: Raw) -> Option<Text<'static>> {
+    let archive = Archive::of(compaction.get("preserveData")?)?;
+    Some(archive.source()).filter(|text| !text.is_empty())
 }
 
 struct Archive<'a> {

@@ -10,7 +10,7 @@
 //! many as fit, at least the last.
 
 use super::message;
-use super::{archive, native, tokens};
+use super::{native, tokens};
 use crate::agents::prepare::{FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
@@ -94,11 +94,9 @@ fn start(path: &[EntryIx], reader: &EntryReader, preparation: &mut Preparation) 
     let Some(previous) = last(Kind::Compaction).filter(|&at| at >= reset) else { return Ok(reset) };
     reader.with_entry(path[previous], |line| {
         preparation.continue_from(line, session);
-        let preserved = line.get("preserveData").unwrap_or(Raw::NULL);
-        preparation.archived = archive::source_text(preserved);
         let place = |key| session.place_on(&path[..previous], &line.get_text(key)?);
         let through = place("providerReplayThroughEntryId").map(|through| through + 1);
-        let start = if is_replayed(preserved) {
+        let start = if is_replayed(line.get("preserveData").unwrap_or(Raw::NULL)) {
             // The provider has everything that was kept; only what was appended since then is new.
             through.map(|through| reset.max(through))
         } else {

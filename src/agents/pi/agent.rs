@@ -68,4 +68,5 @@ pub static PI: Agent = Agent {
     read_path: |path| path,
     with_files: |summary, files, _| files::append(summary, files),
     draft_text: |reader, ix| reader.with_entry(ix, content::entry_text),
+    archived_text: |_| None,
 };
