@@ -105,6 +105,8 @@ fn keeps_about_so_many_tokens() {
 #[test]
 fn the_built_in_summary() {
     let s = Sandbox::with(&["tour.jsonl"]);
+    let focused = s.run("compact -n --json ./tour.jsonl --first-kept none --instructions 'Ferries first'");
+    assert!(focused.contains(r#"- Asked of this summary: \"Ferries first\""#), "{focused}");
     s.run("compact ./tour.jsonl --first-kept none");
     let entry: Value = serde_json::from_str(&s.lines_from("tour.jsonl", 33)).unwrap();
     assert_snapshot!(entry["summary"].as_str().unwrap(), @r#"

@@ -36,7 +36,13 @@ fn a_long_text_keeps_its_ends() {
 
 #[test]
 fn only_a_last_line_of_prose_asks() {
-    for text in ["Fixed.\n\nShall I commit it?", "要我提交吗？", "*Ready?*\n", "هل أكمل؟"] {
+    for text in [
+        "Fixed.\n\nShall I commit it?",
+        "要我提交吗？",
+        "*Ready?*\n",
+        "هل أكمل؟",
+        "Usage:\n```\nmake\n```\nReady?\n```\nmake\n```",
+    ] {
         assert!(asks(text), "{text}");
     }
     for text in [
@@ -44,6 +50,13 @@ fn only_a_last_line_of_prose_asks() {
         "Try:\n    pisess grep 'why?'",
         "Now ask it: \"What changed?\"",
         "> Really?",
+        "| who?",
+        "$ ls a?",
+        "# why?",
+        "➜ ls a?",
+        "❯ ls a?",
+        "% ls a?",
+        "\tls a?",
         "`who?`",
         "Really? Yes.",
         "",
