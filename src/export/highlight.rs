@@ -359,9 +359,23 @@ mod tests {
 
     #[test]
     fn every_text_comes_out_whole() {
-        let texts = r#" " ' \ `\ "\ é"é\é /* """ 日本\ '\é `\é` a$é(1é"#;
+        let texts = [
+            "",
+            "\"",
+            "'",
+            "\\",
+            "`\\",
+            "\"\\",
+            "é\"é\\é",
+            "/*",
+            "\"\"\"",
+            "日本\\",
+            "'\\é",
+            "`\\é`",
+            "a$é(1é",
+        ];
         for language in LANGUAGES {
-            for text in texts.split(' ') {
+            for text in texts {
                 let mut out = String::new();
                 words(text, language, &mut |_, piece| out += piece);
                 assert_eq!(out, text, "{:?}", language.names);

@@ -225,10 +225,20 @@ mod tests {
         for good in ["https://a.b/c?d", "HTTP://a", "mailto:a@b", "#x"] {
             assert!(allowed(good), "{good}");
         }
-        let schemes =
-            "javascript:alert(1)|java\nscript:x|data:text/html,x|vbscript:x|file:///etc/passwd|httpsé";
-        let others = " https://a|https ://a|\u{a0}http://a|//a|/a|";
-        for bad in schemes.split('|').chain(others.split('|')) {
+        for bad in [
+            "javascript:alert(1)",
+            "java\nscript:x",
+            " https://a",
+            "data:text/html,x",
+            "vbscript:x",
+            "//a",
+            "/a",
+            "",
+            "file:///etc/passwd",
+            "https ://a",
+            "\u{a0}http://a",
+            "httpsé",
+        ] {
             assert!(!allowed(bad), "{bad}");
         }
         let link = |to: &str| written(|m| m.element_with(Tag::Link, to, |m| m.text("x")));

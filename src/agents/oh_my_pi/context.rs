@@ -291,14 +291,16 @@ mod tests {
     #[test]
     fn a_native_summary_rewrites_history_before_what_it_keeps() {
         let snapshot = format!(r#","providerReplayThroughEntryId":"e0"{NATIVE}"#);
-        for (first_kept, more, rewritten) in [("e2", NATIVE, 1), ("", &snapshot, 0)] {
+        for (first_kept, more, rewritten) in
+            [("e2", NATIVE, 1767225600001_u64), ("", &snapshot, 1767225600000)]
+        {
             let path = [user("a"), user("b"), user("c"), compacted(first_kept, more)];
             let made = chain(&path);
             let summary = made.json(&build(&made.path(), &made.reader()).unwrap().messages).remove(0);
             let payload =
                 r#""providerPayload":{"type":"anthropicCompaction","provider":"anthropic","content":"C"}"#;
             assert!(summary.contains(payload), "{summary}");
-            let times = format!(r#""historyRewriteAt":176722560000{rewritten},"timestamp":1767225600003}}"#);
+            let times = format!(r#""historyRewriteAt":{rewritten},"timestamp":1767225600003}}"#);
             assert!(summary.ends_with(&times), "{summary}");
         }
     }
