@@ -13,27 +13,25 @@ use pisess_json::{Raw, string};
 /// The maximum depth; schemas below it are sent unchanged.
 const DEPTH: usize = 64;
 
-/// Keywords whose value maps names to schemas, besides `properties`. Strict modes refuse them.
-const DEFINITIONS: [&str; 5] =
-    ["patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
-
-/// Keywords whose value is a schema, or a list of schemas, and that strict modes refuse.
-const COMPOSED: [&str; 10] = [
+/// Keywords that strict modes refuse.
+const UNSUPPORTED: [&str; 16] = [
+    "$ref",
+    "$defs",
+    "definitions",
     "allOf",
     "oneOf",
+    "patternProperties",
+    "dependentSchemas",
+    "dependencies",
+    "unevaluatedProperties",
+    "propertyNames",
+    "contains",
+    "prefixItems",
     "not",
     "if",
     "then",
     "else",
-    "contains",
-    "prefixItems",
-    "propertyNames",
-    "unevaluatedProperties",
 ];
-
-/// The same, of those that strict modes do not refuse.
-const SUBSCHEMAS: [&str; 6] =
-    ["additionalProperties", "items", "additionalItems", "unevaluatedItems", "anyOf", "contentSchema"];
 
 /// Keywords that Anthropic's strict mode refuses as well.
 const UNSUPPORTED_BY_ANTHROPIC: [&str; 11] = [
@@ -127,7 +125,7 @@ fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
             || key.is("minItems") && !matches!(value.number(), Some(0.0 | 1.0))
             || key.is("format") && !FORMATS.iter().any(|format| value.is(format))
     };
-    key.is("$ref") || among(&DEFINITIONS) || among(&COMPOSED) || api == Api::Anthropic && by_anthropic()
+    among(&UNSUPPORTED) || api == Api::Anthropic && by_anthropic()
 }
 
 fn is_structured(schema: Raw) -> bool {
@@ -173,6 +171,30 @@ pub fn input_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
     }
 }
 
+/// Keywords whose value maps names to schemas.
+const NAME_MAPS: [&str; 6] =
+    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+
+/// Keywords whose value is a schema or a list of schemas.
+const SUBSCHEMAS: [&str; 16] = [
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contentSchema",
+];
+
 /// Returns a schema in Google's form: a constant becomes an enumeration of one value. `schema` must be as
 /// JavaScript writes it.
 pub fn without_constants(schema: &[u8]) -> Vec<u8> {
@@ -189,8 +211,8 @@ pub fn without_constants(schema: &[u8]) -> Vec<u8> {
         }
         for (key, value) in node.members() {
             let among = |names: &[&str]| names.iter().any(|name| key.is(name));
-            let maps = !is_map && (key.is("properties") || among(&DEFINITIONS));
-            if is_map || maps || among(&COMPOSED) || among(&SUBSCHEMAS) {
+            let maps = !is_map && among(&NAME_MAPS);
+            if is_map || maps || among(&SUBSCHEMAS) {
                 open.push((value, maps, depth + 1));
             }
         }
