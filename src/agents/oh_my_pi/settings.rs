@@ -77,9 +77,9 @@ impl Models {
     fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let (mut models, mut is_chosen) = (Models::default(), false);
-        // The first and last assistant messages before a default model was chosen: the first determines the place of their
-        // model, the last the model.
-        let (mut place, mut answers) = (0, None);
+        // Of the assistant messages before a default model was chosen, the first determines the place of their model, the
+        // last the model.
+        let (mut first, mut last) = (None, None);
         for &ix in path {
             if session.entry(ix).kind == Kind::ModelChange {
                 models.used.push(ix);
@@ -87,18 +87,16 @@ impl Models {
                 is_chosen |= choice.as_ref().is_some_and(|(role, _)| *role == "default");
                 models.assigned.extend(choice);
             } else if !is_chosen && session.is_message(ix, Role::Assistant) {
-                if answers.is_none() {
-                    place = models.assigned.len();
-                    models.assigned.push((Text::from("default"), Vec::new()));
-                }
-                answers = Some((answers.map_or(ix, |(first, _)| first), ix));
+                first = first.or(Some((models.assigned.len(), ix)));
+                last = Some(ix);
             }
         }
-        if let Some((first, last)) = answers {
-            models.assigned[place].1 = reader.with_message(last, |message| {
+        if let (Some((place, first)), Some(last)) = (first, last) {
+            let model = reader.with_message(last, |message| {
                 let name = |key| js::template(message.get(key)).into_owned();
                 string::encoded(&concat(&[&name("provider"), &"/", &name("model")]))
             })?;
+            models.assigned.insert(place, (Text::from("default"), model));
             models.used.extend([first, last]);
         }
         Ok(models)
