@@ -313,7 +313,8 @@ fn string(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     (Some(if is_key { Word::CALL } else { Word::STRING }), end)
 }
 
-/// Returns the end of a string that may contain escapes; as an error, where it breaks off: at `stop`, or at the end of the text.
+/// Returns the end of a string that may contain escapes; as an error, where it breaks off: at `stop`, or at the end of
+/// the text.
 fn end_of_string(text: &str, from: usize, quote: &str, stop: Option<char>) -> Result<usize, usize> {
     let mut rest = text[from..].char_indices();
     while let Some((at, c)) = rest.next() {

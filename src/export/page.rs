@@ -14,7 +14,6 @@ use super::height::lines;
 use super::html::{Html, prose};
 use super::index::{self, Late};
 use super::markup::visible;
-
 use super::source::{Contents, Source};
 use super::view_parts::Facts;
 use crate::ops::tree::rows;

@@ -23,8 +23,8 @@ pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) ->
             .finish()
     };
     let fits = |title: &Text| line(title, 0).len() < TITLE_LINE;
-    let heads = (0..=whole.utf16_len()).rev().map(|units| whole.head_whole(units));
-    let title = heads.into_iter().find(fits).unwrap_or_default();
+    let title =
+        (0..=whole.utf16_len()).rev().map(|units| whole.head_whole(units)).find(fits).unwrap_or_default();
     line(&title, (TITLE_LINE - 1).saturating_sub(line(&title, 0).len()))
 }
 

@@ -279,7 +279,8 @@ fn marked(text: &Text, target: &Target) -> Text<'static> {
     concat(&[&before, text, &after])
 }
 
-/// The ids of all calls, and the results that come too late: not directly after the calls or another result. An id is `None` if it is missing or not a string.
+/// The ids of all calls, and the results that come too late: not directly after the calls or another result.
+/// An id is `None` if it is missing or not a string.
 #[derive(Debug, Default)]
 pub struct Late {
     calls: HashSet<Option<Text<'static>>>,

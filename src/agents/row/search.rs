@@ -98,7 +98,7 @@ impl Index {
 
     /// Whether two to four letters are the initials of words of the text, with at most two words skipped.
     fn has_initials(&self, word: &[u16]) -> bool {
-        let initials = self.words.iter().map(|other| other[0]);
+        let initials = self.words.iter().filter_map(|other| other.first().copied());
         (2..=4).contains(&word.len()) && span(word, initials).is_some_and(|span| span <= word.len() + 2)
     }
 }
