@@ -208,4 +208,12 @@ mod tests {
             assert!(walked(line).is_err(), "{line}");
         }
     }
+
+    #[test]
+    fn depth_does_not_overflow_the_stack() {
+        let deep = "[".repeat(200_000) + "\"x\"" + &"]".repeat(200_000);
+        let mut strings = Strings::new(deep.as_bytes());
+        assert!(strings.advance().unwrap().is_some());
+        assert!(strings.advance().unwrap().is_none());
+    }
 }

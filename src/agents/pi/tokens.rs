@@ -123,8 +123,8 @@ fn json_units(value: Raw) -> u64 {
     js::stringify(value).utf16_len() as u64
 }
 
-/// Limits the total length of the paths for which sizes are computed separately: a multiple of the entries of the
-/// session, plus a constant, so that small sessions get all sizes.
+/// Limits the total length of the contexts whose sizes are computed separately: a multiple of the entries of the session,
+/// plus a constant, so that small sessions get all sizes.
 const SINGLE: (usize, usize) = (32, 100_000);
 
 /// Returns the size of the context at each of `tips`, in tokens, except those that would take too long.
@@ -144,8 +144,10 @@ pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<Entry
             None if budget == 0 => continue,
             None => {
                 let path = session.path(Some(tip));
-                budget = budget.saturating_sub(path.len());
-                context_by(&Projection::of(&path, reader)?, |message| walk.measure(message))?
+                let projection = Projection::of(&path, reader)?;
+                // A step on the path takes much less time than a message of the context.
+                budget = budget.saturating_sub(projection.messages.len() + path.len() / 32);
+                context_by(&projection, |message| walk.measure(message))?
             }
         };
         sizes.insert(tip, size);
