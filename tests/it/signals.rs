@@ -98,8 +98,8 @@ fn signalled(s: &Sandbox, run: &str, signal: Signal) -> ExitStatus {
 /// pisess ends by the signal, which a shell reports as 128 plus its number, and changes nothing.
 #[test]
 fn a_signal_ends_what_was_started() {
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
-        for run in RUNS {
+    let check = |run| {
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
             let s = waiting();
             let before = s.bytes("two-branches.jsonl");
             let status = signalled(&s, run, signal);
@@ -107,7 +107,13 @@ fn a_signal_ends_what_was_started() {
             all_are_gone(&s);
             assert!(s.bytes("two-branches.jsonl") == before, "{run}");
         }
-    }
+    };
+    // Children that ignore a signal are waited for, so the runs wait at the same time.
+    std::thread::scope(|scope| {
+        for run in RUNS {
+            scope.spawn(move || check(run));
+        }
+    });
 }
 
 #[test]
