@@ -178,11 +178,37 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
 fn open_points_of_a_models_summary_are_carried_once_more() {
     let models = "## Goal\nA fast parser.\n\n## Constraints & Preferences\n- \"no unsafe\"\n\n## Progress\n### Done\n- [x] The lexer\n\n### In Progress\n- [ ] Numbers\n\n### Blocked\n- No benchmark machine\n\n## Key Decisions\n- **Tables**: they are small\n\n## Next Steps\n1. Strings\n2. Comments\n\n## Critical Context\n- See docs/spec.md";
     let going_on = summary(Some(models), [edit("src/number.rs")]);
-    assert_eq!(below(&going_on, "## Goal"), ["- Earlier: A fast parser."]);
-    let progress = ["- Earlier: [ ] Numbers", "- Last tool calls, in order:", "  - edit `src/number.rs`: ok"];
-    assert_eq!(below(&going_on, "### In Progress"), progress);
-    let go_on = "1. Go on with the request under Goal: no final answer yet, 1 tool call summarized here.";
-    assert_eq!(below(&going_on, "## Next Steps"), [go_on, "- Earlier: Strings", "- Earlier: Comments"]);
+    assert_snapshot!(going_on, @r#"
+    ## Goal
+    - Earlier: A fast parser.
+
+    ## Constraints & Preferences
+    - Earlier: "no unsafe"
+
+    ## Progress
+    ### Done
+    - Earlier: [x] The lexer
+    - Files changed, newest first: `src/number.rs`
+
+    ### In Progress
+    - Earlier: [ ] Numbers
+    - Last tool calls, in order:
+      - edit `src/number.rs`: ok
+
+    ### Blocked
+    - Earlier: No benchmark machine
+
+    ## Key Decisions
+    - Earlier: **Tables**: they are small
+
+    ## Next Steps
+    1. Go on with the request under Goal: no final answer yet, 1 tool call summarized here.
+    - Earlier: Strings
+    - Earlier: Comments
+
+    ## Critical Context
+    - Earlier: See docs/spec.md
+    "#);
     let moved = summary(
         Some(models),
         [user("What did you measure so far, and on which machine was it?"), says("Nothing.")],
