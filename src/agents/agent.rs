@@ -107,8 +107,8 @@ pub struct Agent {
     pub tokens: fn(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64>,
     /// Returns its estimate of one message, in tokens.
     pub message_tokens: fn(message: Raw) -> u64,
-    /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries). Each entry is read once;
-    /// where that is not enough, paths are read until a limit in proportion to the entries, and the other tips are omitted.
+    /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries). Where reading each entry
+    /// once is not enough, contexts are built one by one, up to a limit ([`built_within`]); the other tips are omitted.
     pub sizes: fn(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
     /// Returns what a compaction at the end of `path` would summarize if it keeps what follows `from`; `None` if there is
     /// nothing.
@@ -146,4 +146,15 @@ impl Agent {
             (kind, _) => (self.entry_row)(kind, typed.record).append_to(row),
         }
     }
+}
+
+/// Returns how much [`Agent::sizes`] builds one by one in a session with this number of entries: so many entries of contexts,
+/// and steps on the paths to them, each of which takes a small part of the time. Small sessions get all sizes.
+pub fn built_within(entries: usize) -> usize {
+    32 * entries + 100_000
+}
+
+/// Returns what building a context of this length at the end of a path of this length costs.
+pub fn built(context: usize, path: usize) -> usize {
+    context + path / 32
 }

@@ -28,7 +28,7 @@ const PAUSE_RATIO: u32 = 40;
 pub enum Changed {
     #[default]
     Any,
-    /// Those with these names, and new directories.
+    /// Sessions with these names, and new directories.
     Named(HashSet<OsString>),
 }
 

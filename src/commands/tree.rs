@@ -130,8 +130,11 @@ fn follow(args: &Args, mut followed: FollowedSession, ui: &mut Ui) -> Result<Exi
     print_all(args, &followed.open, followed.open.session.leaf, ui)?;
     let mut wait = watch(std::slice::from_ref(&followed.path));
     let mut changed = Changed::default();
+    // Changes are reported of what a link leads to, and only of sessions by their extension.
+    let is_reported =
+        !followed.path.is_symlink() && followed.path.extension().is_some_and(|end| end == "jsonl");
     loop {
-        if changed.has(&followed.path) {
+        if !is_reported || changed.has(&followed.path) {
             let entries = followed.new_entries(ui);
             let drawing = live(&followed.open.session, &entries, args.filter, &args.search);
             print(args, &followed.open, drawing, None, ui)?;

@@ -76,7 +76,7 @@ impl Fragment {
             let whole = scanner.at_end();
             let from = scanner.pos().max(pos);
             let newline = match bytes.get(from) {
-                // As after every line that is one value.
+                // Usually, the scanner stopped there.
                 Some(b'\n') => Some(from),
                 _ => memchr(b'\n', &bytes[from..]).map(|at| from + at),
             };

@@ -125,8 +125,8 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
     if preamble.title_slot.is_some() {
         return Ok(Dialect::OhMyPi);
     }
-    // Both agents write the current model first, in different formats. Without rows, little depends on the
-    // dialect, and reading bytes twice is slow for many small files.
+    // Both agents write the current model first, in different formats, so the first kilobyte usually suffices. Without
+    // rows, little depends on the dialect, and reading bytes twice is slow for many small files.
     for length in [1024, if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 }] {
         let end = source.len().min(preamble.end + length);
         let mut bytes = source.read_range(preamble.end..end)?;
@@ -143,6 +143,9 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
         fragment.read_lines(&bytes, preamble.end, &reading, &mut record::keys());
         if let Some(dialect) = fragment.dialect {
             return Ok(dialect);
+        }
+        if end == source.len() {
+            break;
         }
     }
     Ok(Dialect::Pi)

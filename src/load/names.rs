@@ -2,8 +2,8 @@
 //!
 //! In the stores of both agents, the sessions of the current project are searched first, then all, as pi does.
 //! The agents' file names contain the ids, so files of other projects are skipped if their name contains another
-//! id. Names given by the user are inside the files, and are searched for if no id matches. As all files are read then,
-//! so are the ids of those whose name contains another; they precede names, as any id.
+//! id. Names given by the user are inside the files, and are searched for if no id matches. Then all files are read, so an
+//! id is also found in a file whose name contains another; ids still precede names.
 
 use super::peek;
 use crate::agents::stores::{Here, Store, is_cwd};

@@ -126,7 +126,7 @@ impl<T: Renumber> Join for Vec<T> {
     }
 }
 
-/// `None` is not requested, or nothing.
+/// `None` if they were not requested, or if there are no entries.
 impl<T: Renumber> Join for Option<Vec<T>> {
     fn join(&mut self, next: &mut Self, base: Base) {
         if let Some(next) = next {

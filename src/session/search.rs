@@ -141,7 +141,8 @@ impl Words {
     }
 }
 
-/// Returns an expression for a word in lower case, in which `İ` is an `i` and a dot, and may be found by half.
+/// Returns an expression that finds a word where the text in lower case has it: `İ` becomes `i` and U+0307 there, so a word
+/// may end or begin with half of it.
 fn expression(word: &str) -> Regex {
     let mut source = regex::escape(&word.to_lowercase()).replace("i\u{307}", "(?:i\u{307}|İ)");
     if let Some(start) = source.strip_suffix('i') {

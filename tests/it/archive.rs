@@ -313,8 +313,13 @@ fn archived_sessions_are_listed_and_read() {
        4mo  2026-01-01 00:00  pempty  pi     ~/kites     0   0        -     -  (no messages)
     2> pisess: note: the last lines of 4 sessions are incomplete (hint: `pisess check --all` names them)
     ");
-    // Standard input is read alone.
-    assert_eq!(h.call("grep -c -e kites --archived -").stdin(fixture("two-branches.jsonl")).done().code, 1);
+    // Standard input is read alone, also in a project with archived sessions that match.
+    let in_project = |session: &str| {
+        let mut command = assert_cmd::Command::new(program());
+        command.args(["grep", "-c", "-e", "old", "--archived", session]).current_dir(h.s.path("kites"));
+        command.env("HOME", h.s.path("")).write_stdin(fixture("two-branches.jsonl")).output().unwrap()
+    };
+    assert_eq!((in_project("-").status.code(), in_project(".").status.code()), (Some(1), Some(0)));
     let found = h.run("grep --all --archived -c old").text();
     let found: Vec<_> = found.lines().map(|row| row.rsplit('/').next().unwrap()).collect();
     assert_eq!(found, ["2026_boat.jsonl.zst:1", "2026_pold.jsonl.zst:1"]);

@@ -55,7 +55,8 @@ fn first(breaks: bool, out: &mut Vec<u8>, depth: usize) {
     }
 }
 
-/// Returns the length of each object and array, in the order in which they begin.
+/// Returns the length of each object and array, without white space between tokens and the closing bracket, in the order
+/// in which they begin.
 fn lengths(bytes: &[u8]) -> Vec<usize> {
     let (mut lengths, mut open) = (Vec::new(), Vec::new());
     let mut at = 0;

@@ -292,8 +292,8 @@ impl Batch {
     }
 }
 
-/// Whether there is a file with the content of another, of this size, but not that file itself: it was made by a process
-/// that was killed before it changed the session. Any other file is an error (rule 6).
+/// Whether `path` is another file with the first `size` bytes of `original` and no more: the copy of a process that was
+/// killed before it changed the session. Any other file is an error (rule 6).
 pub(super) fn has_copy(files: &dyn Files, path: &Path, original: &File, size: u64) -> io::Result<bool> {
     let copy = match files.open_read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),

@@ -2,8 +2,9 @@
 
 use super::tokens::ContextUsage;
 use super::{context, tokens};
+use crate::agents::agent::{built, built_within};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::EntryReader;
+use crate::session::read::entry_reader::{EntryReader, Message};
 use foldhash::HashMap;
 use std::io;
 
@@ -13,28 +14,33 @@ pub fn size(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {
     let compacted = reader.session().last_on(path, Kind::Compaction);
     match tokens::last_counted(&path[compacted.map_or(0, |at| at + 1)..], reader)? {
         Some((_, usage)) => Ok(usage.context),
-        None if compacted.is_some() => remaining(path, reader),
+        None if compacted.is_some() => estimate(&context::build(path, reader)?.messages, reader),
         None => Ok(0.0),
     }
 }
 
-/// Returns the estimate of the messages of a context.
-fn remaining(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {
-    let messages = context::build(path, reader)?.messages;
+fn estimate(messages: &[Message], reader: &EntryReader) -> io::Result<f64> {
     let tokens = messages.iter().map(|message| message.with(reader, tokens::estimate));
     Ok(tokens.sum::<io::Result<u64>>()? as f64)
 }
 
-/// Returns the size at each of `tips`, and at the entries that were read to find it: each is read once.
+/// Returns the size at each of `tips`, and at the entries that were read to find it. Each is read once; below a compaction
+/// without a count, each context is built.
 pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let (mut sizes, mut estimates): (HashMap<EntryIx, f64>, HashMap<_, _>) = Default::default();
+    let mut budget = built_within(session.entries.len());
     'tips: for &tip in tips {
         let (mut size, mut below) = (None, Vec::new());
         for ix in session.upwards(Some(tip)) {
             if session.entry(ix).kind == Kind::Compaction {
                 // It holds for the tip only: each message below the compaction counts.
-                estimates.insert(tip, remaining(&session.path(Some(tip)), reader)?);
+                if budget > 0 {
+                    let path = session.path(Some(tip));
+                    let messages = context::build(&path, reader)?.messages;
+                    budget = budget.saturating_sub(built(messages.len(), path.len()));
+                    estimates.insert(tip, estimate(&messages, reader)?);
+                }
                 continue 'tips;
             }
             size = sizes.get(&ix).copied();

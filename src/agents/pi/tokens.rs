@@ -5,6 +5,7 @@
 
 use super::context::{self, Projection, speak};
 use super::system;
+use crate::agents::agent::{built, built_within};
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
@@ -123,10 +124,6 @@ fn json_units(value: Raw) -> u64 {
     js::stringify(value).utf16_len() as u64
 }
 
-/// Limits the total length of the contexts whose sizes are computed separately: a multiple of the entries of the session,
-/// plus a constant, so that small sessions get all sizes.
-const SINGLE: (usize, usize) = (32, 100_000);
-
 /// Returns the size of the context at each of `tips`, in tokens, except those that would take too long.
 ///
 /// If a provider has counted since the last change, its count is used: usually the tip is the response that it counted,
@@ -137,7 +134,7 @@ pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<Entry
     let mut walk =
         Walk { reader, edited: edited(reader)?, counts: HashMap::default(), measures: HashMap::default() };
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
-    let mut budget = SINGLE.0 * session.entries.len() + SINGLE.1;
+    let mut budget = built_within(session.entries.len());
     for &tip in tips {
         let size = match walk.count_at(tip)? {
             Some((usage, since)) => usage + since as f64,
@@ -145,8 +142,7 @@ pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<Entry
             None => {
                 let path = session.path(Some(tip));
                 let projection = Projection::of(&path, reader)?;
-                // A step on the path takes much less time than a message of the context.
-                budget = budget.saturating_sub(projection.messages.len() + path.len() / 32);
+                budget = budget.saturating_sub(built(projection.entries.len(), path.len()));
                 context_by(&projection, |message| walk.measure(message))?
             }
         };

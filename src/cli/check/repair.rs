@@ -97,7 +97,7 @@ fn path_of(input: &Input) -> &Path {
     input.file().map_or(Path::new("-"), SessionFile::path)
 }
 
-/// The maximum number of files of removed bytes beside a session.
+/// The highest number in the name of a file of removed bytes.
 const MOST_REJECTED: u32 = 1000;
 
 fn in_place(

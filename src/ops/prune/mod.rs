@@ -136,6 +136,7 @@ impl Prune {
                 let members = side::record(&session.id(ix), entry.line)
                     .str("kind", side::ENTRY)
                     .number("bytes", entry.span.len as f64)
+                    // Only the end of a file without a newline has this.
                     .with((entry.span.end() >= source.len()).then_some(false), |object, newline| {
                         object.bool("newline", newline)
                     })

@@ -52,7 +52,7 @@ pub enum Sort {
 pub enum View {
     /// By default.
     Shown,
-    /// In other modes: with a label, and all.
+    /// Not by default, but in `all`, and with a label in `labeled-only`.
     Hidden,
     /// In no mode of the agent; `--filter all` shows it nevertheless.
     Never,

@@ -39,7 +39,7 @@ pub struct MessageFacts<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Returns the value of a member before `Type` in the table; but the timestamp of a record is a field.
+    /// Returns the value of a member. Only those listed before [`Member::Type`] are kept; the timestamp is a field.
     pub fn get(&self, member: Member) -> Option<Raw<'a>> {
         debug_assert!(member != Member::Timestamp && (member as usize) < KEPT);
         self.values.get(member as usize).copied().flatten()
@@ -47,7 +47,7 @@ impl<'a> Record<'a> {
 }
 
 impl<'a> MessageFacts<'a> {
-    /// Returns the value of a member before `Type` in the table.
+    /// Returns the value of a member. Only those listed before [`Member::Type`] are kept.
     pub fn get(&self, member: Member) -> Option<Raw<'a>> {
         debug_assert!((member as usize) < KEPT);
         self.values.get(member as usize).copied().flatten()
