@@ -120,24 +120,33 @@ fn sizes_that_would_take_too_long_are_left_open() {
         )
     };
     let user = r#""type":"message","message":{"role":"user","content":"hi"}"#;
-    let mut lines = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n");
-    lines += &entry(r#""type":"message","message":{"role":"system","content":"be"}"#, "system", "null");
-    lines += &entry(r#""type":"context_edit","targetId":"system","replacement":null"#, "way-0", "\"system\"");
-    for at in 1..=1500 {
-        let above = format!("\"way-{}\"", at - 1);
-        lines += &entry(user, &format!("tip-{at}"), &above);
-        lines += &entry(user, &format!("way-{at}"), &above);
+    let of_pi = [
+        r#""type":"message","message":{"role":"system","content":"be"}"#,
+        r#""type":"context_edit","targetId":"first","replacement":null"#,
+    ];
+    let of_omp = [
+        r#""type":"model_change","model":"a/b""#,
+        r#""type":"compaction","summary":"s","firstKeptEntryId":"first","tokensBefore":1"#,
+    ];
+    for [first, change] in [of_pi, of_omp] {
+        let mut lines = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n");
+        lines += &(entry(first, "first", "null") + &entry(change, "way-0", "\"first\""));
+        for at in 1..=1500 {
+            let above = format!("\"way-{}\"", at - 1);
+            lines += &entry(user, &format!("tip-{at}"), &above);
+            lines += &entry(user, &format!("way-{at}"), &above);
+        }
+        s.put("a.jsonl", lines);
+        let rows = s.run("branches --json ./a.jsonl");
+        let open = rows.lines().filter(|row| row.contains("\"tokens\":null")).count();
+        assert_eq!(rows.lines().count(), 1501);
+        assert!((500..1500).contains(&open), "{open}");
+        let told = rows.lines().find(|row| !row.contains("\"tokens\":null")).unwrap();
+        let id = told.split('"').nth(3).unwrap();
+        let tokens = s.run(&format!("context ./a.jsonl {id} --tokens"));
+        assert!(told.contains(&format!("\"tokens\":{},", tokens.trim())), "{told} {tokens}");
+        assert!(s.run("branches ./a.jsonl").contains("  ?  "));
     }
-    s.put("a.jsonl", lines);
-    let rows = s.run("branches --json ./a.jsonl");
-    let open = rows.lines().filter(|row| row.contains("\"tokens\":null")).count();
-    assert_eq!(rows.lines().count(), 1501);
-    assert!((500..1500).contains(&open), "{open}");
-    let told = rows.lines().find(|row| !row.contains("\"tokens\":null")).unwrap();
-    let id = told.split('"').nth(3).unwrap();
-    let tokens = s.run(&format!("context ./a.jsonl {id} --tokens"));
-    assert!(told.contains(&format!("\"tokens\":{},", tokens.trim())), "{told} {tokens}");
-    assert!(s.run("branches ./a.jsonl").contains("  ?  "));
 }
 
 /// pi truncates an older file at a value of 5,000 levels, which it cannot write.
