@@ -108,7 +108,7 @@ pub struct Agent {
     /// Returns its estimate of one message, in tokens.
     pub message_tokens: fn(message: Raw) -> u64,
     /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries). Where reading each entry
-    /// once is not enough, contexts are built one by one, up to a limit ([`built_within`]); the other tips are omitted.
+    /// once is not enough, contexts are built one by one, up to a limit (`built_within`); the other tips are omitted.
     pub sizes: fn(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
     /// Returns what a compaction at the end of `path` would summarize if it keeps what follows `from`; `None` if there is
     /// nothing.
