@@ -35,9 +35,12 @@ const LAST: &[&[&str]] = &[
     &["list --source claude --all --json"],
 ];
 
-/// The verbs and options of the last release, a line for each verb. Those that are newer belong in the changelog.
+/// The verbs, options and types of entries of the last release, a line for each verb. Those that are newer belong in the
+/// changelog.
 /// `PISESS_BLESS=1 cargo test --test it complete` writes it anew for another version.
 const RELEASED: &str = "tests/it/complete/released.txt";
+/// The start of its line of types.
+const TYPES: &str = "types of entries: ";
 
 #[derive(Default)]
 pub struct Missing(Vec<String>);
@@ -182,6 +185,7 @@ fn changelog(missing: &mut Missing) {
             let options: Vec<_> = options(&verb).map(|(_, long)| long).collect();
             released += &format!("{}: {}\n", verb.get_name(), options.join(" "));
         }
+        released += &format!("{TYPES}{}\n", kinds::types().collect::<Vec<_>>().join(" "));
         fs::write(root().join(RELEASED), &released).unwrap();
     }
     if !released.starts_with(&version) {
@@ -190,6 +194,12 @@ fn changelog(missing: &mut Missing) {
     let text = read("CHANGELOG.md");
     let (_, unreleased) = text.split_once("## [Unreleased]").unwrap_or_default();
     let unreleased = unreleased.split("\n## [").next().unwrap_or_default();
+    let types = released.lines().find_map(|line| line.strip_prefix(TYPES)).unwrap_or_default();
+    for name in kinds::types().filter(|name| !types.split(' ').any(|known| known == *name)) {
+        if !unreleased.contains(&format!("`{name}`")) {
+            missing.add("CHANGELOG.md", "## [Unreleased]", &format!("add a line about `{name}`"));
+        }
+    }
     for verb in verbs() {
         let name = verb.get_name();
         let known = released.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));

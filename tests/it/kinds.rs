@@ -25,6 +25,11 @@ fn type_of(entry: &Value) -> &str {
     entry["type"].as_str().unwrap()
 }
 
+/// Returns the name of each type.
+pub fn types() -> impl Iterator<Item = &'static str> {
+    Kind::NAMED.iter().filter_map(|kind| kind.name())
+}
+
 const FORMAT: &str = "docs/format.md";
 
 fn document() -> String {
@@ -66,7 +71,7 @@ fn samples(missing: &mut Missing) {
         }
     }
     let others: Vec<_> = OTHERS.into_iter().flat_map(entries).collect();
-    for name in Kind::NAMED.iter().filter_map(|kind| kind.name()) {
+    for name in types() {
         if !others.iter().any(|entry| type_of(entry) == name) && !is_written(name) {
             let file = OTHERS[0];
             missing.push(
@@ -209,19 +214,34 @@ fn documentation(missing: &mut Missing) {
     for role in Role::NAMED.iter().filter(|role| role.schema().is_stored) {
         look("## Messages", role.name().unwrap(), &role.schema().fields);
     }
-    for name in Kind::NAMED.iter().filter_map(|kind| kind.name()).filter(|name| !is_mentioned(name)) {
+    // What only one agent writes tells it from the other one, and becomes something else there.
+    for name in Kind::NAMED.iter().filter(|kind| kind.schema().fields.writer().is_some()) {
+        let name = name.name().unwrap();
+        let agents = section(&document, "## Which agent a file belongs to");
+        let listed = agents.lines().skip_while(|line| !line.starts_with("| only pi "));
+        if !listed.take_while(|line| line.starts_with('|')).any(|line| line.contains(&format!("`{name}`"))) {
+            missing.add(FORMAT, "| only pi | only oh-my-pi |", &format!("add `{name}`"));
+        }
+        if !section(&document, "## Between the agents").contains(&format!("`{name}`")) {
+            missing.add(FORMAT, "## Between the agents", &format!("say what becomes of `{name}`"));
+        }
+    }
+    for name in types().filter(|name| !is_mentioned(name)) {
         missing.add(FORMAT, "## Entries", &format!("mention `{name}`"));
     }
 }
 
+/// Returns what is below a heading, up to the next one.
+fn section<'d>(document: &'d str, heading: &str) -> &'d str {
+    let rest = document.split_once(&format!("\n{heading}\n")).unwrap().1;
+    rest.split("\n## ").next().unwrap()
+}
+
 /// Returns the agents and the text of each row of `name` in a section; the name of a further row is empty.
 fn rows(document: &str, section: &str, name: &str) -> Vec<(String, String)> {
-    let start = document.find(&format!("\n{section}\n")).unwrap() + 1;
-    let rest = &document[start + section.len()..];
-    let section = &rest[..rest.find("\n## ").unwrap()];
     let mut rows = Vec::new();
     let mut current = String::new();
-    for line in section.lines().filter(|line| line.starts_with('|')) {
+    for line in self::section(document, section).lines().filter(|line| line.starts_with('|')) {
         let cells: Vec<_> = line.split(" | ").map(|cell| cell.trim_matches(['|', ' ', '`'])).collect();
         if !cells[0].is_empty() {
             current = cells[0].to_owned();
