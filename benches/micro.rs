@@ -1,8 +1,11 @@
-//! Measures the parts of a read separately: scanning lines, the pass with and without rows, the index of ids, the
-//! layout of a tree. Run it with `cargo bench --bench micro`.
+//! Measures the parts of a read separately: scanning lines, the pass with and without rows, the
+//! index of ids, the layout of a tree. Run it with `cargo bench --bench micro`.
 
 #[path = "compare/generate.rs"]
-#[allow(dead_code, reason = "shared with the other benchmark, which uses more of it")]
+#[allow(
+    dead_code,
+    reason = "shared with the other benchmark, which uses more of it"
+)]
 mod generate;
 
 use divan::counter::{BytesCount, ItemsCount};
@@ -34,7 +37,10 @@ fn made(shape: Shape, entries: u32) -> Vec<u8> {
 }
 
 fn with_rows() -> Options {
-    Options { rows: Some(RowOptions::default()), ..Options::default() }
+    Options {
+        rows: Some(RowOptions::default()),
+        ..Options::default()
+    }
 }
 
 fn loaded(bytes: &dyn ReadAt, options: &Options) -> Session {
@@ -68,21 +74,27 @@ fn scan(bencher: Bencher) {
 #[divan::bench]
 fn envelopes(bencher: Bencher) {
     let bytes = turns();
-    bencher.counter(BytesCount::new(bytes.len())).bench(|| loaded(black_box(&bytes), &Options::default()));
+    bencher
+        .counter(BytesCount::new(bytes.len()))
+        .bench(|| loaded(black_box(&bytes), &Options::default()));
 }
 
 /// Loads rows, too.
 #[divan::bench]
 fn rows(bencher: Bencher) {
     let bytes = turns();
-    bencher.counter(BytesCount::new(bytes.len())).bench(|| loaded(black_box(&bytes), &with_rows()));
+    bencher
+        .counter(BytesCount::new(bytes.len()))
+        .bench(|| loaded(black_box(&bytes), &with_rows()));
 }
 
 /// Loads tiny entries: the cost of an entry, including its id in the index.
 #[divan::bench]
 fn index(bencher: Bencher) {
     let bytes = chain();
-    bencher.counter(ItemsCount::new(50_000_usize)).bench(|| loaded(black_box(&bytes), &Options::default()));
+    bencher
+        .counter(ItemsCount::new(50_000_usize))
+        .bench(|| loaded(black_box(&bytes), &Options::default()));
 }
 
 /// Looks up every id.
@@ -91,7 +103,12 @@ fn find(bencher: Bencher) {
     let session = loaded(&chain(), &Options::default());
     bencher
         .counter(ItemsCount::new(session.entries.len()))
-        .bench(|| session.all().filter(|&ix| session.find(&session.id(ix)) == Some(ix)).count());
+        .bench(|| {
+            session
+                .all()
+                .filter(|&ix| session.find(&session.id(ix)) == Some(ix))
+                .count()
+        });
 }
 
 /// Filters and computes the layout, without printing.
@@ -100,5 +117,9 @@ fn layout(bencher: Bencher) {
     let session = loaded(&turns(), &with_rows());
     bencher
         .counter(ItemsCount::new(session.entries.len()))
-        .bench(|| draw(black_box(&session), session.leaf, Filter::Default, "").places.len());
+        .bench(|| {
+            draw(black_box(&session), session.leaf, Filter::Default, "")
+                .places
+                .len()
+        });
 }

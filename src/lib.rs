@@ -1,8 +1,8 @@
 //! pisess: a shell toolbox for the session files of the pi coding agents.
 //!
-//! The files are JSONL: a header line, then entries that form a tree by `id` and `parentId`. The library
-//! loads a session ([`load`]) from anything that can be read by position, and returns plans for changes ([`ops`]);
-//! [`run`] is the whole command line as a function of its inputs.
+//! The files are JSONL: a header line, then entries that form a tree by `id` and `parentId`. The
+//! library loads a session ([`load`]) from anything that can be read by position, and returns plans
+//! for changes ([`ops`]); [`run`] is the whole command line as a function of its inputs.
 //!
 //! ```
 //! use pisess::load::{load, Options};

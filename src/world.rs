@@ -1,7 +1,7 @@
 //! The outside world: streams, terminals, clock, randomness, environment.
 //!
-//! The binary builds a [`World`] from the process, tests build one from buffers. Nothing else in the library
-//! accesses the outside world, except files.
+//! The binary builds a [`World`] from the process, tests build one from buffers. Nothing else in
+//! the library accesses the outside world, except files.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,13 +15,15 @@ pub struct World<'a> {
     pub stdin: &'a mut dyn Read,
     /// Standard output, for data.
     pub stdout: &'a mut (dyn Write + Send),
-    /// Standard output as an open file, if it is one. `stdout` must be flushed before this is written.
+    /// Standard output as an open file, if it is one. `stdout` must be flushed before this is
+    /// written.
     pub stdout_file: Option<&'a File>,
     /// Standard error, for diagnostics.
     pub stderr: &'a mut dyn Write,
     /// Which of the streams are terminals.
     pub terminals: Terminals,
-    /// Whether the terminal of standard error may be drawn on: no other program, such as fzf, reads its keys.
+    /// Whether the terminal of standard error may be drawn on: no other program, such as fzf, reads
+    /// its keys.
     pub is_terminal_free: fn() -> bool,
     /// Returns an environment variable, if it is set and valid UTF-8.
     pub env: &'a dyn Fn(&str) -> Option<String>,
@@ -29,8 +31,8 @@ pub struct World<'a> {
     pub now_ms: &'a dyn Fn() -> i64,
     /// Returns random bytes, for ids; an error if the system has no source of them.
     pub random: &'a dyn Fn() -> io::Result<[u8; 16]>,
-    /// Runs a program with these arguments on the same streams, replacing pisess if possible; returns its
-    /// exit code.
+    /// Runs a program with these arguments on the same streams, replacing pisess if possible;
+    /// returns its exit code.
     pub run_program: &'a dyn Fn(&Path, &[OsString]) -> io::Result<u8>,
     /// Starts a program on the terminal of standard output.
     pub spawn: &'a dyn Fn(&mut Command) -> io::Result<Child>,
@@ -60,8 +62,13 @@ pub struct Terminals {
 impl World<'_> {
     /// Returns the user's home directory.
     pub fn home(&self) -> Option<String> {
-        // On Windows, the agents use USERPROFILE; shells there set HOME to a path in their own form.
-        let names = if cfg!(windows) { ["USERPROFILE", "HOME"] } else { ["HOME", "USERPROFILE"] };
+        // On Windows, the agents use USERPROFILE; shells there set HOME to a path in their own
+        // form.
+        let names = if cfg!(windows) {
+            ["USERPROFILE", "HOME"]
+        } else {
+            ["HOME", "USERPROFILE"]
+        };
         let [first, second] = names.map(|name| (self.env)(name));
         first.or(second).filter(|home| !home.is_empty())
     }

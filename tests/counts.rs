@@ -76,7 +76,10 @@ fn made(shape: Shape, entries: u32) -> Vec<u8> {
 }
 
 fn with_rows() -> Options {
-    Options { rows: Some(RowOptions::default()), ..Options::default() }
+    Options {
+        rows: Some(RowOptions::default()),
+        ..Options::default()
+    }
 }
 
 #[test]
@@ -84,22 +87,32 @@ fn memory_does_not_grow_with_bytes() {
     let [once, tenfold] = [100, 1000].map(|percent| made(Shape::Turns { percent }, 2000));
     assert!(tenfold.len() > 7 * once.len());
     let [once, tenfold] = [once, tenfold].map(|bytes| peak(|| load(&bytes, &with_rows()).unwrap()));
-    assert!(tenfold < once + once / 2, "{once} bytes held, then {tenfold}");
+    assert!(
+        tenfold < once + once / 2,
+        "{once} bytes held, then {tenfold}"
+    );
 }
 
 #[test]
 fn an_entry_takes_at_most_120_bytes() {
-    let [some, more] = [20_000, 60_000].map(|entries| made(Shape::Chain, entries)).map(|bytes| {
-        peak(|| {
-            let session = load(&bytes, &with_rows()).unwrap();
-            draw(&session, session.leaf, Filter::Default, "").places.len()
-        })
-    });
-    assert!(more - some <= 120 * 40_000, "{some} bytes held, then {more}");
+    let [some, more] = [20_000, 60_000]
+        .map(|entries| made(Shape::Chain, entries))
+        .map(|bytes| {
+            peak(|| {
+                let session = load(&bytes, &with_rows()).unwrap();
+                draw(&session, session.leaf, Filter::Default, "")
+                    .places
+                    .len()
+            })
+        });
+    assert!(
+        more - some <= 120 * 40_000,
+        "{some} bytes held, then {more}"
+    );
 }
 
-/// The longest line is in memory while it is loaded, checked, and copied into a fork. The buffer doubles until the
-/// line fits; while it grows, one and a half times its final size is held.
+/// The longest line is in memory while it is loaded, checked, and copied into a fork. The buffer
+/// doubles until the line fits; while it grows, one and a half times its final size is held.
 #[test]
 fn a_long_line_takes_a_small_multiple_of_its_size() {
     const LENGTH: usize = 16 << 20;
@@ -107,7 +120,8 @@ fn a_long_line_takes_a_small_multiple_of_its_size() {
         r#"{{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:00Z","message":{{"role":"user","content":"{}"}}}}"#,
         "x".repeat(LENGTH)
     );
-    let bytes = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n{line}\n").into_bytes();
+    let bytes = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n{line}\n")
+        .into_bytes();
     let loaded = peak(|| load(&bytes, &with_rows()).unwrap());
     let checked = peak(|| check(&bytes, &Options::default()).unwrap());
     let forked = peak(|| {
@@ -115,11 +129,19 @@ fn a_long_line_takes_a_small_multiple_of_its_size() {
         let reader = EntryReader::new(&session, &bytes);
         let mut candidates = || "b".to_owned();
         let mut fresh = IdSource::new(0, &mut candidates);
-        let options = ForkOptions { session_id: "t".to_owned(), source: None, cwd: None };
+        let options = ForkOptions {
+            session_id: "t".to_owned(),
+            source: None,
+            cwd: None,
+        };
         let new = fork(&reader, session.leaf, &options, &mut fresh).unwrap();
         new.write(&session, &bytes, &mut std::io::sink()).unwrap();
     });
-    for (held, what) in [(loaded, "loading"), (checked, "checking"), (forked, "forking")] {
+    for (held, what) in [
+        (loaded, "loading"),
+        (checked, "checking"),
+        (forked, "forking"),
+    ] {
         assert!(held < LENGTH / 4 * 13, "{what} holds {held} bytes");
     }
 }
@@ -157,12 +179,28 @@ fn one_entry_more_is_one_line_written() {
         return file.is_file();
     };
     let same = identity(&path);
-    let label = [path.as_os_str(), "@".as_ref(), "name".as_ref(), "--force".as_ref()];
-    let done = Command::new(env!("CARGO_BIN_EXE_pisess")).arg("label").args(label).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let label = [
+        path.as_os_str(),
+        "@".as_ref(),
+        "name".as_ref(),
+        "--force".as_ref(),
+    ];
+    let done = Command::new(env!("CARGO_BIN_EXE_pisess"))
+        .arg("label")
+        .args(label)
+        .output()
+        .unwrap();
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     let after = std::fs::read(&path).unwrap();
     assert!(after.starts_with(&before));
-    assert_eq!(memchr::memchr_iter(b'\n', &after[before.len()..]).count(), 1);
+    assert_eq!(
+        memchr::memchr_iter(b'\n', &after[before.len()..]).count(),
+        1
+    );
     assert!(after.len() < before.len() + 300);
     // Not rewritten: it is the same file.
     assert_eq!(identity(&path), same);
@@ -175,7 +213,11 @@ fn output_grows_with_rows_not_with_depth() {
     let [some, twice] = [1500, 3000].map(|branch_points| {
         let path = folder.path().join("comb.jsonl");
         std::fs::write(&path, made(Shape::Comb, branch_points)).unwrap();
-        let drawn = Command::new(env!("CARGO_BIN_EXE_pisess")).arg("tree").arg(&path).output().unwrap();
+        let drawn = Command::new(env!("CARGO_BIN_EXE_pisess"))
+            .arg("tree")
+            .arg(&path)
+            .output()
+            .unwrap();
         assert!(drawn.status.success());
         drawn.stdout.len()
     });
@@ -216,10 +258,15 @@ const READS: &[(&str, Reads)] = &[
         (session.agent().tokens)(&session.path(session.leaf), reader).map(drop)
     }),
     ("path", |session, reader| {
-        session.path(session.leaf).into_iter().try_for_each(|ix| reader.line(ix).map(drop))
+        session
+            .path(session.leaf)
+            .into_iter()
+            .try_for_each(|ix| reader.line(ix).map(drop))
     }),
     ("path, from the leaf", |session, reader| {
-        session.upwards(session.leaf).try_for_each(|ix| reader.line(ix).map(drop))
+        session
+            .upwards(session.leaf)
+            .try_for_each(|ix| reader.line(ix).map(drop))
     }),
     ("show", |session, reader| {
         let kind = |ix| session.entry(ix).kind;
@@ -228,14 +275,16 @@ const READS: &[(&str, Reads)] = &[
     }),
     ("compact --prepare", |session, reader| {
         let path = session.path(session.leaf);
-        let Some(prepared) = (session.agent().prepare_compaction)(&path, reader, FirstKept::Within(20_000))?
+        let Some(prepared) =
+            (session.agent().prepare_compaction)(&path, reader, FirstKept::Within(20_000))?
         else {
             return Ok(());
         };
         agents::prompt::compaction_prompts(&prepared, &Instructions::default(), reader).map(drop)
     }),
     ("summarize --prepare", |session, reader| {
-        (session.agent().prepare_branch)(&session.path(session.leaf), reader, BRANCH_BUDGET).map(drop)
+        (session.agent().prepare_branch)(&session.path(session.leaf), reader, BRANCH_BUDGET)
+            .map(drop)
     }),
     ("branches", |session, reader| {
         let tips: Vec<_> = session.all().collect();
@@ -245,37 +294,62 @@ const READS: &[(&str, Reads)] = &[
 
 /// Returns the lines in another order; the header stays first and the leaf last.
 fn reordered(bytes: &[u8], sign: Option<&str>, order: Order) -> Vec<u8> {
-    let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&[u8]> = bytes
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .collect();
     let (header, entries, leaf) = (lines[0], &lines[1..lines.len() - 1], lines[lines.len() - 1]);
     let mut places: Vec<usize> = (0..entries.len()).collect();
     places.sort_by_key(|&at| order(at, entries.len()));
     let entries = places.into_iter().map(|at| entries[at]);
-    let lines = std::iter::once(header).chain(sign.map(str::as_bytes)).chain(entries).chain([leaf]);
-    lines.flat_map(|line| [line, b"\n"]).collect::<Vec<_>>().concat()
+    let lines = std::iter::once(header)
+        .chain(sign.map(str::as_bytes))
+        .chain(entries)
+        .chain([leaf]);
+    lines
+        .flat_map(|line| [line, b"\n"])
+        .collect::<Vec<_>>()
+        .concat()
 }
 
-/// The amount read stays within a small multiple of the file, whatever the order of the entries in it.
+/// The amount read stays within a small multiple of the file, whatever the order of the entries in
+/// it.
 #[test]
 fn what_is_read_does_not_depend_on_the_order_of_the_lines() {
     let orders: [(&str, Order); 4] = [
         ("in order", |at, _| at),
         ("backwards", |at, count| count - at),
-        ("from both ends", |at, count| if at % 2 == 0 { at } else { 2 * count - at }),
-        ("shuffled", |at, _| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20),
+        ("from both ends", |at, count| {
+            if at % 2 == 0 { at } else { 2 * count - at }
+        }),
+        ("shuffled", |at, _| {
+            (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20
+        }),
     ];
     let omp = r#"{"type":"mode_change","id":"sign","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","mode":"none"}"#;
     for (shape, entries) in [(Shape::Chain, 3000), (Shape::Turns { percent: 10 }, 600)] {
         let bytes = made(shape, entries);
-        for (sign, (order, by)) in [None, Some(omp)].into_iter().flat_map(|sign| orders.map(|by| (sign, by)))
+        for (sign, (order, by)) in [None, Some(omp)]
+            .into_iter()
+            .flat_map(|sign| orders.map(|by| (sign, by)))
         {
-            let file = Counted { bytes: reordered(&bytes, sign, by), read: AtomicU64::new(0) };
+            let file = Counted {
+                bytes: reordered(&bytes, sign, by),
+                read: AtomicU64::new(0),
+            };
             let session = load(&file, &Options::default()).unwrap();
-            assert!(file.read.load(Ordering::Relaxed) < 2 * file.len() + (1 << 18), "loading {order}");
+            assert!(
+                file.read.load(Ordering::Relaxed) < 2 * file.len() + (1 << 18),
+                "loading {order}"
+            );
             for (what, reads) in READS {
                 file.read.store(0, Ordering::Relaxed);
                 reads(&session, &EntryReader::new(&session, &file)).unwrap();
                 let read = file.read.load(Ordering::Relaxed) as f64 / file.len() as f64;
-                assert!(read < 24.0, "{what}, {shape:?} {order}: {read:.1} times the file");
+                assert!(
+                    read < 24.0,
+                    "{what}, {shape:?} {order}: {read:.1} times the file"
+                );
             }
         }
     }

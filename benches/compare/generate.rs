@@ -1,20 +1,21 @@
 //! Generates sessions from a seed, with the correct answers about them.
 //!
-//! The answers are computed while the lines are written. Nothing of pisess is used here, so the check is
-//! independent.
+//! The answers are computed while the lines are written. Nothing of pisess is used here, so the
+//! check is independent.
 
 use std::io::{self, Write};
 
 /// The shape of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Turns of a coding session: user, assistant with thinking and tool calls, tool results; now and then a turn
-    /// is abandoned. The percentage scales all texts.
+    /// Turns of a coding session: user, assistant with thinking and tool calls, tool results; now
+    /// and then a turn is abandoned. The percentage scales all texts.
     Turns {
         /// 100 for texts as long as in real sessions.
         percent: u32,
     },
-    /// The same about tokens and keys: in nearly every entry, ordinary words that are also names of secrets.
+    /// The same about tokens and keys: in nearly every entry, ordinary words that are also names of
+    /// secrets.
     Tokens,
     /// One chain of the smallest user messages.
     Chain,
@@ -99,7 +100,11 @@ impl Hash {
         }
         let mut words = bytes.chunks_exact(8);
         for word in &mut words {
-            self.word(word.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)));
+            self.word(
+                word.iter()
+                    .rev()
+                    .fold(0, |sum, &byte| sum << 8 | u64::from(byte)),
+            );
         }
         words.remainder().iter().for_each(|&byte| self.byte(byte));
     }
@@ -121,7 +126,9 @@ impl Hash {
     }
 
     fn word(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+        self.0 = (self.0 ^ word)
+            .wrapping_mul(0x0100_0000_01b3)
+            .rotate_left(29);
     }
 }
 
@@ -161,7 +168,9 @@ struct Maker<'a> {
 impl<'a> Maker<'a> {
     fn new(shape: Shape, seed: u64, out: &'a mut dyn Write) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let pool = (0..2048).map(|_| pooled(&mut random, shape == Shape::Tokens)).collect();
+        let pool = (0..2048)
+            .map(|_| pooled(&mut random, shape == Shape::Tokens))
+            .collect();
         let mut context = Hash::default();
         context.add(b"{\"messages\":[");
         Maker {
@@ -182,7 +191,11 @@ impl<'a> Maker<'a> {
     }
 
     fn header(&mut self) -> io::Result<()> {
-        let version = if self.shape == Shape::V1 { "" } else { "\"version\":3," };
+        let version = if self.shape == Shape::V1 {
+            ""
+        } else {
+            "\"version\":3,"
+        };
         let time = time(0);
         let id = format!("0199f0c0-0000-7000-8000-{:012x}", self.seed);
         self.line = format!(
@@ -199,16 +212,21 @@ impl<'a> Maker<'a> {
     }
 
     fn field_row(&mut self, kind: &str, id: Option<&str>, parent: Option<&str>, time: &str) {
-        let quoted = |text: Option<&str>| text.map_or("null".to_owned(), |text| format!("\"{text}\""));
-        let row = format!("[\"{kind}\",{},{},\"{time}\"]\n", quoted(id), quoted(parent));
+        let quoted =
+            |text: Option<&str>| text.map_or("null".to_owned(), |text| format!("\"{text}\""));
+        let row = format!(
+            "[\"{kind}\",{},{},\"{time}\"]\n",
+            quoted(id),
+            quoted(parent)
+        );
         self.facts.fields.add(row.as_bytes());
     }
 
     /// Writes an entry, with `rest` after its envelope. Returns its id.
     fn entry(&mut self, kind: &str, parent: Option<&str>, rest: &str) -> io::Result<String> {
         self.count += 1;
-        // Multiplying by an odd number makes all ids of a session different; the seed makes them differ between
-        // sessions.
+        // Multiplying by an odd number makes all ids of a session different; the seed makes them
+        // differ between sessions.
         let salt = (self.seed as u32).wrapping_mul(0x85eb_ca6b);
         let id = format!("{:08x}", self.count.wrapping_mul(0x9e37_79b1) ^ salt);
         let time = time(self.count);
@@ -256,10 +274,11 @@ impl<'a> Maker<'a> {
         for turn in std::mem::take(&mut self.left).iter().rev() {
             turn.iter().for_each(|id| self.row(id));
         }
-        let model = self
-            .model
-            .map_or("null".to_owned(), |id| format!("{{\"provider\":\"anthropic\",\"modelId\":\"{id}\"}}"));
-        self.context.add(format!("],\"thinkingLevel\":\"off\",\"model\":{model}}}\n").as_bytes());
+        let model = self.model.map_or("null".to_owned(), |id| {
+            format!("{{\"provider\":\"anthropic\",\"modelId\":\"{id}\"}}")
+        });
+        self.context
+            .add(format!("],\"thinkingLevel\":\"off\",\"model\":{model}}}\n").as_bytes());
         self.facts.context = self.context;
         self.facts.leaf = self.leaf.clone().unwrap_or_default();
         self.out.flush()?;
@@ -274,9 +293,10 @@ impl Maker<'_> {
         let mut is_left = false;
         while self.count < entries {
             let steps = self.random.below(9);
-            // The last turn is not abandoned, because it contains the leaf. Nor are two in a row, because they
-            // would be drawn in another order.
-            let may_be_left = self.shape != Shape::V1 && parent.is_some() && self.count + 40 < entries;
+            // The last turn is not abandoned, because it contains the leaf. Nor are two in a row,
+            // because they would be drawn in another order.
+            let may_be_left =
+                self.shape != Shape::V1 && parent.is_some() && self.count + 40 < entries;
             is_left = may_be_left && !is_left && self.random.below(100) == 0;
             let mut rows = Vec::new();
             let mut at = parent.clone();
@@ -311,7 +331,11 @@ impl Maker<'_> {
         let mut parent = None;
         for at in 0..entries {
             let message = format!("{{\"role\":\"user\",\"content\":\"{at}\"}}");
-            let id = self.entry("message", parent.as_deref(), &format!("\"message\":{message}"))?;
+            let id = self.entry(
+                "message",
+                parent.as_deref(),
+                &format!("\"message\":{message}"),
+            )?;
             self.on_path(&id, true, Some(&message));
             parent = Some(id);
         }
@@ -327,7 +351,11 @@ impl Maker<'_> {
         for at in 1..=entries {
             let message = format!("{{\"role\":\"user\",\"content\":\"{at}\"}}");
             let id = self.entry("message", Some(&root), &format!("\"message\":{message}"))?;
-            if at == entries { self.on_path(&id, true, Some(&message)) } else { others.push(id) }
+            if at == entries {
+                self.on_path(&id, true, Some(&message))
+            } else {
+                others.push(id)
+            }
         }
         self.left.push(others);
         Ok(())
@@ -342,7 +370,11 @@ impl Maker<'_> {
                 self.left.push(vec![id]);
             }
             let message = format!("{{\"role\":\"user\",\"content\":\"spine {at}\"}}");
-            let id = self.entry("message", parent.as_deref(), &format!("\"message\":{message}"))?;
+            let id = self.entry(
+                "message",
+                parent.as_deref(),
+                &format!("\"message\":{message}"),
+            )?;
             self.on_path(&id, true, Some(&message));
             parent = Some(id);
         }
@@ -355,7 +387,11 @@ impl Maker<'_> {
         let mut parent = None;
         for at in 0..labels {
             let message = format!("{{\"role\":\"user\",\"content\":\"{at}\"}}");
-            let id = self.entry("message", parent.as_deref(), &format!("\"message\":{message}"))?;
+            let id = self.entry(
+                "message",
+                parent.as_deref(),
+                &format!("\"message\":{message}"),
+            )?;
             self.on_path(&id, true, Some(&message));
             ids.push(id.clone());
             parent = Some(id);
@@ -403,7 +439,10 @@ impl Maker<'_> {
             self.signature(1500)
         )];
         if with_text {
-            blocks.push(format!("{{\"type\":\"text\",\"text\":\"A{}\"}}", self.text(900)));
+            blocks.push(format!(
+                "{{\"type\":\"text\",\"text\":\"A{}\"}}",
+                self.text(900)
+            ));
         }
         if with_call {
             blocks.push(self.call());
@@ -425,11 +464,15 @@ impl Maker<'_> {
         let (name, arguments) = match self.random.below(4) {
             0 => (
                 "read",
-                format!("{{\"path\":\"/home/dev/project/src/part{number}.ts\",\"offset\":{number}}}"),
+                format!(
+                    "{{\"path\":\"/home/dev/project/src/part{number}.ts\",\"offset\":{number}}}"
+                ),
             ),
             1 => (
                 "bash",
-                format!("{{\"command\":\"grep -rn part{number} src | head -{number}\",\"timeout\":30}}"),
+                format!(
+                    "{{\"command\":\"grep -rn part{number} src | head -{number}\",\"timeout\":30}}"
+                ),
             ),
             2 => ("edit", {
                 let (old, new) = (self.text(300), self.text(300));
@@ -437,7 +480,10 @@ impl Maker<'_> {
                     "{{\"path\":\"/home/dev/project/src/part{number}.ts\",\"oldText\":\"{old}\",\"newText\":\"{new}\"}}"
                 )
             }),
-            _ => ("grep", format!("{{\"pattern\":\"part{number}\",\"path\":\"/home/dev/project\"}}")),
+            _ => (
+                "grep",
+                format!("{{\"pattern\":\"part{number}\",\"path\":\"/home/dev/project\"}}"),
+            ),
         };
         format!(
             "{{\"type\":\"toolCall\",\"id\":\"toolu_{:08x}\",\"name\":\"{name}\",\"arguments\":{arguments}}}",
@@ -470,7 +516,8 @@ impl Maker<'_> {
     /// Returns Base64.
     fn signature(&mut self, mean: u32) -> String {
         let length = self.random.below(2 * mean * self.percent() / 100 + 1);
-        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        const DIGITS: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         (0..length.div_ceil(10))
             .flat_map(|_| {
                 let bits = self.random.next();
@@ -480,18 +527,30 @@ impl Maker<'_> {
     }
 
     fn percent(&self) -> u32 {
-        if let Shape::Turns { percent } = self.shape { percent } else { 100 }
+        if let Shape::Turns { percent } = self.shape {
+            percent
+        } else {
+            100
+        }
     }
 }
 
-/// Returns a line of prose or code. One in 16 contains characters outside ASCII, one in four quotes or tabs.
+/// Returns a line of prose or code. One in 16 contains characters outside ASCII, one in four quotes
+/// or tabs.
 fn pooled(random: &mut Random, is_about_tokens: bool) -> String {
     const WORDS: [&str; 24] = [
-        "the", "session", "tree", "branch", "entry", "return", "const", "await", "of", "file", "line",
-        "parse", "value", "summary", "model", "if", "context", "read", "write", "error", "a", "to", "from",
-        "index",
+        "the", "session", "tree", "branch", "entry", "return", "const", "await", "of", "file",
+        "line", "parse", "value", "summary", "model", "if", "context", "read", "write", "error",
+        "a", "to", "from", "index",
     ];
-    const TOKENS: [&str; 6] = ["token", "key", "string", "secret", "token: string;", "key: string;"];
+    const TOKENS: [&str; 6] = [
+        "token",
+        "key",
+        "string",
+        "secret",
+        "token: string;",
+        "key: string;",
+    ];
     const FOREIGN: [&str; 6] = ["naïve", "größer", "日本語", "—", "✓", "😀"];
     let mut line = String::new();
     match random.below(16) {
@@ -514,8 +573,17 @@ fn pooled(random: &mut Random, is_about_tokens: bool) -> String {
 
 /// Returns a time in March 2026 that grows with `count`.
 fn time(count: u32) -> String {
-    let (second, minute, hour, day) = (count % 60, count / 60 % 60, count / 3600 % 24, count / 86_400);
-    format!("2026-03-{:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", 1 + day % 28, count % 1000)
+    let (second, minute, hour, day) = (
+        count % 60,
+        count / 60 % 60,
+        count / 3600 % 24,
+        count / 86_400,
+    );
+    format!(
+        "2026-03-{:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
+        1 + day % 28,
+        count % 1000
+    )
 }
 
 /// xorshift64*, which gives the same numbers on every machine.

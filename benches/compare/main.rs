@@ -1,9 +1,14 @@
-//! Compares the time of pisess with that of `wc -l`, `jq`, `jaq` and pi's own loader, on generated sessions.
+//! Compares the time of pisess with that of `wc -l`, `jq`, `jaq` and pi's own loader, on generated
+//! sessions.
 //!
-//! Run it with `cargo bench --bench compare`; see `docs/performance.md`. Answers are checked before times are printed;
-//! a wrong one ends the run.
+//! Run it with `cargo bench --bench compare`; see `docs/performance.md`. Answers are checked before
+//! times are printed; a wrong one ends the run.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints its table")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "it prints its table"
+)]
 
 mod cases;
 mod generate;
@@ -23,7 +28,10 @@ cargo bench --bench compare -- generate SHAPE COUNT SEED FILE
 
 fn main() -> ExitCode {
     // Cargo adds --bench when it starts a benchmark.
-    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| arg != "--bench")
+        .collect();
     let done = match args.first().map(String::as_str) {
         Some("generate") => generate_one(&args[1..]),
         // `cargo test --benches` starts it, too, although there is nothing to test.
@@ -40,9 +48,14 @@ fn main() -> ExitCode {
 }
 
 fn generate_one(args: &[String]) -> Result<(), String> {
-    let [shape, count, seed, file] = args else { return Err(USAGE.to_owned()) };
+    let [shape, count, seed, file] = args else {
+        return Err(USAGE.to_owned());
+    };
     let shape = generate::Shape::named(shape).ok_or(USAGE)?;
-    let number = |text: &str| text.parse::<u32>().map_err(|error| format!("{text}: {error}"));
+    let number = |text: &str| {
+        text.parse::<u32>()
+            .map_err(|error| format!("{text}: {error}"))
+    };
     let file = std::fs::File::create(file).map_err(|error| format!("{file}: {error}"))?;
     let mut out = std::io::BufWriter::with_capacity(1 << 20, file);
     let facts = generate::write(shape, number(count)?, u64::from(number(seed)?), &mut out);

@@ -21,13 +21,16 @@ pub struct Tools {
 pub type PiTold = (f64, u64, String);
 
 impl Tools {
-    /// Finds the tools. The environment variables `JQ`, `JAQ`, `RG`, `NODE` and `PI` (the directory of pi's
-    /// package) take precedence over the PATH and over what `tests/interop/run` installed.
+    /// Finds the tools. The environment variables `JQ`, `JAQ`, `RG`, `NODE` and `PI` (the directory
+    /// of pi's package) take precedence over the PATH and over what `tests/interop/run` installed.
     pub fn find() -> Tools {
         let program = |variable: &str, name: &str| {
             let named = std::env::var(variable).unwrap_or_else(|_| name.to_owned());
             let mut version = Command::new(&named);
-            version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+            version
+                .arg("--version")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             version.status().is_ok().then_some(named)
         };
         let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/node_modules");
@@ -36,9 +39,14 @@ impl Tools {
             Err(_) if own_node.exists() => Some(own_node.display().to_string()),
             _ => program("NODE", "node"),
         };
-        let pi = std::env::var("PI")
-            .map_or_else(|_| modules.join("@earendil-works/pi-coding-agent"), PathBuf::from);
-        let pi = pi.join("dist/core/session-manager.js").exists().then(|| pi.display().to_string());
+        let pi = std::env::var("PI").map_or_else(
+            |_| modules.join("@earendil-works/pi-coding-agent"),
+            PathBuf::from,
+        );
+        let pi = pi
+            .join("dist/core/session-manager.js")
+            .exists()
+            .then(|| pi.display().to_string());
         Tools {
             pisess: env!("CARGO_BIN_EXE_pisess").to_owned(),
             jq: program("JQ", "jq"),
@@ -68,7 +76,9 @@ impl Tools {
 
     /// Returns a run of pisess with these arguments.
     pub fn pisess(&self, name: &str, arguments: &[&str]) -> Run {
-        let words: Vec<&str> = std::iter::once(&*self.pisess).chain(arguments.iter().copied()).collect();
+        let words: Vec<&str> = std::iter::once(&*self.pisess)
+            .chain(arguments.iter().copied())
+            .collect();
         Run::new(&format!("pisess {name}"), &words)
     }
 
@@ -76,9 +86,14 @@ impl Tools {
     pub fn four_fields(&self, session: &str) -> Vec<Run> {
         const FIELDS: &str = "[.type,.id,.parentId,.timestamp]";
         let tool = |name: &str, program: &Option<String>| {
-            program.as_ref().map(|program| Run::new(name, &[program, "-c", FIELDS, session]))
+            program
+                .as_ref()
+                .map(|program| Run::new(name, &[program, "-c", FIELDS, session]))
         };
-        [tool("jaq", &self.jaq), tool("jq", &self.jq)].into_iter().flatten().collect()
+        [tool("jaq", &self.jaq), tool("jq", &self.jq)]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// Returns a run of pi that opens sessions one after the other and builds their trees.
@@ -98,7 +113,10 @@ impl Tools {
     pub fn pi_list(&self, folder: &str) -> Option<Run> {
         let [node, pi] = self.pi.as_ref()?;
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/compare/pi.mjs");
-        Some(Run::new("pi: SessionManager.list", &[node, script, pi, "--list", folder]))
+        Some(Run::new(
+            "pi: SessionManager.list",
+            &[node, script, pi, "--list", folder],
+        ))
     }
 }
 

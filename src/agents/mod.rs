@@ -1,8 +1,9 @@
 //! The agents: a table of what differs between them, filled in by each.
 //!
-//! What an agent computes from a session is reached through [`Dialect::agent`]; other code matches on the
-//! dialect only to detect, locate, lock, move or convert files. What both agents compute alike is in the callers
-//! of the table's functions; the rest is in [`crate::agents::pi`] and [`crate::agents::oh_my_pi`].
+//! What an agent computes from a session is reached through [`Dialect::agent`]; other code matches
+//! on the dialect only to detect, locate, lock, move or convert files. What both agents compute
+//! alike is in the callers of the table's functions; the rest is in [`crate::agents::pi`] and
+//! [`crate::agents::oh_my_pi`].
 
 pub mod stores;
 

@@ -13,7 +13,10 @@ pub struct Ordered<K, V = ()> {
 
 impl<K, V> Default for Ordered<K, V> {
     fn default() -> Self {
-        Ordered { by_key: HashMap::default(), next: 0 }
+        Ordered {
+            by_key: HashMap::default(),
+            next: 0,
+        }
     }
 }
 

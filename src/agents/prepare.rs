@@ -1,8 +1,8 @@
-//! The input of a summary: the result of either agent's preparation, before any text is written, and its files: found in
-//! tool calls, or stored in the `details` of earlier summaries.
+//! The input of a summary: the result of either agent's preparation, before any text is written,
+//! and its files: found in tool calls, or stored in the `details` of earlier summaries.
 //!
-//! The types here are filled in by `pi` and `oh_my_pi`, printed by the commands, and read by the prompts and the
-//! built-in summary.
+//! The types here are filled in by `pi` and `oh_my_pi`, printed by the commands, and read by the
+//! prompts and the built-in summary.
 
 use super::ordered::Ordered;
 use crate::session::Session;
@@ -56,30 +56,50 @@ impl Preparation {
         self.file_ops.add_details(compaction, session);
     }
 
-    /// Returns the summary that a new one continues: that of the compaction in effect, with the text of its archive (a
-    /// snapcompact compaction contains little else).
+    /// Returns the summary that a new one continues: that of the compaction in effect, with the
+    /// text of its archive (a snapcompact compaction contains little else).
     pub fn whole_summary(&self, reader: &EntryReader) -> io::Result<Option<Text<'static>>> {
-        let Some(summary) = self.previous_summary.clone() else { return Ok(None) };
-        let Some(&compaction) = self.previous_compactions.first() else { return Ok(Some(summary)) };
+        let Some(summary) = self.previous_summary.clone() else {
+            return Ok(None);
+        };
+        let Some(&compaction) = self.previous_compactions.first() else {
+            return Ok(Some(summary));
+        };
         let archived = reader.with_entry(compaction, reader.session().agent().archived_text)?;
-        let Some(archived) = archived else { return Ok(Some(summary)) };
+        let Some(archived) = archived else {
+            return Ok(Some(summary));
+        };
         let gap = if summary.is_empty() { "" } else { "\n\n" };
-        Ok(Some(concat(&[&summary, &gap, &"Text that was archived then:\n\n", &archived])))
+        Ok(Some(concat(&[
+            &summary,
+            &gap,
+            &"Text that was archived then:\n\n",
+            &archived,
+        ])))
     }
 
-    /// Adds the files of the messages, and the compactions on the path. Returns `None` if there are no messages, or the first
-    /// kept entry has no id.
+    /// Adds the files of the messages, and the compactions on the path. Returns `None` if there are
+    /// no messages, or the first kept entry has no id.
     pub fn completed(mut self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Self>> {
         let session = reader.session();
-        let has_id = self.first_kept.is_none_or(|kept| !session.entry(kept).id.is_empty());
-        let messages = || self.messages_to_summarize.iter().chain(&self.turn_prefix_messages);
+        let has_id = self
+            .first_kept
+            .is_none_or(|kept| !session.entry(kept).id.is_empty());
+        let messages = || {
+            self.messages_to_summarize
+                .iter()
+                .chain(&self.turn_prefix_messages)
+        };
         if !has_id || messages().next().is_none() {
             return Ok(None);
         }
         for message in messages() {
             self.file_ops.add_message(message, reader)?;
         }
-        let compactions = path.iter().rev().filter(|&&ix| session.entry(ix).kind == Kind::Compaction);
+        let compactions = path
+            .iter()
+            .rev()
+            .filter(|&&ix| session.entry(ix).kind == Kind::Compaction);
         self.previous_compactions = compactions.copied().collect();
         Ok(Some(self))
     }
@@ -99,8 +119,8 @@ pub struct FileOps {
 }
 
 impl FileOps {
-    /// Adds the files named by a message's calls (`extractFileOpsFromMessage`): those of an assistant message and, for pi,
-    /// those that a tool result records as nested.
+    /// Adds the files named by a message's calls (`extractFileOpsFromMessage`): those of an
+    /// assistant message and, for pi, those that a tool result records as nested.
     pub fn add_message(&mut self, message: &Message, reader: &EntryReader) -> io::Result<()> {
         let session = reader.session();
         let role = session.entry(message.entry).role;
@@ -109,12 +129,21 @@ impl FileOps {
             return Ok(());
         }
         if let Some(calls) = message.file_calls(session) {
-            calls.iter().for_each(|call| self.add(call.tool, session.text(call.path), session));
+            calls
+                .iter()
+                .for_each(|call| self.add(call.tool, session.text(call.path), session));
             return Ok(());
         }
         message.with(reader, |json| {
-            let nested = || json.get("nestedCalls").and_then(|nested| nested.get("calls"));
-            let calls = if is_result { nested() } else { json.get("content") };
+            let nested = || {
+                json.get("nestedCalls")
+                    .and_then(|nested| nested.get("calls"))
+            };
+            let calls = if is_result {
+                nested()
+            } else {
+                json.get("content")
+            };
             for call in calls.into_iter().flat_map(Raw::items) {
                 let [kind, name, arguments] = content::members(call, ["type", "name", "arguments"]);
                 let is_call = is_result || kind.is_some_and(|kind| kind.is("toolCall"));
@@ -147,11 +176,23 @@ impl FileOps {
     /// Adds the files in the `details` of a summary, unless a hook wrote it.
     pub fn add_details(&mut self, line: Raw, session: &Session) {
         let agent = session.agent();
-        let details = line.get("details").filter(|_| !content::truthy(line, agent.hook_key));
+        let details = line
+            .get("details")
+            .filter(|_| !content::truthy(line, agent.hook_key));
         let Some(details) = details else { return };
-        let texts = |key| details.get(key).into_iter().flat_map(Raw::items).filter_map(Raw::text);
-        let listed = |act| FileTool { act, is_unlisted: false };
-        texts("readFiles").for_each(|read| self.insert(listed(FileAct::Read), (agent.read_path)(read)));
+        let texts = |key| {
+            details
+                .get(key)
+                .into_iter()
+                .flat_map(Raw::items)
+                .filter_map(Raw::text)
+        };
+        let listed = |act| FileTool {
+            act,
+            is_unlisted: false,
+        };
+        texts("readFiles")
+            .for_each(|read| self.insert(listed(FileAct::Read), (agent.read_path)(read)));
         texts("modifiedFiles").for_each(|modified| self.insert(listed(FileAct::Edit), modified));
     }
 
@@ -159,7 +200,13 @@ impl FileOps {
     fn all(&self) -> FileOps {
         let mut all = self.clone();
         for (act, path) in std::mem::take(&mut all.unlisted) {
-            all.insert(FileTool { act, is_unlisted: false }, path);
+            all.insert(
+                FileTool {
+                    act,
+                    is_unlisted: false,
+                },
+                path,
+            );
         }
         all
     }
@@ -173,20 +220,25 @@ impl FileOps {
             .finish()
     }
 
-    /// Returns the `details` of a compaction or branch summary (`computeFileLists`, the same in both agents):
-    /// a file that was also changed is not listed as read.
+    /// Returns the `details` of a compaction or branch summary (`computeFileLists`, the same in
+    /// both agents): a file that was also changed is not listed as read.
     pub fn lists(&self, session: &Session) -> FileLists {
         let is_listed = |path: &&Text<'static>| (session.agent().lists_path)(path);
-        let modified = |path: &&Text| self.edited.get(*path).is_some() || self.written.get(*path).is_some();
+        let modified =
+            |path: &&Text| self.edited.get(*path).is_some() || self.written.get(*path).is_some();
         let read = self.read.keys().filter(|path| !modified(path));
-        let new = self.written.keys().filter(|path| self.edited.get(*path).is_none());
+        let new = self
+            .written
+            .keys()
+            .filter(|path| self.edited.get(*path).is_none());
         FileLists {
             read_files: sorted(read.filter(is_listed)),
             modified_files: sorted(self.edited.keys().chain(new).filter(is_listed)),
         }
     }
 
-    /// Returns a summary as the agent stores it: with its files, including those that the agents do not list.
+    /// Returns a summary as the agent stores it: with its files, including those that the agents do
+    /// not list.
     pub fn below(&self, summary: Text<'static>, session: &Session) -> Text<'static> {
         let all = self.all();
         (session.agent().with_files)(summary, &all.lists(session), &all.read)
@@ -208,13 +260,13 @@ pub struct FileLists {
     pub modified_files: Vec<Text<'static>>,
 }
 
-/// The limit of both agents for the messages of a branch summary, in tokens: the usual context window minus their
-/// reserve for prompt and response.
+/// The limit of both agents for the messages of a branch summary, in tokens: the usual context
+/// window minus their reserve for prompt and response.
 pub const BRANCH_BUDGET: u64 = 128_000 - 16_384;
 
-/// Returns the input for the summary of a branch, whose entries are in order: the newest messages whose estimates fit
-/// `budget`, and the files that these touched, or that earlier branch summaries list. `message` returns the message of an
-/// entry, and `estimate` its tokens.
+/// Returns the input for the summary of a branch, whose entries are in order: the newest messages
+/// whose estimates fit `budget`, and the files that these touched, or that earlier branch summaries
+/// list. `message` returns the message of an entry, and `estimate` its tokens.
 pub fn prepare_branch(
     branch: &[EntryIx],
     reader: &EntryReader,
@@ -224,16 +276,24 @@ pub fn prepare_branch(
 ) -> io::Result<(Vec<Message>, FileOps)> {
     let session = reader.session();
     let mut ops = FileOps::default();
-    for &ix in branch.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
+    for &ix in branch
+        .iter()
+        .filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary)
+    {
         reader.with_entry(ix, |line| ops.add_details(line, session))?;
     }
     let (mut messages, mut total) = (Vec::new(), 0);
     for &ix in branch.iter().rev() {
-        let Some(message) = message(ix)? else { continue };
+        let Some(message) = message(ix)? else {
+            continue;
+        };
         ops.add_message(&message, reader)?;
         let tokens = message.with(reader, estimate)?;
         let full = total + tokens > budget;
-        let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
+        let summary = matches!(
+            session.entry(ix).kind,
+            Kind::Compaction | Kind::BranchSummary
+        );
         // A summary that does not fit is still included if more than a tenth of the budget is left.
         if !full || (summary && total * 10 < budget * 9) {
             messages.push(message);
@@ -257,7 +317,10 @@ mod tests {
     fn files(sample: &Sample) -> [Vec<String>; 3] {
         let mut ops = FileOps::default();
         for entry in sample.path() {
-            let message = Message { entry, body: Body::Stored };
+            let message = Message {
+                entry,
+                body: Body::Stored,
+            };
             ops.add_message(&message, &sample.reader()).unwrap();
         }
         [ops.read, ops.written, ops.edited].map(|paths| paths.keys().map(Text::to_string).collect())
@@ -266,27 +329,59 @@ mod tests {
     #[test]
     fn files_found_while_loading_are_those_in_the_messages() {
         let call = |name: &str, path: &str| {
-            format!(r#"{{"type":"toolCall","name":"{name}","arguments":{{"path":"old","path":"{path}"}}}}"#)
+            format!(
+                r#"{{"type":"toolCall","name":"{name}","arguments":{{"path":"old","path":"{path}"}}}}"#
+            )
         };
-        let assistant = [call("read", "a"), call("edit", ""), call("\\u0065dit", "b\\n"), call("ls", "c")];
+        let assistant = [
+            call("read", "a"),
+            call("edit", ""),
+            call("\\u0065dit", "b\\n"),
+            call("ls", "c"),
+        ];
         let other = r#"{"type":"text","name":"read","arguments":{"path":"d"}},null,7"#;
         let nested = [call("write", "e"), call("read", "a")].join(",");
         let entries = [
             says("user", &format!(r#""content":[{}]"#, call("read", "f"))),
-            says("assistant", &format!(r#""content":"","content":[{},{other}]"#, assistant.join(","))),
-            says("toolResult", &format!(r#""content":[],"nested\u0043alls":{{"calls":[{nested}]}}"#)),
-            says("assistant", &format!(r#""content":[{}],"content":"text""#, call("read", "g"))),
+            says(
+                "assistant",
+                &format!(
+                    r#""content":"","content":[{},{other}]"#,
+                    assistant.join(",")
+                ),
+            ),
+            says(
+                "toolResult",
+                &format!(r#""content":[],"nested\u0043alls":{{"calls":[{nested}]}}"#),
+            ),
+            says(
+                "assistant",
+                &format!(r#""content":[{}],"content":"text""#, call("read", "g")),
+            ),
             says("assistant", ""),
         ];
         let sample = chain(&entries);
         assert!(sample.session.file_calls(sample.path()[1]).is_none());
         let expected = [vec!["a"], vec!["e"], vec!["b\n"]];
         assert_eq!(files(&sample), expected);
-        let sample = sample.loaded(&Options { file_calls: true, ..Options::default() });
-        assert_eq!(sample.session.file_calls(sample.path()[2]).unwrap().len(), 2);
+        let sample = sample.loaded(&Options {
+            file_calls: true,
+            ..Options::default()
+        });
+        assert_eq!(
+            sample.session.file_calls(sample.path()[2]).unwrap().len(),
+            2
+        );
         assert_eq!(files(&sample), expected);
-        let none = chain(&entries[4..]).loaded(&Options { file_calls: true, ..Options::default() });
-        assert!(none.session.file_calls(none.path()[0]).is_some_and(<[_]>::is_empty));
+        let none = chain(&entries[4..]).loaded(&Options {
+            file_calls: true,
+            ..Options::default()
+        });
+        assert!(
+            none.session
+                .file_calls(none.path()[0])
+                .is_some_and(<[_]>::is_empty)
+        );
     }
 
     #[test]
@@ -302,6 +397,9 @@ mod tests {
         assert!(ops.read.keys().eq(["b", "a", "c"]));
         let lists = ops.lists(&chain(&[]).session);
         assert_eq!(lists.read_files, ["a", "b"].map(Text::from));
-        assert_eq!(lists.modified_files, ["c", "😀", "\u{ff5e}"].map(Text::from));
+        assert_eq!(
+            lists.modified_files,
+            ["c", "😀", "\u{ff5e}"].map(Text::from)
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The prompts of summaries: the transcript in tags, a previous summary, the request, instructions.
 //!
-//! The wording of each agent is in [`crate::agents::pi::prompt`] and [`crate::agents::oh_my_pi::prompt`].
+//! The wording of each agent is in [`crate::agents::pi::prompt`] and
+//! [`crate::agents::oh_my_pi::prompt`].
 
 use super::prepare::Preparation;
 use crate::session::read::entry_reader::{EntryReader, Message};
@@ -16,13 +17,14 @@ pub struct Instructions<'a> {
     pub replace: bool,
 }
 
-/// Whether a compaction needs a summary of everything before the turn that it splits, if it splits one.
+/// Whether a compaction needs a summary of everything before the turn that it splits, if it splits
+/// one.
 fn needs_history(preparation: &Preparation) -> bool {
     !preparation.messages_to_summarize.is_empty() || preparation.turn_prefix_messages.is_empty()
 }
 
-/// Returns the prompts of a compaction, in the order in which they are sent: one, or two for a split turn.
-/// [`merged_summary`] joins the responses.
+/// Returns the prompts of a compaction, in the order in which they are sent: one, or two for a
+/// split turn. [`merged_summary`] joins the responses.
 pub fn compaction_prompts(
     preparation: &Preparation,
     instructions: &Instructions,
@@ -33,7 +35,11 @@ pub fn compaction_prompts(
     if needs_history(preparation) {
         let previous = preparation.whole_summary(reader)?;
         let request = agent.requests.history(previous.as_ref(), instructions);
-        prompts.push(prompt(&preparation.messages_to_summarize, reader, &request)?);
+        prompts.push(prompt(
+            &preparation.messages_to_summarize,
+            reader,
+            &request,
+        )?);
     }
     if !preparation.turn_prefix_messages.is_empty() {
         let request = instructions.after(&[&agent.requests.turn_prefix]);
@@ -49,7 +55,11 @@ pub fn branch_prompt(
     reader: &EntryReader,
 ) -> io::Result<Vec<u8>> {
     let requests = &reader.session().agent().requests;
-    prompt(messages, reader, &instructions.after(&[&requests.branch, &requests.branch_sections]))
+    prompt(
+        messages,
+        reader,
+        &instructions.after(&[&requests.branch, &requests.branch_sections]),
+    )
 }
 
 /// Returns a prompt: the transcript of messages, and what is requested.
@@ -60,19 +70,35 @@ fn prompt(messages: &[Message], reader: &EntryReader, request: &Text) -> io::Res
     Ok(prompt)
 }
 
-/// Joins the responses to [`compaction_prompts`] as both agents do: the history (if it is empty, the previous summary),
-/// a separator, and the split turn. Without a split turn, returns the history alone.
+/// Joins the responses to [`compaction_prompts`] as both agents do: the history (if it is empty,
+/// the previous summary), a separator, and the split turn. Without a split turn, returns the
+/// history alone.
 pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) -> Text<'static> {
     let mut answers = answers.into_iter();
-    let history = if needs_history(preparation) { answers.next() } else { None };
-    let Some(turn_prefix) = answers.next() else { return history.unwrap_or_default() };
-    let previous = || preparation.previous_summary.clone().unwrap_or(Text::from("No prior history."));
+    let history = if needs_history(preparation) {
+        answers.next()
+    } else {
+        None
+    };
+    let Some(turn_prefix) = answers.next() else {
+        return history.unwrap_or_default();
+    };
+    let previous = || {
+        preparation
+            .previous_summary
+            .clone()
+            .unwrap_or(Text::from("No prior history."))
+    };
     let summary = history.unwrap_or_else(previous);
-    concat(&[&summary, &"\n\n---\n\n**Turn Context (split turn):**\n\n", &turn_prefix])
+    concat(&[
+        &summary,
+        &"\n\n---\n\n**Turn Context (split turn):**\n\n",
+        &turn_prefix,
+    ])
 }
 
-/// The requests of an agent. A summarizer that reads standard input has no system prompt, so they include what
-/// the agent's system prompt would.
+/// The requests of an agent. A summarizer that reads standard input has no system prompt, so they
+/// include what the agent's system prompt would.
 #[derive(Debug)]
 pub struct Requests {
     /// For a summary of the history.
@@ -112,7 +138,11 @@ impl Instructions<'_> {
         match self.text.as_ref().filter(|text| !text.is_empty()) {
             None => concat(built_in),
             Some(text) if self.replace => text.clone().into_owned(),
-            Some(text) => concat(&[&concat(built_in), &"\n\nPay particular attention to this: ", text]),
+            Some(text) => concat(&[
+                &concat(built_in),
+                &"\n\nPay particular attention to this: ",
+                text,
+            ]),
         }
     }
 }
@@ -131,20 +161,29 @@ impl<'a> TranscriptWriter<'a> {
 
     /// Writes a part, with U+FFFD for each lone surrogate.
     pub fn part(&mut self, label: &str, text: &Text) -> io::Result<()> {
-        let gap = if std::mem::replace(&mut self.begun, true) { "\n\n" } else { "" };
+        let gap = if std::mem::replace(&mut self.begun, true) {
+            "\n\n"
+        } else {
+            ""
+        };
         write!(self.out, "{gap}{label}{text}")
     }
 
     /// Writes a part, unless it has no text.
     pub fn part_unless_empty(&mut self, label: &str, text: &Text) -> io::Result<()> {
-        if text.is_empty() { Ok(()) } else { self.part(label, text) }
+        if text.is_empty() {
+            Ok(())
+        } else {
+            self.part(label, text)
+        }
     }
 }
 
 /// The limit for a tool result, in UTF-16 units.
 pub const TOOL_RESULT_UNITS: usize = 2000;
 
-/// Returns the text of a tool result; if it is too long, what `head` returns for the limit, and a note of how much is missing.
+/// Returns the text of a tool result; if it is too long, what `head` returns for the limit, and a
+/// note of how much is missing.
 pub fn cut_result<'a>(text: Text<'a>, head: impl Fn(&Text<'a>, usize) -> Text<'a>) -> Text<'a> {
     let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
     if more == 0 {
@@ -163,8 +202,16 @@ mod tests {
 
     fn prompts(entries: &[String], instructions: &Instructions) -> Vec<String> {
         let made = chain(entries);
-        let prompts = compaction_prompts(&made.prepared(1, None).unwrap(), instructions, &made.reader());
-        prompts.unwrap().into_iter().map(|prompt| String::from_utf8(prompt).unwrap()).collect()
+        let prompts = compaction_prompts(
+            &made.prepared(1, None).unwrap(),
+            instructions,
+            &made.reader(),
+        );
+        prompts
+            .unwrap()
+            .into_iter()
+            .map(|prompt| String::from_utf8(prompt).unwrap())
+            .collect()
     }
 
     #[test]
@@ -172,19 +219,30 @@ mod tests {
         let entries = [user("a"), user("b"), assistant("c"), assistant("d")];
         let prompts = prompts(&entries, &Instructions::default());
         assert!(prompts[0].starts_with("<conversation>\n[User]: a\n</conversation>\n\n"));
-        assert!(prompts[1].starts_with("<conversation>\n[User]: b\n\n[Assistant]: c\n</conversation>\n\n"));
+        assert!(
+            prompts[1]
+                .starts_with("<conversation>\n[User]: b\n\n[Assistant]: c\n</conversation>\n\n")
+        );
         assert!(prompts[1].contains("## Original Request"));
     }
 
     #[test]
     fn a_previous_summary_is_quoted_and_instructions_are_added() {
         let entries = [user("a"), compacted("e0", ""), user("b")];
-        let instructions = Instructions { text: Some("look".into()), replace: false };
+        let instructions = Instructions {
+            text: Some("look".into()),
+            replace: false,
+        };
         let prompt = &prompts(&entries, &instructions)[0];
-        assert!(prompt.contains("</conversation>\n\n<previous-summary>\nS\n</previous-summary>\n\n"));
+        assert!(
+            prompt.contains("</conversation>\n\n<previous-summary>\nS\n</previous-summary>\n\n")
+        );
         assert!(prompt.contains("## Critical Context"));
         assert!(prompt.ends_with("\n\nPay particular attention to this: look"));
-        let instructions = Instructions { replace: true, ..instructions };
+        let instructions = Instructions {
+            replace: true,
+            ..instructions
+        };
         assert!(prompts(&entries, &instructions)[0].ends_with("</previous-summary>\n\nlook"));
     }
 
@@ -206,7 +264,10 @@ mod tests {
         assert!(!needs_history(&split));
         let separator = "\n\n---\n\n**Turn Context (split turn):**\n\n";
         let merged = |preparation: &Preparation| merged_summary(preparation, vec!["T".into()]);
-        assert_eq!(merged(&split), format!("No prior history.{separator}T").as_str());
+        assert_eq!(
+            merged(&split),
+            format!("No prior history.{separator}T").as_str()
+        );
         split.previous_summary = Some("P".into());
         assert_eq!(merged(&split), format!("P{separator}T").as_str());
         assert_eq!(merged(&prepared(&[user("a"), user("b")])), "T");

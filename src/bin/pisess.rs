@@ -34,13 +34,17 @@ fn main() -> ExitCode {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
         stdout_file: stdout_file.as_ref(),
-        // Each line is one write, so that lines of several processes are not mixed. Standard error is not
-        // locked, because progress is drawn by another thread.
+        // Each line is one write, so that lines of several processes are not mixed. Standard error
+        // is not locked, because progress is drawn by another thread.
         stderr: &mut LineWriter::new(stderr()),
         terminals,
         is_terminal_free: os::is_terminal_free,
         env: &|name| std::env::var(name).ok(),
-        now_ms: &|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64),
+        now_ms: &|| {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_millis() as i64)
+        },
         random: &|| {
             let mut bytes = [0; 16];
             getrandom::fill(&mut bytes)?;

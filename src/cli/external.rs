@@ -1,7 +1,7 @@
 //! External commands: `pisess foo` runs `pisess-foo` from the PATH.
 //!
-//! Only absolute directories on the PATH are searched. An empty or relative one depends on the current
-//! directory, which may belong to anyone.
+//! Only absolute directories on the PATH are searched. An empty or relative one depends on the
+//! current directory, which may belong to anyone.
 
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
 use std::collections::BTreeMap;
@@ -52,9 +52,18 @@ const OF_AGENTS: [&str; 3] = ["continue", "open", "resume"];
 
 const PREFIX: &str = "pisess-";
 
-pub fn run(name: &str, arguments: &[OsString], command: clap::Command, ui: &mut Ui) -> Result<u8, Failure> {
-    let found = Some(name).filter(|name| is_name(name)).and_then(|name| find(name, ui));
-    let Some(program) = found else { return Err(unknown(name, &built_in(command), ui)) };
+pub fn run(
+    name: &str,
+    arguments: &[OsString],
+    command: clap::Command,
+    ui: &mut Ui,
+) -> Result<u8, Failure> {
+    let found = Some(name)
+        .filter(|name| is_name(name))
+        .and_then(|name| find(name, ui));
+    let Some(program) = found else {
+        return Err(unknown(name, &built_in(command), ui));
+    };
     ui.flush()?;
     (ui.world.run_program)(&program, arguments).map_err(|error| {
         let failure = Failure::cannot(format_args!("cannot run {}: {error}", program.display()));
@@ -67,11 +76,18 @@ pub fn run(name: &str, arguments: &[OsString], command: clap::Command, ui: &mut 
 
 /// Lists the built-in commands with their summaries, then the external ones with their paths.
 pub fn list(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failure> {
-    let about = |verb: &clap::Command| verb.get_about().map(ToString::to_string).unwrap_or_default();
+    let about = |verb: &clap::Command| {
+        verb.get_about()
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    };
     let command = built_in(command);
-    let built_in = command.get_subcommands().map(|verb| (verb.get_name().to_owned(), about(verb)));
-    let programs =
-        programs(&command, ui).into_iter().map(|(name, path)| (name, visible(&path.to_string_lossy())));
+    let built_in = command
+        .get_subcommands()
+        .map(|verb| (verb.get_name().to_owned(), about(verb)));
+    let programs = programs(&command, ui)
+        .into_iter()
+        .map(|(name, path)| (name, visible(&path.to_string_lossy())));
     let mut table = Table::new([Column::text(""); 2]);
     for (name, what) in built_in.chain(programs) {
         table.texts([name, what]);
@@ -88,30 +104,41 @@ fn built_in(mut command: clap::Command) -> clap::Command {
 }
 
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 /// Returns the directories to search, in order.
 fn folders(ui: &Ui) -> Vec<PathBuf> {
     let path = ui.env("PATH").unwrap_or_default();
-    split_paths(&path).filter(|folder| folder.is_absolute()).collect()
+    split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .collect()
 }
 
 fn find(name: &str, ui: &Ui) -> Option<PathBuf> {
     let file = format!("{PREFIX}{name}{EXE_SUFFIX}");
-    folders(ui).into_iter().map(|folder| folder.join(&file)).find(|path| is_executable(path))
+    folders(ui)
+        .into_iter()
+        .map(|folder| folder.join(&file))
+        .find(|path| is_executable(path))
 }
 
-/// Returns the external commands by name, each with the first path found; omits those that cannot be called.
+/// Returns the external commands by name, each with the first path found; omits those that cannot
+/// be called.
 fn programs(command: &clap::Command, ui: &Ui) -> BTreeMap<String, PathBuf> {
     let mut programs = BTreeMap::new();
     for folder in folders(ui) {
         // A directory that is missing or unreadable has no commands.
         for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let file_name = file.file_name();
-            let name =
-                file_name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(EXE_SUFFIX));
-            let Some(name) = name.filter(|name| is_name(name) && command.find_subcommand(name).is_none())
+            let name = file_name
+                .to_str()
+                .and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(EXE_SUFFIX));
+            let Some(name) =
+                name.filter(|name| is_name(name) && command.find_subcommand(name).is_none())
             else {
                 continue;
             };
@@ -133,7 +160,9 @@ fn is_executable(path: &Path) -> bool {
 
 /// Returns the commands with the names most similar to `name`.
 fn alike(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
-    let built_in = command.get_subcommands().map(|verb| verb.get_name().to_owned());
+    let built_in = command
+        .get_subcommands()
+        .map(|verb| verb.get_name().to_owned());
     let known = built_in.chain(programs(command, ui).into_keys());
     let mut near: Vec<_> = known
         .map(|known| (strsim::osa_distance(name, &known), known))
@@ -145,11 +174,17 @@ fn alike(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
 
 /// Returns the error for an unknown command, suggesting similar ones.
 fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
-    let near = match FROM_ELSEWHERE.iter().find(|(_, words)| words.contains(&name)) {
+    let near = match FROM_ELSEWHERE
+        .iter()
+        .find(|(_, words)| words.contains(&name))
+    {
         Some((command, _)) => vec![(*command).to_owned()],
         None => alike(name, command, ui),
     };
-    let near: Vec<_> = near.into_iter().map(|known| format!("`pisess {known}`")).collect();
+    let near: Vec<_> = near
+        .into_iter()
+        .map(|known| format!("`pisess {known}`"))
+        .collect();
     let hint = if OF_AGENTS.contains(&name) {
         "the agents open sessions: `pi --session FILE` or `omp --resume FILE`; `pisess list -l NAME` prints the FILE"
             .to_owned()
@@ -160,7 +195,10 @@ fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
     } else {
         "`pisess --list` lists all commands".to_owned()
     };
-    let sought =
-        if is_name(name) { format!(", and no {PREFIX}{name} is on the PATH") } else { String::new() };
+    let sought = if is_name(name) {
+        format!(", and no {PREFIX}{name} is on the PATH")
+    } else {
+        String::new()
+    };
     Failure::usage(format_args!("there is no command {name:?}{sought}")).hint(hint)
 }

@@ -1,4 +1,5 @@
-//! What the user interface does with files: paths, what is copied from them to standard output, the warnings of a commit.
+//! What the user interface does with files: paths, what is copied from them to standard output, the
+//! warnings of a commit.
 
 use super::output::Ui;
 use crate::load::is_small;
@@ -30,19 +31,26 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Prints pieces of a source, with commas between them. Returns whether standard output is a file or a pipe; otherwise,
-    /// prints nothing.
+    /// Prints pieces of a source, with commas between them. Returns whether standard output is a
+    /// file or a pipe; otherwise, prints nothing.
     pub fn send_pieces<'p>(
         &mut self,
         source: &dyn ReadAt,
         pieces: impl Iterator<Item = Piece<'p>> + Send,
     ) -> io::Result<bool> {
-        let Some(file) = self.stdout_file()? else { return Ok(false) };
-        let workers = if is_small(source.len()) { 1 } else { self.processors() };
+        let Some(file) = self.stdout_file()? else {
+            return Ok(false);
+        };
+        let workers = if is_small(source.len()) {
+            1
+        } else {
+            self.processors()
+        };
         send_pieces(source, pieces, b",", workers, file).map(|()| true)
     }
 
-    /// Does `work` on all processors, and passes the results to `take` in the order of the items. Progress is shown.
+    /// Does `work` on all processors, and passes the results to `take` in the order of the items.
+    /// Progress is shown.
     pub fn parallel<I: Send, T: Send>(
         &mut self,
         items: Vec<I>,
@@ -63,7 +71,8 @@ impl<'w> Ui<'w> {
         let Ok(()) = in_order(items, workers, work, take);
     }
 
-    /// Prints the warnings of a successful commit. One about lines that may be missing makes the exit code 4.
+    /// Prints the warnings of a successful commit. One about lines that may be missing makes the
+    /// exit code 4.
     pub fn warn_of(&mut self, committed: &Committed) {
         for warning in &committed.troubles {
             if warning.is_loss() {

@@ -1,4 +1,5 @@
-//! Follows files that other programs write: waits until they may have changed, and reads what was appended.
+//! Follows files that other programs write: waits until they may have changed, and reads what was
+//! appended.
 
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui};
@@ -16,11 +17,13 @@ use std::time::{Duration, Instant};
 
 /// Changes within this time are read together.
 const TOGETHER: Duration = Duration::from_millis(20);
-/// How often all files are looked at: the system may not report a change, as on a network file system.
+/// How often all files are looked at: the system may not report a change, as on a network file
+/// system.
 const WATCHED: Duration = Duration::from_secs(1);
 /// The same where the system reports no changes at all.
 const POLLED: Duration = Duration::from_millis(100);
-/// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41 of the time.
+/// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41
+/// of the time.
 const PAUSE_RATIO: u32 = 40;
 
 /// The files that may have changed.
@@ -50,15 +53,19 @@ impl Changed {
     }
 }
 
-/// Watches files, and directories with all below them. Returns a function that waits until files may have changed, and returns
-/// which. The system reports changes where it can, also of what a link leads to in the same directory; otherwise all files
-/// are looked at now and then. The function fails if standard output was closed meanwhile, which ends the command
-/// successfully.
+/// Watches files, and directories with all below them. Returns a function that waits until files
+/// may have changed, and returns which. The system reports changes where it can, also of what a
+/// link leads to in the same directory; otherwise all files are looked at now and then. The
+/// function fails if standard output was closed meanwhile, which ends the command successfully.
 pub fn watch(paths: &[PathBuf]) -> impl FnMut(&mut Ui) -> Result<Changed, Failure> + use<> {
     let (sender, names) = channel();
     let to = sender.clone();
     let report = move |event: notify::Result<Event>| {
-        for name in event.iter().filter(|event| is_change(event)).flat_map(named) {
+        for name in event
+            .iter()
+            .filter(|event| is_change(event))
+            .flat_map(named)
+        {
             // The receiver exists as long as the watcher.
             let _ = to.send(name);
         }
@@ -87,7 +94,11 @@ pub fn watch(paths: &[PathBuf]) -> impl FnMut(&mut Ui) -> Result<Changed, Failur
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Changed::Any,
         };
-        if ui.stdout_file().map_err(Failure::output)?.is_some_and(is_closed) {
+        if ui
+            .stdout_file()
+            .map_err(Failure::output)?
+            .is_some_and(is_closed)
+        {
             return Err(Failure::output(io::ErrorKind::BrokenPipe.into()));
         }
         reported = Instant::now();
@@ -96,19 +107,27 @@ pub fn watch(paths: &[PathBuf]) -> impl FnMut(&mut Ui) -> Result<Changed, Failur
 }
 
 pub fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| *folder != Path::new(""))
+        .unwrap_or(Path::new("."))
 }
 
 /// Whether an event is a change, and not a look, as pisess itself causes.
 fn is_change(event: &Event) -> bool {
-    !matches!(event.kind, EventKind::Access(_) | EventKind::Modify(ModifyKind::Metadata(_)))
+    !matches!(
+        event.kind,
+        EventKind::Access(_) | EventKind::Modify(ModifyKind::Metadata(_))
+    )
 }
 
 /// Returns the names of sessions in an event, and of new directories.
 fn named(event: &Event) -> impl Iterator<Item = OsString> {
-    let is_folder = matches!(event.kind, EventKind::Create(CreateKind::Folder)) || event.need_rescan();
+    let is_folder =
+        matches!(event.kind, EventKind::Create(CreateKind::Folder)) || event.need_rescan();
     let names = event.paths.iter().filter_map(|path| path.file_name());
-    names.filter(move |name| is_folder || name.as_encoded_bytes().ends_with(b".jsonl")).map(OsString::from)
+    names
+        .filter(move |name| is_folder || name.as_encoded_bytes().ends_with(b".jsonl"))
+        .map(OsString::from)
 }
 
 /// A session that is followed.
@@ -125,15 +144,26 @@ pub struct FollowedSession {
 }
 
 impl FollowedSession {
-    /// Follows a session from where it was read. It must have been opened without a last line that is not whole.
+    /// Follows a session from where it was read. It must have been opened without a last line that
+    /// is not whole.
     pub fn of(open: OpenSession) -> Result<FollowedSession, Failure> {
-        let file = open.input.file().ok_or_else(|| open.input.cannot("a stream cannot be followed"))?;
+        let file = open
+            .input
+            .file()
+            .ok_or_else(|| open.input.cannot("a stream cannot be followed"))?;
         let (path, seen) = (file.path().to_owned(), Some(file.snapshot().clone()));
-        Ok(FollowedSession { open, path, seen, known: None, trouble: None })
+        Ok(FollowedSession {
+            open,
+            path,
+            seen,
+            known: None,
+            trouble: None,
+        })
     }
 
-    /// Reads what was written since. Returns the new entries in file order. If the file was replaced or truncated, these
-    /// are the entries with ids that were not there before. A file that cannot be read is reported once, and waited for.
+    /// Reads what was written since. Returns the new entries in file order. If the file was
+    /// replaced or truncated, these are the entries with ids that were not there before. A file
+    /// that cannot be read is reported once, and waited for.
     pub fn new_entries(&mut self, ui: &mut Ui) -> Vec<EntryIx> {
         let (entries, trouble) = match self.read(ui) {
             Ok(entries) => (entries, None),
@@ -151,8 +181,13 @@ impl FollowedSession {
             Some(seen) => seen.look(&self.path)?,
             None => Some(SessionFile::open(&self.path)?),
         };
-        let Some(file) = changed else { return Ok(Vec::new()) };
-        let has_grown = self.seen.as_ref().map_or(Ok(false), |seen| seen.is_start_of(&file))?;
+        let Some(file) = changed else {
+            return Ok(Vec::new());
+        };
+        let has_grown = self
+            .seen
+            .as_ref()
+            .map_or(Ok(false), |seen| seen.is_start_of(&file))?;
         let (seen, input) = (file.snapshot().clone(), self.open.input.reopened(file));
         let from = self.open.session.entries.len();
         let mut entries: Vec<_>;
@@ -161,7 +196,10 @@ impl FollowedSession {
             entries = self.open.session.all().skip(from).collect();
         } else {
             let session = &self.open.session;
-            let ids = session.all().take(from).map(|ix| session.id(ix).as_bytes().to_vec());
+            let ids = session
+                .all()
+                .take(from)
+                .map(|ix| session.id(ix).as_bytes().to_vec());
             self.known.get_or_insert_default().extend(ids);
             // Until it is loaded again, nothing can be appended.
             self.seen = None;

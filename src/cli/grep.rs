@@ -61,9 +61,17 @@ impl Searcher {
         buffer: &mut PageBuffer,
     ) -> Result<(Matches, SessionState), Failure> {
         let (path, name) = (path.to_owned(), input.name.clone());
-        let mut known = SessionState { path, name, ..SessionState::default() };
+        let mut known = SessionState {
+            path,
+            name,
+            ..SessionState::default()
+        };
         let mut search = |source: &dyn ReadAt| self.search_source(source, &mut known, buffer);
-        let found = match if self.with_pruned { pruned_of(input)? } else { None } {
+        let found = match if self.with_pruned {
+            pruned_of(input)?
+        } else {
+            None
+        } {
             Some(pruned) => search(&pruned.whole(input.source())),
             None if self.follows => search(&input.read(WholeLines::of(input.source()))?),
             None => search(input.source()),
@@ -72,7 +80,8 @@ impl Searcher {
         Ok((found, known))
     }
 
-    /// Searches a source from where the search ended before. If it fails, what is known stays as it is.
+    /// Searches a source from where the search ended before. If it fails, what is known stays as it
+    /// is.
     fn search_source(
         &self,
         source: &dyn ReadAt,
@@ -112,14 +121,22 @@ impl Searcher {
             }
             // One match is enough for a path.
             let is_enough = count >= most || !painter.has_rows() && !painter.counts;
-            if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if is_enough {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         };
         let searched = search(source, &self.query, known.resume, buffer, &mut take)
             .map_err(|error| Failure::load(name, error))?;
-        let lines = ["line that may match is not JSON", "lines that may match are not JSON"];
+        let lines = [
+            "line that may match is not JSON",
+            "lines that may match are not JSON",
+        ];
         let note = searched.unread.map(|unread| skipped(name, unread, lines));
         if !matches.is_empty() {
-            let session = load(source, &painter.options).map_err(|error| Failure::load(name, error))?;
+            let session =
+                load(source, &painter.options).map_err(|error| Failure::load(name, error))?;
             painter.rows_around(path, &matches, &session, &mut rows);
         }
         if count > 0 {
@@ -129,11 +146,22 @@ impl Searcher {
         known.printed.extend(keys);
         known.resume = Some(searched.resume);
         known.trail = trail.end();
-        Ok(Matches { path, header: searched.header, count, rows, note })
+        Ok(Matches {
+            path,
+            header: searched.header,
+            count,
+            rows,
+            note,
+        })
     }
 
     /// Prints the matches in a session. `last` is the session whose rows were printed last.
-    pub fn print(&self, answer: &Matches, last: &mut Option<PathBuf>, ui: &mut Ui) -> Result<(), Failure> {
+    pub fn print(
+        &self,
+        answer: &Matches,
+        last: &mut Option<PathBuf>,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         if let Some(note) = &answer.note {
             ui.warn(note);
         }
@@ -141,7 +169,9 @@ impl Searcher {
             return Ok(());
         }
         if last.as_ref() != Some(&answer.path) {
-            let heading = self.painter.heading(&answer.path, &answer.header, last.is_none(), ui);
+            let heading = self
+                .painter
+                .heading(&answer.path, &answer.header, last.is_none(), ui);
             *last = Some(answer.path.clone());
             ui.print(&heading)?;
         }
@@ -153,9 +183,9 @@ impl Searcher {
         written.map_err(Failure::output)
     }
 
-    /// Searches what is written to the sessions of a scope from now on, and new ones. `searched` is what is known of them,
-    /// `last` the session whose rows were printed last. Returns only if a single session is searched and has as many
-    /// matches as requested.
+    /// Searches what is written to the sessions of a scope from now on, and new ones. `searched` is
+    /// what is known of them, `last` the session whose rows were printed last. Returns only if a
+    /// single session is searched and has as many matches as requested.
     ///
     /// # Errors
     /// If standard output cannot be written; a session that cannot be read is waited for.
@@ -178,13 +208,22 @@ impl Searcher {
         loop {
             if changed.has_others(&names) {
                 // Some may be new.
-                paths = places.find(scope).files.into_iter().map(|file| file.path).collect::<Vec<_>>();
+                paths = places
+                    .find(scope)
+                    .files
+                    .into_iter()
+                    .map(|file| file.path)
+                    .collect::<Vec<_>>();
                 let name = |path: &PathBuf| path.file_name().map(OsString::from);
                 names = paths.iter().filter_map(name).collect();
             }
             for path in paths.iter().filter(|path| changed.has(path)) {
                 let name = path.to_string_lossy().into_owned();
-                let new = || SessionState { path: path.clone(), name, ..SessionState::default() };
+                let new = || SessionState {
+                    path: path.clone(),
+                    name,
+                    ..SessionState::default()
+                };
                 let known = searched.entry(path.clone()).or_insert_with(new);
                 if let Some(answer) = self.search_on(known, &mut buffer, ui) {
                     self.print(&answer, &mut last, ui)?;
@@ -203,13 +242,22 @@ impl Searcher {
     }
 
     /// Searches what was written to a session since.
-    fn search_on(&self, known: &mut SessionState, buffer: &mut PageBuffer, ui: &Ui) -> Option<Matches> {
+    fn search_on(
+        &self,
+        known: &mut SessionState,
+        buffer: &mut PageBuffer,
+        ui: &Ui,
+    ) -> Option<Matches> {
         let changed = match &known.seen {
             Some(seen) => seen.look(&known.path),
             None => SessionFile::open(&known.path).map(Some),
         };
         let file = changed.ok()??;
-        let has_grown = known.seen.as_ref().map_or(Ok(false), |seen| seen.is_start_of(&file)).ok()?;
+        let has_grown = known
+            .seen
+            .as_ref()
+            .map_or(Ok(false), |seen| seen.is_start_of(&file))
+            .ok()?;
         known.resume = known.resume.filter(|_| has_grown);
         known.seen = Some(file.snapshot().clone());
         if self.is_full(known) || ui.stdout_is()(file.handle()) {
@@ -222,5 +270,9 @@ impl Searcher {
 
 /// Returns what identifies a match: the id of its entry, or its text if it has none.
 fn key(hit: &Match) -> Vec<u8> {
-    if hit.id.is_empty() { hit.hit.snippet.clone().into_bytes() } else { hit.id.as_bytes().to_vec() }
+    if hit.id.is_empty() {
+        hit.hit.snippet.clone().into_bytes()
+    } else {
+        hit.id.as_bytes().to_vec()
+    }
 }

@@ -1,7 +1,8 @@
 //! The texts shared by `--help`, the man pages and the documents, each written once as a value.
 //!
-//! The commands print parts of them after their options. `tests/it/generated.rs` generates the man pages
-//! from all of them; `tests/it/documents.rs` compares the README with them and runs the examples.
+//! The commands print parts of them after their options. `tests/it/generated.rs` generates the man
+//! pages from all of them; `tests/it/documents.rs` compares the README with them and runs the
+//! examples.
 
 use super::output::{Column, Table};
 use clap::Command;
@@ -12,9 +13,18 @@ pub type GuideRow = (&'static str, &'static str);
 /// The exit codes.
 pub const EXIT_CODES: [GuideRow; 5] = [
     ("0", "success, or nothing to do"),
-    ("1", "negative answer (for example: no match, nothing to compact), or a check found something"),
-    ("2", "failure: usage, unreadable or invalid input, unknown reference, I/O; what failed is unchanged"),
-    ("3", "busy: the session is locked, or another program changed it; nothing was written"),
+    (
+        "1",
+        "negative answer (for example: no match, nothing to compact), or a check found something",
+    ),
+    (
+        "2",
+        "failure: usage, unreadable or invalid input, unknown reference, I/O; what failed is unchanged",
+    ),
+    (
+        "3",
+        "busy: the session is locked, or another program changed it; nothing was written",
+    ),
     (
         "4",
         "the change was written, but a later step failed (such as printing the result); do not retry unless the hint suggests it",
@@ -28,14 +38,26 @@ pub const REFERENCES: [GuideRow; 10] = [
         "the leaf, from which the conversation continues; if the help of a command says so, as that of `show` does, the last entry of the conversation, before labels, names, marks and settings at the end; `switch @~3` counts from there, too",
     ),
     ("-", "the previous leaf, as in `switch -`"),
-    ("root", "the position before the first entry (an empty conversation)"),
+    (
+        "root",
+        "the position before the first entry (an empty conversation)",
+    ),
     (":12", "the entry on line 12 of the file, counting from 1"),
     ("id:X", "the entry with id X"),
     ("label:X", "the entry labelled X"),
-    ("X", "an id, else a label, else an id prefix (at least 4 characters)"),
-    ("REF^", "the parent of REF; the parent of a root entry is root"),
+    (
+        "X",
+        "an id, else a label, else an id prefix (at least 4 characters)",
+    ),
+    (
+        "REF^",
+        "the parent of REF; the parent of a root entry is root",
+    ),
     ("REF~3", "the third ancestor of REF"),
-    ("REF^{user}", "the nearest entry whose role or type is user, at REF or above it"),
+    (
+        "REF^{user}",
+        "the nearest entry whose role or type is user, at REF or above it",
+    ),
 ];
 
 /// The rules by which references are resolved.
@@ -47,14 +69,26 @@ contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
 pub const ENVIRONMENT: [GuideRow; 14] = [
-    ("NO_COLOR", "if not empty, `--color auto` does not use colour"),
-    ("TERM", "if `dumb`, `--color auto` does not use colour, and there is no pager and no progress bar"),
+    (
+        "NO_COLOR",
+        "if not empty, `--color auto` does not use colour",
+    ),
+    (
+        "TERM",
+        "if `dumb`, `--color auto` does not use colour, and there is no pager and no progress bar",
+    ),
     (
         "PISESS_PAGER, PAGER",
         "command that shows long output on a terminal; if empty or `cat`, no pager is used",
     ),
-    ("LESS, LV", "options of the pager; set to `FRX` and `-c` for it if they are unset"),
-    ("TZ", "time zone in which times are displayed; files always contain UTC"),
+    (
+        "LESS, LV",
+        "options of the pager; set to `FRX` and `-c` for it if they are unset",
+    ),
+    (
+        "TZ",
+        "time zone in which times are displayed; files always contain UTC",
+    ),
     (
         "HOME",
         "home directory, displayed as `~`; the stores are below it, and oh-my-pi names directories relative to it (or to TMPDIR)",
@@ -71,8 +105,14 @@ pub const ENVIRONMENT: [GuideRow; 14] = [
         "CLAUDE_CONFIG_DIR, CODEX_HOME",
         "directories of Claude Code and Codex, whose sessions `import` finds by name; replace `~/.claude` and `~/.codex`",
     ),
-    ("PATH", "directories searched for the programs of further commands; only absolute ones are used"),
-    ("PISESS_HOOK", "default for `--hook` in every command that has the option; ignored if empty"),
+    (
+        "PATH",
+        "directories searched for the programs of further commands; only absolute ones are used",
+    ),
+    (
+        "PISESS_HOOK",
+        "default for `--hook` in every command that has the option; ignored if empty",
+    ),
     (
         "PISESS_SUMMARIZER",
         "default for `--summarizer` in every command that writes a summary; ignored if empty",
@@ -87,7 +127,8 @@ pub const ENVIRONMENT: [GuideRow; 14] = [
     ),
 ];
 
-/// A section of the main man page and of `pisess help TOPIC`: a heading and paragraphs. Text in backticks is literal.
+/// A section of the main man page and of `pisess help TOPIC`: a heading and paragraphs. Text in
+/// backticks is literal.
 pub struct Section {
     /// Its name as a TOPIC.
     pub name: &'static str,
@@ -297,12 +338,20 @@ pub struct Example {
 impl Example {
     /// Returns an example with exit code 0.
     pub const fn new(what: &'static str, line: &'static str) -> Example {
-        Example { what, line, exit: 0 }
+        Example {
+            what,
+            line,
+            exit: 0,
+        }
     }
 
     /// Returns an example with exit code 1.
     pub const fn answers_no(what: &'static str, line: &'static str) -> Example {
-        Example { what, line, exit: 1 }
+        Example {
+            what,
+            line,
+            exit: 1,
+        }
     }
 }
 
@@ -319,37 +368,56 @@ pub struct Guide {
 
 impl Guide {
     pub(crate) const fn new(examples: &'static [Example]) -> Guide {
-        Guide { examples, found: None, is_of_conversation: false }
+        Guide {
+            examples,
+            found: None,
+            is_of_conversation: false,
+        }
     }
 
     pub(crate) const fn found(self, found: &'static str) -> Guide {
-        Guide { found: Some(found), ..self }
+        Guide {
+            found: Some(found),
+            ..self
+        }
     }
 
     /// For a command that resolves references with `OpenSession::entry` or `resolve_entry`.
     pub(crate) const fn of_conversation(self) -> Guide {
-        Guide { is_of_conversation: true, ..self }
+        Guide {
+            is_of_conversation: true,
+            ..self
+        }
     }
 
     /// Returns the exit codes of the command.
     pub fn exit_codes(&self, command: &Command) -> impl Iterator<Item = GuideRow> {
         let (found, writes) = (self.found, writes(command));
-        EXIT_CODES.into_iter().filter_map(move |(code, meaning)| match code {
-            "1" => found.map(|found| (code, found)),
-            "3" | "4" => writes.then_some((code, meaning)),
-            _ => Some((code, meaning)),
-        })
+        EXIT_CODES
+            .into_iter()
+            .filter_map(move |(code, meaning)| match code {
+                "1" => found.map(|found| (code, found)),
+                "3" | "4" => writes.then_some((code, meaning)),
+                _ => Some((code, meaning)),
+            })
     }
 
     /// Returns the end of the command's long help.
     pub fn help(&self, command: &Command) -> String {
         let mut text = String::from("Examples:\n");
         for example in self.examples {
-            text += &format!("  # {}\n  {}\n\n", example.what, folded(example.line, HELP_COLUMNS - 2));
+            text += &format!(
+                "  # {}\n  {}\n\n",
+                example.what,
+                folded(example.line, HELP_COLUMNS - 2)
+            );
         }
         if refers(command) {
-            let leaf =
-                if self.is_of_conversation { "the last entry of the conversation" } else { "the leaf" };
+            let leaf = if self.is_of_conversation {
+                "the last entry of the conversation"
+            } else {
+                "the leaf"
+            };
             let forms = format!(
                 "REF is @ ({leaf}), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3 or \
                  REF^{{user}}; see `pisess --help` for all forms."
@@ -367,8 +435,12 @@ pub fn writes(command: &Command) -> bool {
 
 /// Whether a command takes references.
 pub fn refers(command: &Command) -> bool {
-    let names = command.get_arguments().filter_map(|arg| arg.get_value_names());
-    names.flatten().any(|name| name.split('|').any(|name| name == "REF"))
+    let names = command
+        .get_arguments()
+        .filter_map(|arg| arg.get_value_names());
+    names
+        .flatten()
+        .any(|name| name.split('|').any(|name| name == "REF"))
 }
 
 /// The width of a help text. Examples are folded here, because a line that clap wraps would be two
@@ -382,7 +454,9 @@ fn folded(line: &str, columns: usize) -> String {
     while used + rest.len() > columns {
         // Leave room for the backslash, and for the indent of a continuation line.
         let room = columns - used - " \\".len();
-        let Some(at) = last_space(rest, room) else { break };
+        let Some(at) = last_space(rest, room) else {
+            break;
+        };
         folded += &format!("{} \\\n      ", &rest[..at]);
         (used, rest) = (4, &rest[at + 1..]);
     }
@@ -429,7 +503,11 @@ pub fn topics() -> impl Iterator<Item = &'static str> {
 pub fn topic(name: &str) -> Option<String> {
     let section = TOPICS.iter().find(|section| section.name == name)?;
     let paragraph = |text: &&str| format!("\n{}", indented(&text.replace('`', ""), 2));
-    Some(format!("{}\n{}", section.title, section.paragraphs.iter().map(paragraph).collect::<String>()))
+    Some(format!(
+        "{}\n{}",
+        section.title,
+        section.paragraphs.iter().map(paragraph).collect::<String>()
+    ))
 }
 
 /// Returns the end of the short help.
@@ -440,13 +518,22 @@ pub fn short_help() -> String {
 /// Returns rows as a text, indented.
 fn table(rows: impl IntoIterator<Item = GuideRow>) -> String {
     let mut table = Table::new([Column::text(""), Column::text("").cut()]);
-    rows.into_iter().for_each(|(form, meaning)| table.texts([form, meaning].map(str::to_owned)));
-    table.wrapped(HELP_COLUMNS - 2).lines().map(|line| format!("  {line}\n")).collect()
+    rows.into_iter()
+        .for_each(|(form, meaning)| table.texts([form, meaning].map(str::to_owned)));
+    table
+        .wrapped(HELP_COLUMNS - 2)
+        .lines()
+        .map(|line| format!("  {line}\n"))
+        .collect()
 }
 
 /// Returns a text wrapped to the width of a help text, each line indented by `indent` columns.
 fn indented(text: &str, indent: usize) -> String {
     let mut table = Table::new([Column::text("").cut()]);
     table.texts([text.to_owned()]);
-    table.wrapped(HELP_COLUMNS - indent).lines().map(|line| format!("{:indent$}{line}\n", "")).collect()
+    table
+        .wrapped(HELP_COLUMNS - indent)
+        .lines()
+        .map(|line| format!("{:indent$}{line}\n", ""))
+        .collect()
 }

@@ -1,9 +1,11 @@
-//! `--hook CMD`, or `PISESS_HOOK`: one JSON event on standard input, one JSON reply on standard output.
+//! `--hook CMD`, or `PISESS_HOOK`: one JSON event on standard input, one JSON reply on standard
+//! output.
 //!
 //! Events and replies have the fields of the agents' own (`session_before_compact`,
-//! `session_before_tree`, `session_before_fork` and `context` before an operation; `session_compact`,
-//! `session_tree` and `session_branch` after it). `ctx` contains the data that the agents pass to a
-//! handler as its second argument. No output, `null` and `{}` all mean to continue. See `docs/hooks.md`.
+//! `session_before_tree`, `session_before_fork` and `context` before an operation;
+//! `session_compact`, `session_tree` and `session_branch` after it). `ctx` contains the data that
+//! the agents pass to a handler as its second argument. No output, `null` and `{}` all mean to
+//! continue. See `docs/hooks.md`.
 
 use super::open::{Input, OpenSession};
 use crate::cli::options;
@@ -23,7 +25,8 @@ use std::time::Duration;
 
 #[derive(Args, Clone, Debug)]
 pub struct HookArgs {
-    /// Command that receives events as JSON on stdin and may reply; overrides PISESS_HOOK ('' for no hook)
+    /// Command that receives events as JSON on stdin and may reply; overrides PISESS_HOOK ('' for
+    /// no hook)
     #[arg(long, value_name = "CMD", help_heading = "Hook")]
     pub hook: Option<String>,
     /// Time limit for each CMD
@@ -32,15 +35,24 @@ pub struct HookArgs {
 }
 
 impl HookArgs {
-    /// Returns the hook: that of the option, else that of the environment. An empty command is no hook.
+    /// Returns the hook: that of the option, else that of the environment. An empty command is no
+    /// hook.
     pub fn hook(&self, input: &Input, ui: &Ui) -> Option<Shell> {
         let (names, hint) = (["--hook", HOOK], "--hook 'cat >&2' prints what it receives");
-        Shell::chosen(&input.name, self.hook.as_ref(), names, self.timeout, hint, ui)
+        Shell::chosen(
+            &input.name,
+            self.hook.as_ref(),
+            names,
+            self.timeout,
+            hint,
+            ui,
+        )
     }
 }
 
 impl Shell {
-    /// Runs a hook before an operation and returns its reply. If the hook cancels, fails with exit code 1.
+    /// Runs a hook before an operation and returns its reply. If the hook cancels, fails with exit
+    /// code 1.
     pub fn ask(&self, event: Object, open: &OpenSession, ui: &Ui) -> Result<Answer, Failure> {
         let (file, event) = (open.input.file(), HookEvent::of(self.clone(), event, open));
         let _waiting = ui.spinner("waiting for the hook");
@@ -56,14 +68,16 @@ impl Shell {
             return Err(self.failed("its reply is not a JSON object"));
         }
         if flag(answer, "cancel").map_err(|what| self.failed(&what))? == Some(true) {
-            return Err(Failure::no("the hook cancelled the operation; nothing was written"));
+            return Err(Failure::no(
+                "the hook cancelled the operation; nothing was written",
+            ));
         }
         read(answer).map_err(|what| self.failed(&what))
     }
 }
 
-/// An event for a hook, and what the agents pass to a handler beside it: the id of the session, its directory and its leaf.
-/// If the event notifies of a change, these are those after it.
+/// An event for a hook, and what the agents pass to a handler beside it: the id of the session, its
+/// directory and its leaf. If the event notifies of a change, these are those after it.
 #[derive(Clone, Debug)]
 pub struct HookEvent {
     pub hook: Shell,
@@ -78,17 +92,28 @@ impl HookEvent {
     pub fn of(hook: Shell, event: Object, open: &OpenSession) -> HookEvent {
         let session = &open.session;
         let (id, cwd) = (session.header.id.clone(), session.header.cwd.clone());
-        HookEvent { hook, event, id, cwd, leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()) }
+        HookEvent {
+            hook,
+            event,
+            id,
+            cwd,
+            leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
+        }
     }
 
-    /// Runs the hook and ignores its output. The change is in `file`, unless it was written to a stream.
+    /// Runs the hook and ignores its output. The change is in `file`, unless it was written to a
+    /// stream.
     pub fn send(self, file: Option<&Path>, ui: &Ui) -> Result<(), Failure> {
         let _waiting = ui.spinner("waiting for the hook");
-        let hook = Shell { outcome: "", ..self.hook.clone() };
+        let hook = Shell {
+            outcome: "",
+            ..self.hook.clone()
+        };
         hook.run(self.line(file)).map(|_| ())
     }
 
-    /// Returns the line for the hook: the event, with the data that the agents pass to a handler as its second argument.
+    /// Returns the line for the hook: the event, with the data that the agents pass to a handler as
+    /// its second argument.
     fn line(self, file: Option<&Path>) -> Vec<u8> {
         let path = file.map(|file| Text::from(file.to_string_lossy().into_owned()));
         let ctx = Object::new()
@@ -104,13 +129,17 @@ impl HookEvent {
 
 /// Returns entries as they are stored, or would be after a migration.
 pub fn entries(entries: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<u8>> {
-    let lines = entries.iter().map(|&ix| Ok(reader.line(ix)?.trim_ascii().to_vec()));
+    let lines = entries
+        .iter()
+        .map(|&ix| Ok(reader.line(ix)?.trim_ascii().to_vec()));
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
 }
 
 /// Returns messages as JSON.
 pub fn messages(messages: &[Message], reader: &EntryReader) -> io::Result<Vec<u8>> {
-    let json = messages.iter().map(|message| message.with(reader, |json| json.bytes().to_vec()));
+    let json = messages
+        .iter()
+        .map(|message| message.with(reader, |json| json.bytes().to_vec()));
     Ok(array(json.collect::<io::Result<Vec<_>>>()?))
 }
 
@@ -133,10 +162,18 @@ pub struct Answer {
 
 fn read(answer: Raw) -> Result<Answer, String> {
     // pi expects the reply for a compaction in `compaction`, and that for a branch in `summary`.
-    let compaction =
-        member(answer, "compaction", |parts| parts.is_object().then_some(parts), "not an object")?;
+    let compaction = member(
+        answer,
+        "compaction",
+        |parts| parts.is_object().then_some(parts),
+        "not an object",
+    )?;
     let parts = compaction.unwrap_or(answer);
-    let count = |value: Raw| value.number().filter(|count| *count >= 0.0 && count.fract() == 0.0);
+    let count = |value: Raw| {
+        value
+            .number()
+            .filter(|count| *count >= 0.0 && count.fract() == 0.0)
+    };
     Ok(Answer {
         summary: summary(parts)?,
         first_kept: text(parts, "firstKeptEntryId")?,
@@ -149,17 +186,32 @@ fn read(answer: Raw) -> Result<Answer, String> {
 }
 
 fn summary(parts: Raw) -> Result<Option<Summary>, String> {
-    let Some(summary) = parts.get_some("summary") else { return Ok(None) };
-    let (text, beside) =
-        if summary.is_string() { (summary.text(), parts) } else { (summary.get_text("summary"), summary) };
+    let Some(summary) = parts.get_some("summary") else {
+        return Ok(None);
+    };
+    let (text, beside) = if summary.is_string() {
+        (summary.text(), parts)
+    } else {
+        (summary.get_text("summary"), summary)
+    };
     let text = text.ok_or("its `summary` has no text")?;
     if text.is_blank() {
         return Err("its summary is empty".to_owned());
     }
     let json = |value: Raw| value.bytes().to_vec();
-    let usage = member(beside, "usage", |usage| usage.is_object().then(|| json(usage)), "not an object")?;
+    let usage = member(
+        beside,
+        "usage",
+        |usage| usage.is_object().then(|| json(usage)),
+        "not an object",
+    )?;
     let details = beside.get_some("details").map(json).unwrap_or_default();
-    Ok(Some(Summary { text: text.into_owned(), details, usage, from_hook: true }))
+    Ok(Some(Summary {
+        text: text.into_owned(),
+        details,
+        usage,
+        from_hook: true,
+    }))
 }
 
 fn messages_in(answer: Raw) -> Result<Option<Vec<u8>>, String> {
@@ -174,7 +226,12 @@ fn messages_in(answer: Raw) -> Result<Option<Vec<u8>>, String> {
 }
 
 fn text(from: Raw, key: &str) -> Result<Option<Text<'static>>, String> {
-    member(from, key, |value| value.text().map(Text::into_owned), "not a string")
+    member(
+        from,
+        key,
+        |value| value.text().map(Text::into_owned),
+        "not a string",
+    )
 }
 
 fn flag(from: Raw, key: &str) -> Result<Option<bool>, String> {
@@ -188,8 +245,12 @@ fn member<'r, T>(
     read: impl FnOnce(Raw<'r>) -> Option<T>,
     what: &str,
 ) -> Result<Option<T>, String> {
-    let Some(value) = from.get_some(key) else { return Ok(None) };
-    read(value).map(Some).ok_or_else(|| format!("its `{key}` is {what}"))
+    let Some(value) = from.get_some(key) else {
+        return Ok(None);
+    };
+    read(value)
+        .map(Some)
+        .ok_or_else(|| format!("its `{key}` is {what}"))
 }
 
 #[cfg(test)]
@@ -203,14 +264,22 @@ mod tests {
     #[test]
     fn answers_of_both_shapes_are_understood() {
         let (details, usage) = (b"[1]".to_vec(), Some(b"{}".to_vec()));
-        let summary = Some(Summary { text: Text::from("S"), details, usage, from_hook: true });
+        let summary = Some(Summary {
+            text: Text::from("S"),
+            details,
+            usage,
+            from_hook: true,
+        });
         for json in [
             r#"{"summary":"S","details":[1],"usage":{},"firstKeptEntryId":"a"}"#,
             r#"{"compaction":{"summary":"S","details":[1],"usage":{},"firstKeptEntryId":"a"}}"#,
             r#"{"summary":{"summary":"S","details":[1],"usage":{}},"firstKeptEntryId":"a","cancel":false}"#,
         ] {
-            let expected =
-                Answer { summary: summary.clone(), first_kept: Some(Text::from("a")), ..Answer::default() };
+            let expected = Answer {
+                summary: summary.clone(),
+                first_kept: Some(Text::from("a")),
+                ..Answer::default()
+            };
             assert_eq!(answer(json), Ok(expected), "{json}");
         }
     }

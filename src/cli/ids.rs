@@ -1,4 +1,5 @@
-//! Ids and times for new entries: random and current, or fixed by `PISESS_NOW` and `PISESS_ID_SEED`.
+//! Ids and times for new entries: random and current, or fixed by `PISESS_NOW` and
+//! `PISESS_ID_SEED`.
 
 use crate::cli::output::{Failure, Ui};
 use crate::ops::IdSource;
@@ -25,7 +26,11 @@ impl Ids {
         };
         let fixed_ms = fixed.map(read).transpose()?;
         let seed = ui.env("PISESS_ID_SEED").filter(|seed| !seed.is_empty());
-        Ok(Ids { fixed_ms, seed, count: 0 })
+        Ok(Ids {
+            fixed_ms,
+            seed,
+            count: 0,
+        })
     }
 
     /// Returns the time to write, in milliseconds since 1970.
@@ -33,8 +38,8 @@ impl Ids {
         self.fixed_ms.unwrap_or_else(ui.world.now_ms)
     }
 
-    /// Calls `make` with a source of ids and the time of this call, so that entries written after waiting for
-    /// a lock are not older than those before them.
+    /// Calls `make` with a source of ids and the time of this call, so that entries written after
+    /// waiting for a lock are not older than those before them.
     pub fn issue<T>(
         &mut self,
         ui: &Ui,
@@ -52,14 +57,19 @@ impl Ids {
         let mut random = [0; 10];
         random.copy_from_slice(&self.next().as_bytes()[..10]);
         let now_ms = self.now_ms(ui).max(0).unsigned_abs();
-        Ok(Builder::from_unix_timestamp_millis(now_ms, &random).into_uuid().to_string())
+        Ok(Builder::from_unix_timestamp_millis(now_ms, &random)
+            .into_uuid()
+            .to_string())
     }
 
     /// Sets the seed, unless it is fixed: random bytes are read once, and only if ids are made.
     fn seed(&mut self, ui: &Ui) -> Result<(), Failure> {
         if self.seed.is_none() {
             let random = (ui.world.random)().map_err(|error| {
-                Failure::cannot(format_args!("cannot get random bytes for ids: {}", plain(&error)))
+                Failure::cannot(format_args!(
+                    "cannot get random bytes for ids: {}",
+                    plain(&error)
+                ))
             })?;
             self.seed = Some(Uuid::from_bytes(random).to_string());
         }
@@ -68,7 +78,11 @@ impl Ids {
 
     fn next(&mut self) -> Uuid {
         self.count += 1;
-        let name = format!("{}:{}", self.seed.as_deref().unwrap_or_default(), self.count);
+        let name = format!(
+            "{}:{}",
+            self.seed.as_deref().unwrap_or_default(),
+            self.count
+        );
         Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
     }
 }

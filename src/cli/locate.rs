@@ -1,4 +1,5 @@
-//! The places where sessions are: those of the current directory in the stores, those of all projects, and archives.
+//! The places where sessions are: those of the current directory in the stores, those of all
+//! projects, and archives.
 
 use crate::agents::stores::{Disk, Here, Store, Surroundings, absolute, blobs, stores};
 use crate::cli::output::Ui;
@@ -48,15 +49,31 @@ impl Places {
     pub fn seen_from(project: &Path, ui: &Ui) -> Places {
         let (home, folder) = (ui.home().map(PathBuf::from), project.to_owned());
         let env = |name: &str| ui.env(name);
-        let here = Here { home: home.as_deref(), folder: &folder };
-        let surroundings = Surroundings { env: &env, here, reads_project: true };
+        let here = Here {
+            home: home.as_deref(),
+            folder: &folder,
+        };
+        let surroundings = Surroundings {
+            env: &env,
+            here,
+            reads_project: true,
+        };
         let (stores, blobs) = (stores(surroundings, &OnDisk), blobs(surroundings, &OnDisk));
-        Places { home, folder, stores, blobs, workers: ui.processors() }
+        Places {
+            home,
+            folder,
+            stores,
+            blobs,
+            workers: ui.processors(),
+        }
     }
 
     /// Returns what relative paths, and those below the home directory, start from.
     pub fn here(&self) -> Here<'_> {
-        Here { home: self.home.as_deref(), folder: &self.folder }
+        Here {
+            home: self.home.as_deref(),
+            folder: &self.folder,
+        }
     }
 
     /// Returns the session with this name.
@@ -69,25 +86,34 @@ impl Places {
         names::newest(&self.stores, self.here())
     }
 
-    /// Returns the directories of both agents that contain sessions, each with the directory of their archives: beside the
-    /// store, and with the same structure.
+    /// Returns the directories of both agents that contain sessions, each with the directory of
+    /// their archives: beside the store, and with the same structure.
     fn archives(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
-        self.roots().into_iter().map(|root| (root.clone(), with_suffix(&root, ".archive")))
+        self.roots()
+            .into_iter()
+            .map(|root| (root.clone(), with_suffix(&root, ".archive")))
     }
 
     /// Returns the directories of both agents that contain the sessions of all projects.
     pub fn roots(&self) -> BTreeSet<PathBuf> {
-        self.stores.iter().map(|store| OnDisk.real(&store.root)).collect()
+        self.stores
+            .iter()
+            .map(|store| OnDisk.real(&store.root))
+            .collect()
     }
 
     /// Returns the archive for a session, given by its real path, if it is in a store.
     pub fn archive_of(&self, session: &Path) -> Option<PathBuf> {
         self.archives().find_map(|(root, archives)| {
-            Some(with_suffix(&archives.join(session.strip_prefix(root).ok()?), ARCHIVED))
+            Some(with_suffix(
+                &archives.join(session.strip_prefix(root).ok()?),
+                ARCHIVED,
+            ))
         })
     }
 
-    /// Returns the path that the session in an archive had, if the archive, given by its real path, is beside a store.
+    /// Returns the path that the session in an archive had, if the archive, given by its real path,
+    /// is beside a store.
     pub fn session_of(&self, archive: &Path) -> Option<PathBuf> {
         let session = archive.with_extension("");
         self.archives()
@@ -102,11 +128,18 @@ impl Places {
             let is_own = |store: &&Store| OnDisk.real(&store.root) == root;
             let own = self.stores.iter().filter(is_own).filter(|_| !all);
             let is_flat = own.clone().any(Store::is_flat);
-            let names = own.flat_map(|store| &store.folders).filter_map(|folder| folder.file_name());
-            let folders =
-                if all || is_flat { vec![archives] } else { names.map(|name| archives.join(name)).collect() };
+            let names = own
+                .flat_map(|store| &store.folders)
+                .filter_map(|folder| folder.file_name());
+            let folders = if all || is_flat {
+                vec![archives]
+            } else {
+                names.map(|name| archives.join(name)).collect()
+            };
             for folder in folders {
-                let files = store::files_below(&folder)?.into_iter().filter(|(_, is_regular)| *is_regular);
+                let files = store::files_below(&folder)?
+                    .into_iter()
+                    .filter(|(_, is_regular)| *is_regular);
                 let archives = files.map(|(path, _)| path).filter(|path| is_archive(path));
                 found.extend(archives.filter(|path| !is_flat || self.is_of_project(path)));
             }
@@ -114,20 +147,27 @@ impl Places {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns the archives of the project, or of all projects, to be read like sessions. One that cannot be read is an
-    /// error, as if it was named.
+    /// Returns the archives of the project, or of all projects, to be read like sessions. One that
+    /// cannot be read is an error, as if it was named.
     pub fn archived_files(&self, all: bool) -> Result<impl Iterator<Item = FoundFile>, StoreError> {
-        let file = |path| FoundFile { path, owner: None, named: true };
+        let file = |path| FoundFile {
+            path,
+            owner: None,
+            named: true,
+        };
         Ok(self.archived(all)?.into_iter().map(file))
     }
 
-    /// Reports that the archived sessions of the project, or of all projects, are not read, if any of them may have
-    /// entries in a period. Without a period, only their names are looked at.
+    /// Reports that the archived sessions of the project, or of all projects, are not read, if any
+    /// of them may have entries in a period. Without a period, only their names are looked at.
     pub fn warn_of_archived(&self, all: bool, period: Period, ui: &mut Ui) {
         let may_count = |path: &PathBuf| {
             period == Period::default()
                 || facts(path).is_some_and(|facts| {
-                    period.may_have(facts.header.started_ms().unwrap_or(i64::MIN), facts.modified)
+                    period.may_have(
+                        facts.header.started_ms().unwrap_or(i64::MIN),
+                        facts.modified,
+                    )
                 })
         };
         let archives = self.archived(all).unwrap_or_default();
@@ -152,21 +192,36 @@ impl Places {
         match scope {
             Scope::Paths(paths) => paths.clone(),
             Scope::All => self.stores.iter().map(|store| store.root.clone()).collect(),
-            Scope::Here => self.stores.iter().flat_map(|store| &store.folders).cloned().collect(),
+            Scope::Here => self
+                .stores
+                .iter()
+                .flat_map(|store| &store.folders)
+                .cloned()
+                .collect(),
         }
     }
 
     fn find_here(&self) -> FoundFiles {
         let mut finding = unnamed(self.folders(&Scope::Here));
-        let flat: HashSet<_> =
-            self.stores.iter().filter(|store| store.is_flat()).map(|store| &store.root).collect();
+        let flat: HashSet<_> = self
+            .stores
+            .iter()
+            .filter(|store| store.is_flat())
+            .map(|store| &store.root)
+            .collect();
         if !flat.is_empty() {
             let mut known: HashMap<PathBuf, bool> = HashMap::default();
             finding.files.retain(|file| {
-                // A sub-agent may work in another directory; that of the session that started it decides.
+                // A sub-agent may work in another directory; that of the session that started it
+                // decides.
                 let decides = file.owner.as_deref().unwrap_or(&file.path);
-                let is_flat = decides.parent().is_some_and(|folder| flat.contains(&folder.to_owned()));
-                !is_flat || *known.entry(decides.to_owned()).or_insert_with(|| self.is_of_project(decides))
+                let is_flat = decides
+                    .parent()
+                    .is_some_and(|folder| flat.contains(&folder.to_owned()));
+                !is_flat
+                    || *known
+                        .entry(decides.to_owned())
+                        .or_insert_with(|| self.is_of_project(decides))
             });
         }
         finding
@@ -204,30 +259,50 @@ const ARCHIVED: &str = ".zst";
 
 /// Whether a path has the name of an archive.
 pub fn is_archive(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().ends_with(ARCHIVED.as_bytes())
+    path.as_os_str()
+        .as_encoded_bytes()
+        .ends_with(ARCHIVED.as_bytes())
 }
 
-/// Returns the stores of both agents as seen from a project that a session records, with their real paths. The
-/// settings of that project are not read, unless it is the current directory: a path in a session may be anyone's.
+/// Returns the stores of both agents as seen from a project that a session records, with their real
+/// paths. The settings of that project are not read, unless it is the current directory: a path in
+/// a session may be anyone's.
 pub fn stores_seen_from_recorded(project: &Path, ui: &Ui) -> Vec<Store> {
     real_stores(project, project == ui.folder(), ui)
 }
 
-/// Returns the stores of both agents as seen from a project that the user named, with their real paths.
+/// Returns the stores of both agents as seen from a project that the user named, with their real
+/// paths.
 pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
     real_stores(project, true, ui)
 }
 
-/// Returns the directory in which an agent keeps the sessions of the project from which its stores are seen.
+/// Returns the directory in which an agent keeps the sessions of the project from which its stores
+/// are seen.
 pub fn folder_of_agent(stores: &[Store], agent: Dialect) -> Option<PathBuf> {
-    stores.iter().find(|store| store.agent == agent)?.folders.first().cloned()
+    stores
+        .iter()
+        .find(|store| store.agent == agent)?
+        .folders
+        .first()
+        .cloned()
 }
 
 fn real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {
     let home = ui.home().map(PathBuf::from);
     let env = |name: &str| ui.env(name);
-    let here = Here { home: home.as_deref(), folder: project };
-    let mut found = stores(Surroundings { env: &env, here, reads_project }, &OnDisk);
+    let here = Here {
+        home: home.as_deref(),
+        folder: project,
+    };
+    let mut found = stores(
+        Surroundings {
+            env: &env,
+            here,
+            reads_project,
+        },
+        &OnDisk,
+    );
     for store in &mut found {
         let root = OnDisk.real(&store.root);
         for folder in &mut store.folders {
@@ -243,18 +318,33 @@ fn real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {
 /// Returns the absolute path of a directory that the user named; `~` is the home directory.
 pub fn absolute_folder(path: &Path, ui: &Ui) -> PathBuf {
     let home = ui.home();
-    absolute(&path.to_string_lossy(), Here { home: home.as_deref().map(Path::new), folder: ui.folder() })
+    absolute(
+        &path.to_string_lossy(),
+        Here {
+            home: home.as_deref().map(Path::new),
+            folder: ui.folder(),
+        },
+    )
 }
 
-/// Returns the directories of both agents that contain the sessions of all projects, as far as they exist.
+/// Returns the directories of both agents that contain the sessions of all projects, as far as they
+/// exist.
 pub fn everything(ui: &Ui) -> Vec<PathBuf> {
-    Places::of(ui).roots().into_iter().filter(|root| root.exists()).collect()
+    Places::of(ui)
+        .roots()
+        .into_iter()
+        .filter(|root| root.exists())
+        .collect()
 }
 
-/// Returns the files below directories that were not given by the user; missing directories are skipped.
+/// Returns the files below directories that were not given by the user; missing directories are
+/// skipped.
 fn unnamed(mut folders: Vec<PathBuf>) -> FoundFiles {
     folders.retain(|folder| folder.exists());
     let mut finding = store::find(&folders, Reach::Whole);
-    finding.troubles.iter_mut().for_each(|trouble| trouble.named = false);
+    finding
+        .troubles
+        .iter_mut()
+        .for_each(|trouble| trouble.named = false);
     finding
 }

@@ -1,4 +1,5 @@
-//! What commands share: their options, the session that they open, the change that they make, what they print.
+//! What commands share: their options, the session that they open, the change that they make, what
+//! they print.
 
 pub mod guide;
 pub mod options;

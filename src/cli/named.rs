@@ -25,20 +25,27 @@ pub struct FoundSessions {
     pub scope: Scope,
 }
 
-/// Returns the sessions that paths, names and `--all` refer to. Reports directories below these that cannot be searched.
+/// Returns the sessions that paths, names and `--all` refer to. Reports directories below these
+/// that cannot be searched.
 pub fn sessions(places: &Places, paths: &[PathBuf], all: bool, ui: &mut Ui) -> FoundSessions {
     let scope = match (paths, all) {
         (_, true) => Scope::All,
         ([], false) => Scope::Here,
         _ => return named_by(paths, Reach::Whole, false, ui),
     };
-    let FoundFiles { files, troubles, .. } = places.find(&scope);
+    let FoundFiles {
+        files, troubles, ..
+    } = places.find(&scope);
     troubles.iter().for_each(|trouble| ui.warn(&trouble.text));
-    FoundSessions { files, failures: Vec::new(), scope }
+    FoundSessions {
+        files,
+        failures: Vec::new(),
+        scope,
+    }
 }
 
-/// Returns the sessions that arguments name: by file, name or directory. Reports the directories whose subdirectories are
-/// not searched.
+/// Returns the sessions that arguments name: by file, name or directory. Reports the directories
+/// whose subdirectories are not searched.
 pub fn expanded(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> FoundSessions {
     named_by(arguments, reach, true, ui)
 }
@@ -65,16 +72,29 @@ fn named_by(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -
         warn_of_none(&paths, reach, ui);
     }
     for folder in found.shallow {
-        ui.warn(&format!("{}: subdirectories are left out (hint: -r includes them)", folder.display()));
+        ui.warn(&format!(
+            "{}: subdirectories are left out (hint: -r includes them)",
+            folder.display()
+        ));
     }
-    let mut files: Vec<_> =
-        streams.into_iter().map(|path| FoundFile { path, owner: None, named: true }).collect();
+    let mut files: Vec<_> = streams
+        .into_iter()
+        .map(|path| FoundFile {
+            path,
+            owner: None,
+            named: true,
+        })
+        .collect();
     files.extend(found.files);
-    FoundSessions { files, failures: unknown, scope: Scope::Paths(paths) }
+    FoundSessions {
+        files,
+        failures: unknown,
+        scope: Scope::Paths(paths),
+    }
 }
 
-/// Returns the failures for the paths that a search could not read; only notes are printed for those below them, unless
-/// `is_strict` is set.
+/// Returns the failures for the paths that a search could not read; only notes are printed for
+/// those below them, unless `is_strict` is set.
 pub fn failures(troubles: Vec<Trouble>, is_strict: bool, ui: &mut Ui) -> Vec<Failure> {
     let mut failures = Vec::new();
     for trouble in troubles {
@@ -86,17 +106,26 @@ pub fn failures(troubles: Vec<Trouble>, is_strict: bool, ui: &mut Ui) -> Vec<Fai
     failures
 }
 
-/// Returns the sessions in the stores that belong to directories, if these are projects, and none of the files `found` in
-/// them is a session. Reports them: a directory in an argument otherwise means the files in it.
+/// Returns the sessions in the stores that belong to directories, if these are projects, and none
+/// of the files `found` in them is a session. Reports them: a directory in an argument otherwise
+/// means the files in it.
 fn of_projects(folders: &[PathBuf], found: &[FoundFile], ui: &mut Ui) -> Option<Vec<FoundFile>> {
-    if found.iter().any(|file| file.named || may_be_session(&file.path)) {
+    if found
+        .iter()
+        .any(|file| file.named || may_be_session(&file.path))
+    {
         return None;
     }
     let mut files = Vec::new();
     for folder in folders.iter().filter(|path| path.is_dir()) {
-        let found = Places::seen_from(&ui.absolute(folder), ui).find(&Scope::Here).files;
+        let found = Places::seen_from(&ui.absolute(folder), ui)
+            .find(&Scope::Here)
+            .files;
         if !found.is_empty() {
-            ui.warn(&format!("{}: the sessions of this project, from the agents' stores", folder.display()));
+            ui.warn(&format!(
+                "{}: the sessions of this project, from the agents' stores",
+                folder.display()
+            ));
         }
         files.extend(found);
     }
@@ -109,11 +138,15 @@ fn may_be_session(path: &Path) -> bool {
     !Glance::open(path).is_ok_and(is_other)
 }
 
-/// Reports that directories contain no sessions and, for what searches the stores as well, are no projects with sessions.
+/// Reports that directories contain no sessions and, for what searches the stores as well, are no
+/// projects with sessions.
 fn warn_of_none(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
     let (mut place, mut projects) = (String::new(), Vec::new());
     if let ([folder], Reach::Whole) = (folders, reach) {
-        place = format!(" in {}, and no sessions of that directory in the stores", folder.display());
+        place = format!(
+            " in {}, and no sessions of that directory in the stores",
+            folder.display()
+        );
         projects = projects_in(folder, ui);
     }
     let hint = if projects.is_empty() {
@@ -128,7 +161,11 @@ fn warn_of_none(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
 fn projects_in(folder: &Path, ui: &Ui) -> Vec<String> {
     const MOST: usize = 3;
     let (folder, places) = (ui.absolute(folder), Places::of(ui));
-    let sessions = places.find(&Scope::All).files.into_iter().filter(|file| file.owner.is_none());
+    let sessions = places
+        .find(&Scope::All)
+        .files
+        .into_iter()
+        .filter(|file| file.owner.is_none());
     let cwds = sessions.filter_map(|file| places.cwd(&file.path));
     let projects: BTreeSet<_> = cwds.filter(|cwd| cwd.starts_with(&folder)).collect();
     let more = (projects.len() > MOST).then(|| format!("and {} more", projects.len() - MOST));
@@ -136,21 +173,26 @@ fn projects_in(folder: &Path, ui: &Ui) -> Vec<String> {
     projects.iter().take(MOST).map(shown).chain(more).collect()
 }
 
-/// Returns the path of a session argument: `-`, an existing path, or else a name, whose session is at another path. An
-/// argument in the form of a path is never a name.
+/// Returns the path of a session argument: `-`, an existing path, or else a name, whose session is
+/// at another path. An argument in the form of a path is never a name.
 ///
 /// # Errors
 /// If it is a name that matches no session, or several.
 pub fn named(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     match name_in(argument) {
-        Some(name) => Places::of(ui).named(name).map_err(|error| unknown(error, ui)),
+        Some(name) => Places::of(ui)
+            .named(name)
+            .map_err(|error| unknown(error, ui)),
         None => Ok(argument.to_owned()),
     }
 }
 
-/// Whether a session that arguments name was found by its name: no argument is its path, or a directory above it.
+/// Whether a session that arguments name was found by its name: no argument is its path, or a
+/// directory above it.
 pub fn is_by_name(arguments: &[PathBuf], session: &Path) -> bool {
-    !arguments.iter().any(|argument| session.starts_with(argument))
+    !arguments
+        .iter()
+        .any(|argument| session.starts_with(argument))
 }
 
 /// Returns an argument that is a name: no existing path, and not in the form of one.
@@ -162,7 +204,8 @@ pub fn name_in(argument: &Path) -> Option<&str> {
 /// Whether an argument can only be a path.
 fn is_spelled_as_path(name: &str) -> bool {
     let starts = ["/", "./", "../", "~/", "\\", ".\\", "..\\", "~\\"];
-    let is_begun = starts.iter().any(|start| name.starts_with(start)) || is_windows(name.as_bytes());
+    let is_begun =
+        starts.iter().any(|start| name.starts_with(start)) || is_windows(name.as_bytes());
     matches!(name, "" | "-" | "." | "..") || is_begun || name.ends_with(".jsonl")
 }
 
@@ -170,19 +213,27 @@ fn unknown(error: NameError, ui: &Ui) -> Failure {
     let mut failure = Failure::cannot(&error).hint(error.hint());
     match error {
         NameError::Unknown { name, near } if near.is_empty() && is_archived(&name, ui) => failure
-            .hint(format!("it is archived: `pisess archive --restore {name}` moves it back to its store")),
+            .hint(format!(
+                "it is archived: `pisess archive --restore {name}` moves it back to its store"
+            )),
         NameError::Unknown { .. } => {
             failure.is_missing = true;
             failure
         }
-        NameError::Ambiguous { candidates, sessions, .. } => {
+        NameError::Ambiguous {
+            candidates,
+            sessions,
+            ..
+        } => {
             let more = sessions.saturating_sub(candidates.len());
             let more = (more > 0).then(|| format!("and {more} more"));
             let ids: HashSet<_> = candidates.iter().map(|(id, _)| id).collect();
             // Copies of a session are told apart by their paths.
             let has_copies = ids.len() < candidates.len();
-            let mut rows: Vec<_> =
-                candidates.iter().map(|(id, path)| candidate(id, path, has_copies, ui)).collect();
+            let mut rows: Vec<_> = candidates
+                .iter()
+                .map(|(id, path)| candidate(id, path, has_copies, ui))
+                .collect();
             rows.sort_by_key(|&(modified, _)| Reverse(modified));
             failure.details(rows.into_iter().map(|(_, row)| row).chain(more).collect())
         }
@@ -193,12 +244,14 @@ fn unknown(error: NameError, ui: &Ui) -> Failure {
 /// Whether the name or id is that of one archived session.
 fn is_archived(name: &str, ui: &Ui) -> bool {
     let archives = Places::of(ui).archived(true).unwrap_or_default();
-    let known = archives.into_iter().filter_map(|path| Some(facts(&path)?.known(path)));
+    let known = archives
+        .into_iter()
+        .filter_map(|path| Some(facts(&path)?.known(path)));
     choose(name, [known.collect()]).is_ok()
 }
 
-/// Returns a row for a session that a name may refer to, with the facts that `list` shows, and its path if requested; and
-/// the time by which `list` sorts it.
+/// Returns a row for a session that a name may refer to, with the facts that `list` shows, and its
+/// path if requested; and the time by which `list` sorts it.
 fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, String) {
     let now = Ids::new(ui).map_or_else(|_| (ui.world.now_ms)(), |ids| ids.now_ms(ui));
     let home = ui.home();
@@ -208,25 +261,40 @@ fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, S
         let source = Glance::open(path).ok()?;
         alone(path, &source, source.modified_ms()).ok()
     };
-    let Some(session) = listed() else { return (None, format!("{id}  {place}")) };
-    let (age, project) = (age(now, session.modified), shown(&session.cwd.to_string_lossy()));
+    let Some(session) = listed() else {
+        return (None, format!("{id}  {place}"));
+    };
+    let (age, project) = (
+        age(now, session.modified),
+        shown(&session.cwd.to_string_lossy()),
+    );
     let title = titled(&session.title(), session.messages);
-    let row = format!("{age:>6}  {id}  {project}  {}", if with_path { &place } else { &title });
+    let row = format!(
+        "{age:>6}  {id}  {project}  {}",
+        if with_path { &place } else { &title }
+    );
     (Some(session.modified), row)
 }
 
-/// Refuses to change all sessions below a directory that is too far up: the root, a home directory, or any directory
-/// above an agent's store.
+/// Refuses to change all sessions below a directory that is too far up: the root, a home directory,
+/// or any directory above an agent's store.
 fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
     let real = ui.absolute(folder);
     let home = ui.home().map(|home| ui.absolute(Path::new(&home)));
-    let stores: Vec<_> = Places::of(ui).roots().iter().map(|root| ui.absolute(root)).collect();
+    let stores: Vec<_> = Places::of(ui)
+        .roots()
+        .iter()
+        .map(|root| ui.absolute(root))
+        .collect();
     let is_home = |agent: &str| real.join(agent).join("agent").is_dir();
     let what = match () {
         () if real.parent().is_none() => "the root directory",
         () if home.is_some_and(|home| home.starts_with(&real)) => "the home directory, or above it",
         () if [".pi", ".omp"].into_iter().any(is_home) => "a home directory",
-        () if stores.iter().any(|store| *store != real && store.starts_with(&real)) => {
+        () if stores
+            .iter()
+            .any(|store| *store != real && store.starts_with(&real)) =>
+        {
             "above an agent's store"
         }
         () => return Ok(()),
@@ -238,7 +306,8 @@ fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
     .hint("list them with -n; name a directory further down, or use --force"))
 }
 
-/// Returns how far a change reaches below the directories in its arguments. Refuses it as [`refuse_sweep`] does.
+/// Returns how far a change reaches below the directories in its arguments. Refuses it as
+/// [`refuse_sweep`] does.
 pub fn reach_of_change(
     arguments: &[PathBuf],
     recursive: bool,
@@ -246,16 +315,25 @@ pub fn reach_of_change(
     ui: &Ui,
 ) -> Result<Reach, Failure> {
     if recursive && !force {
-        arguments.iter().try_for_each(|path| refuse_sweep(path, ui))?;
+        arguments
+            .iter()
+            .try_for_each(|path| refuse_sweep(path, ui))?;
     }
-    Ok(if recursive { Reach::Visible } else { Reach::Own })
+    Ok(if recursive {
+        Reach::Visible
+    } else {
+        Reach::Own
+    })
 }
 
 /// Printed if a plan contains sessions that the change itself would leave out.
-pub const NEEDS_RECURSION: &str = "some of these are in subdirectories, which need -r to be changed";
+pub const NEEDS_RECURSION: &str =
+    "some of these are in subdirectories, which need -r to be changed";
 
 /// Whether a session is in a subdirectory of a directory in the arguments.
 pub fn is_below(arguments: &[PathBuf], session: &Path) -> bool {
     let is_deep = |folder: &PathBuf| session != folder && session.parent() != Some(folder);
-    arguments.iter().any(|folder| session.starts_with(folder) && is_deep(folder))
+    arguments
+        .iter()
+        .any(|folder| session.starts_with(folder) && is_deep(folder))
 }

@@ -1,8 +1,8 @@
-//! Moves the leaf to another entry, with or without a summary of the branch that is left, for several
-//! commands.
+//! Moves the leaf to another entry, with or without a summary of the branch that is left, for
+//! several commands.
 //!
-//! A command sets the origin and the target ([`Move`]). This module evaluates the summary options, calls
-//! the hook, and writes the branch summary, or a mark for a move without one.
+//! A command sets the origin and the target ([`Move`]). This module evaluates the summary options,
+//! calls the hook, and writes the branch summary, or a mark for a move without one.
 
 use super::hook::{HookEvent, entries};
 use super::open::{OpenSession, label_name};
@@ -52,27 +52,42 @@ pub struct Move<'a> {
 
 impl<'a> Move<'a> {
     /// Returns a move with a summary.
-    pub fn summarized(open: &'a OpenSession, navigation: Navigation, options: &MoveArgs) -> Move<'a> {
-        Move { open, navigation, options: options.clone(), wants_summary: true }
+    pub fn summarized(
+        open: &'a OpenSession,
+        navigation: Navigation,
+        options: &MoveArgs,
+    ) -> Move<'a> {
+        Move {
+            open,
+            navigation,
+            options: options.clone(),
+            wants_summary: true,
+        }
     }
 
     /// Prints the output of `--prepare` or `--prompt`; returns `None` if neither is given.
     pub fn shown(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
         if self.options.summary.prepare {
             ui.print_json(&self.preparation()?)?;
-            return Ok(Some(if self.leaves_something() { Exit::Done } else { Exit::Found }));
+            return Ok(Some(if self.leaves_something() {
+                Exit::Done
+            } else {
+                Exit::Found
+            }));
         }
         if self.options.summary.prompt {
             self.something_left()?;
-            ui.verbatim().write_all(&self.prompt()?).map_err(Failure::output)?;
+            ui.verbatim()
+                .write_all(&self.prompt()?)
+                .map_err(Failure::output)?;
             return Ok(Some(Exit::Done));
         }
         Ok(None)
     }
 
-    /// Makes the move, with a summary if one is requested and there is something to summarize, otherwise
-    /// with a mark. If the branch contains only the summary of an earlier such move, nothing is appended. With
-    /// `--prepare` or `--prompt`, only prints.
+    /// Makes the move, with a summary if one is requested and there is something to summarize,
+    /// otherwise with a mark. If the branch contains only the summary of an earlier such move,
+    /// nothing is appended. With `--prepare` or `--prompt`, only prints.
     pub fn go(self, ui: &mut Ui) -> Result<Exit, Failure> {
         if let Some(exit) = self.shown(ui)? {
             return Ok(exit);
@@ -90,9 +105,9 @@ impl<'a> Move<'a> {
         }
     }
 
-    /// Appends the summary under the new leaf. A move that starts at the leaf (`from_leaf`) fails if another process
-    /// has appended entries in the meantime: they are not in the summary, and would be abandoned unnoticed. With
-    /// `--prepare` or `--prompt`, only prints.
+    /// Appends the summary under the new leaf. A move that starts at the leaf (`from_leaf`) fails
+    /// if another process has appended entries in the meantime: they are not in the summary, and
+    /// would be abandoned unnoticed. With `--prepare` or `--prompt`, only prints.
     pub fn summarize(mut self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
         if let Some(exit) = self.shown(ui)? {
             return Ok(exit);
@@ -103,23 +118,36 @@ impl<'a> Move<'a> {
         let (draft, name) = (self.draft()?, self.name()?);
         let old = id_of(&self.open.session, self.navigation.old_leaf);
         self.open.change(&self.options.write, ui, |now, fresh| {
-            let place = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
+            let place =
+                |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
             if from_leaf && id_of(&now.session, now.session.leaf) != old {
                 return Err(went_on(now));
             }
             now.label_is_free(None, name.as_ref())?;
-            let from = if now.session.agent().summarizes_from_start { &new } else { &old };
+            let from = if now.session.agent().summarizes_from_start {
+                &new
+            } else {
+                &old
+            };
             let (from, parent) = (place(from), place(&new));
             let change = branch_summary(&now.session, from, parent, &summary, name.as_ref(), fresh);
             let moved = |hook| moved(hook, now, &change, old.as_ref(), Some(&summary));
             let notification = hook.clone().map(moved);
-            Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification })
+            Ok(Decision {
+                change,
+                reported: 1,
+                editor_text: draft.clone(),
+                notification,
+            })
         })
     }
 
     /// Returns the summary at the leaf if the branch that is left contains nothing else.
     fn left_already(&self) -> Result<Option<EntryIx>, Failure> {
-        let place = self.open.input.read(behind_notes(&self.open.reader(), self.navigation.old_leaf))?;
+        let place = self
+            .open
+            .input
+            .read(behind_notes(&self.open.reader(), self.navigation.old_leaf))?;
         Ok(place.filter(|&ix| {
             let entry = self.open.session.entry(ix);
             entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf
@@ -129,7 +157,10 @@ impl<'a> Move<'a> {
     /// Appends no summary, because there is one already; labels it if a label is given.
     pub fn stay(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
         let session = &self.open.session;
-        let (summary, leaf) = (session.id(summary).into_owned(), id_of(session, session.leaf));
+        let (summary, leaf) = (
+            session.id(summary).into_owned(),
+            id_of(session, session.leaf),
+        );
         self.append_mark(leaf.as_ref(), Some(&summary), None, true, ui)
     }
 
@@ -141,17 +172,22 @@ impl<'a> Move<'a> {
                 .hint("give another entry, or add a summary with --summarize"));
         }
         // As in the agents, the hook is not called if the target is already the leaf.
-        let stays = self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
+        let stays =
+            self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
         let hook = self.hook(ui).filter(|_| !stays);
         self.ask(hook.as_ref(), ui)?;
-        if let Some(hook) = hook.as_ref().filter(|_| target.is_none() && self.options.label.is_some()) {
+        if let Some(hook) = hook
+            .as_ref()
+            .filter(|_| target.is_none() && self.options.label.is_some())
+        {
             return Err(hook.failed("its `label` is for root, which is not an entry"));
         }
         self.append_mark(place.as_ref(), target.as_ref(), hook, false, ui)
     }
 
-    /// Moves the leaf to an entry, and sets the label of another one if a label is given. If the entry is the leaf already
-    /// (`stays`), fails if another process has appended entries in the meantime.
+    /// Moves the leaf to an entry, and sets the label of another one if a label is given. If the
+    /// entry is the leaf already (`stays`), fails if another process has appended entries in the
+    /// meantime.
     fn append_mark(
         &self,
         place: Option<&Text>,
@@ -168,14 +204,24 @@ impl<'a> Move<'a> {
             let found = |id: Option<&Text>| id.and_then(|id| now.session.find(id));
             now.label_is_free(found(labelled), name.as_ref())?;
             let label = found(labelled).zip(name.as_ref());
-            let change = now.input.read(switch(&now.reader(), found(place), label, fresh))?;
+            let change = now
+                .input
+                .read(switch(&now.reader(), found(place), label, fresh))?;
             let old = id_of(&now.session, now.session.leaf);
-            let notification = hook.clone().map(|hook| moved(hook, now, &change, old.as_ref(), None));
-            Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification })
+            let notification = hook
+                .clone()
+                .map(|hook| moved(hook, now, &change, old.as_ref(), None));
+            Ok(Decision {
+                change,
+                reported: 1,
+                editor_text: draft.clone(),
+                notification,
+            })
         })
     }
 
-    /// Returns the summary, obtained from its source. A label from the hook's reply replaces the given one.
+    /// Returns the summary, obtained from its source. A label from the hook's reply replaces the
+    /// given one.
     pub fn ready(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Summary, Failure> {
         self.open.label_is_free(None, self.name()?.as_ref())?;
         let given = self.options.summary.given(&self.open.input, ui)?;
@@ -188,14 +234,24 @@ impl<'a> Move<'a> {
 
     /// Returns the text of the target to be edited again, if the target has one.
     pub fn draft(&self) -> Result<Option<Text<'static>>, Failure> {
-        let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
-        let draft = edited.map(|target| (self.open.session.agent().draft_text)(&self.open.reader(), target));
+        let edited = self
+            .navigation
+            .target
+            .filter(|_| self.navigation.edits_target);
+        let draft = edited
+            .map(|target| (self.open.session.agent().draft_text)(&self.open.reader(), target));
         self.open.input.read(draft.transpose())
     }
 
     /// Returns the label, validated.
     pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
-        Ok(self.options.label.as_deref().map(label_name).transpose()?.map(Text::into_owned))
+        Ok(self
+            .options
+            .label
+            .as_deref()
+            .map(label_name)
+            .transpose()?
+            .map(Text::into_owned))
     }
 
     /// Returns the id of the entry that the session continues from, `None` for the root.
@@ -205,19 +261,24 @@ impl<'a> Move<'a> {
 
     /// Whether the branch that is left has anything to summarize: an entry that is not only a note.
     pub fn leaves_something(&self) -> bool {
-        self.navigation.abandoned.iter().any(|&ix| !self.open.session.entry(ix).kind.is_bookkeeping())
+        self.navigation
+            .abandoned
+            .iter()
+            .any(|&ix| !self.open.session.entry(ix).kind.is_bookkeeping())
     }
 
     pub fn hook(&self, ui: &Ui) -> Option<Shell> {
         self.options.summary.hook.hook(&self.open.input, ui)
     }
 
-    /// Calls the hook, if there is one; returns the summary in its reply, if any. A label and instructions
-    /// in the reply replace the given ones.
+    /// Calls the hook, if there is one; returns the summary in its reply, if any. A label and
+    /// instructions in the reply replace the given ones.
     pub fn ask(&mut self, hook: Option<&Shell>, ui: &Ui) -> Result<Option<Summary>, Failure> {
         let Some(hook) = hook else { return Ok(None) };
         let preparation = self.preparation()?;
-        let event = Object::new().str("type", "session_before_tree").json("preparation", &preparation);
+        let event = Object::new()
+            .str("type", "session_before_tree")
+            .json("preparation", &preparation);
         let answer = hook.ask(event, self.open, ui)?;
         self.options.summary.follow(&answer);
         if let Some(label) = answer.label {
@@ -240,7 +301,12 @@ impl<'a> Move<'a> {
     }
 
     /// Returns the summary from the first of its sources.
-    fn stored(&self, given: Option<Summary>, hooked: Option<Summary>, ui: &Ui) -> Result<Summary, Failure> {
+    fn stored(
+        &self,
+        given: Option<Summary>,
+        hooked: Option<Summary>,
+        ui: &Ui,
+    ) -> Result<Summary, Failure> {
         let (session, reader) = (&self.open.session, self.open.reader());
         let (_, file_ops) = self.prepared(&reader, BRANCH_BUDGET)?;
         let files = file_ops.lists(session);
@@ -263,21 +329,38 @@ impl<'a> Move<'a> {
         extract(self.open, &material)
     }
 
-    /// Returns the messages of the branch that is left for the built-in summary: those for a prompt, with the results of
-    /// tools, which pi leaves out, after the request that the branch continues. Compactions are left out: they repeat messages
-    /// that are here, or are about what precedes the branch.
+    /// Returns the messages of the branch that is left for the built-in summary: those for a
+    /// prompt, with the results of tools, which pi leaves out, after the request that the branch
+    /// continues. Compactions are left out: they repeat messages that are here, or are about what
+    /// precedes the branch.
     fn left(&self, reader: &EntryReader) -> Result<Vec<Message>, Failure> {
         let (session, navigation) = (&self.open.session, &self.navigation);
-        let mut prepared = self.prepared(reader, WHOLE_BRANCH)?.0.into_iter().peekable();
+        let mut prepared = self
+            .prepared(reader, WHOLE_BRANCH)?
+            .0
+            .into_iter()
+            .peekable();
         let edits = self.open.edits(navigation.old_leaf)?;
         let context = |request| (session.agent().context)(&[request], reader);
-        let before = self.open.input.read(navigation.continued_request(session).map(context).transpose())?;
+        let before = self.open.input.read(
+            navigation
+                .continued_request(session)
+                .map(context)
+                .transpose(),
+        )?;
         let mut left = before.map_or_else(Vec::new, |context| context.messages);
         for &ix in &navigation.abandoned {
             let is_result = session.is_message(ix, Role::ToolResult) && !edits.contains_key(&ix);
             let message = prepared.next_if(|message| message.entry == ix);
-            let result = is_result.then_some(Message { entry: ix, body: Body::Stored });
-            left.extend(message.or(result).filter(|_| session.entry(ix).kind != Kind::Compaction));
+            let result = is_result.then_some(Message {
+                entry: ix,
+                body: Body::Stored,
+            });
+            left.extend(
+                message
+                    .or(result)
+                    .filter(|_| session.entry(ix).kind != Kind::Compaction),
+            );
         }
         Ok(left)
     }
@@ -286,19 +369,33 @@ impl<'a> Move<'a> {
         let reader = self.open.reader();
         let (messages, _) = self.prepared(&reader, BRANCH_BUDGET)?;
         let options = self.options.summary.prompt_of();
-        self.open.input.read(prompt::branch_prompt(&messages, &options, &reader))
+        self.open
+            .input
+            .read(prompt::branch_prompt(&messages, &options, &reader))
     }
 
-    /// Returns the messages of the branch that is left, as the agent prepares them for a number of tokens, and its files.
-    fn prepared(&self, reader: &EntryReader, budget: u64) -> Result<(Vec<Message>, FileOps), Failure> {
+    /// Returns the messages of the branch that is left, as the agent prepares them for a number of
+    /// tokens, and its files.
+    fn prepared(
+        &self,
+        reader: &EntryReader,
+        budget: u64,
+    ) -> Result<(Vec<Message>, FileOps), Failure> {
         let prepare = self.open.session.agent().prepare_branch;
-        self.open.input.read(prepare(&self.navigation.abandoned, reader, budget))
+        self.open
+            .input
+            .read(prepare(&self.navigation.abandoned, reader, budget))
     }
 
-    /// Returns the description of the move before it is made: the output of `--prepare`, and part of
-    /// `session_before_tree`.
+    /// Returns the description of the move before it is made: the output of `--prepare`, and part
+    /// of `session_before_tree`.
     fn preparation(&self) -> Result<Vec<u8>, Failure> {
-        let Move { open, navigation, options: MoveArgs { summary, .. }, .. } = self;
+        let Move {
+            open,
+            navigation,
+            options: MoveArgs { summary, .. },
+            ..
+        } = self;
         let (session, reader) = (&open.session, open.reader());
         let id = |place: Position| place.map(|ix| session.id(ix));
         let files = self.prepared(&reader, BRANCH_BUDGET)?.1.lists(session);
@@ -307,7 +404,10 @@ impl<'a> Move<'a> {
             .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
             .text_or_null("commonAncestorId", id(navigation.common_ancestor).as_ref())
             .text_or_null("newLeafId", id(navigation.new_leaf).as_ref())
-            .json("entriesToSummarize", &open.input.read(entries(&navigation.abandoned, &reader))?)
+            .json(
+                "entriesToSummarize",
+                &open.input.read(entries(&navigation.abandoned, &reader))?,
+            )
             .json("readFiles", &texts(&files.read_files))
             .json("modifiedFiles", &texts(&files.modified_files))
             .text_or_null("editorText", self.draft()?.as_ref())
@@ -319,8 +419,8 @@ impl<'a> Move<'a> {
     }
 }
 
-/// Returns the agents' `session_tree` event for a completed move, from `old_leaf`. The last new entry is the leaf; the first
-/// is the summary, if there is one.
+/// Returns the agents' `session_tree` event for a completed move, from `old_leaf`. The last new
+/// entry is the leaf; the first is the summary, if there is one.
 pub fn moved(
     hook: Shell,
     open: &OpenSession,
@@ -330,7 +430,10 @@ pub fn moved(
 ) -> HookEvent {
     let leaf = change.entries.last().map(|entry| entry.id.clone());
     let entry = change.entries.first().filter(|_| summary.is_some());
-    let hooked: &[u8] = summary.map_or(b"null", |summary| if summary.from_hook { b"true" } else { b"false" });
+    let hooked: &[u8] = summary.map_or(
+        b"null",
+        |summary| if summary.from_hook { b"true" } else { b"false" },
+    );
     let event = Object::new()
         .str("type", "session_tree")
         .text_or_null("newLeafId", leaf.as_ref())
@@ -338,7 +441,10 @@ pub fn moved(
         .json("summaryEntry", entry.map_or(b"null", |entry| &entry.line))
         .json("fromExtension", hooked)
         .json("fromHook", hooked);
-    HookEvent { leaf, ..HookEvent::of(hook, event, open) }
+    HookEvent {
+        leaf,
+        ..HookEvent::of(hook, event, open)
+    }
 }
 
 fn id_of(session: &Session, place: Position) -> Option<Text<'static>> {
@@ -346,5 +452,6 @@ fn id_of(session: &Session, place: Position) -> Option<Text<'static>> {
 }
 
 fn went_on(open: &OpenSession) -> Failure {
-    open.input.busy("another process appended entries meanwhile")
+    open.input
+        .busy("another process appended entries meanwhile")
 }

@@ -3,7 +3,9 @@
 use super::named::named;
 use crate::agents::pi::edits::Edit;
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, visible};
-use crate::load::{LoadError, Options, WrongFile, add_rows, append, has_header, is_small, load, read_header};
+use crate::load::{
+    LoadError, Options, WrongFile, add_rows, append, has_header, is_small, load, read_header,
+};
 use crate::ops::rows::edited;
 use crate::ops::switch::previous_leaf;
 use crate::ops::{Refusal, label};
@@ -44,19 +46,30 @@ pub struct OpenSession {
 }
 
 impl Input {
-    /// Opens a path, standard input for `-`, or a session by its name. Commands that take a single session open
-    /// it with this function.
+    /// Opens a path, standard input for `-`, or a session by its name. Commands that take a single
+    /// session open it with this function.
     pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
             if ui.world.terminals.stdin {
-                return Err(Failure::cannot("cannot read standard input: it is a terminal")
-                    .hint("give the path of a session, or pipe one in"));
+                return Err(
+                    Failure::cannot("cannot read standard input: it is a terminal")
+                        .hint("give the path of a session, or pipe one in"),
+                );
             }
             let opened = Opened::Stream(store::spool(ui.world.stdin, has_header)?);
-            return Ok(Input { name: STDIN.to_owned(), path: None, opened, redacted: None, by_name: false });
+            return Ok(Input {
+                name: STDIN.to_owned(),
+                path: None,
+                opened,
+                redacted: None,
+                by_name: false,
+            });
         }
         let found = named(path, ui)?;
-        Ok(Input { by_name: found != path, ..Input::open_path(&found, ui.stdout_is())? })
+        Ok(Input {
+            by_name: found != path,
+            ..Input::open_path(&found, ui.stdout_is())?
+        })
     }
 
     /// Opens a path; refuses one that is standard output.
@@ -66,7 +79,13 @@ impl Input {
         if let Opened::File(file) = &opened {
             refuse_stdout(path, is_stdout(file.handle()))?;
         }
-        Ok(Input { name, path: Some(path.to_owned()), opened, redacted: None, by_name: false })
+        Ok(Input {
+            name,
+            path: Some(path.to_owned()),
+            opened,
+            redacted: None,
+            by_name: false,
+        })
     }
 
     /// Returns the same input with the file as it is now.
@@ -82,7 +101,10 @@ impl Input {
 
     /// Returns the same input, read from a redacted copy.
     pub fn redacted(self, copy: Spooled) -> Input {
-        Input { redacted: Some(copy), ..self }
+        Input {
+            redacted: Some(copy),
+            ..self
+        }
     }
 
     pub fn source(&self) -> &dyn ReadAt {
@@ -146,16 +168,22 @@ impl Input {
 
     /// Returns a failure because another process interfered (exit 3).
     pub fn busy(&self, what: impl Display) -> Failure {
-        Failure::busy(format_args!("{}: {what}", self.name)).path(&self.name).hint("run the command again")
+        Failure::busy(format_args!("{}: {what}", self.name))
+            .path(&self.name)
+            .hint("run the command again")
     }
 
-    /// Returns the failure for a session that an agent may have open, because it runs in one of these directories.
+    /// Returns the failure for a session that an agent may have open, because it runs in one of
+    /// these directories.
     pub fn running_agent(&self, folders: &[&Path]) -> Option<Failure> {
         let pid = store::agent_in(folders)?;
-        Some(self.busy(format_args!("an agent runs in its directory (process {pid}) and may have it open")))
+        Some(self.busy(format_args!(
+            "an agent runs in its directory (process {pid}) and may have it open"
+        )))
     }
 
-    /// Refuses a session that an agent may have open, because it runs in one of these directories, unless `force` is set.
+    /// Refuses a session that an agent may have open, because it runs in one of these directories,
+    /// unless `force` is set.
     pub fn refuse_running(&self, folders: &[&Path], force: bool) -> Result<(), Failure> {
         match self.running_agent(folders).filter(|_| !force) {
             None => Ok(()),
@@ -174,9 +202,12 @@ impl Input {
 
     fn failed(&self, error: LoadError) -> Failure {
         match error {
-            LoadError::NotASession { what: WrongFile::Empty, .. } if self.is_stream() => {
-                self.cannot("it is empty").hint("the command before the pipe printed nothing")
-            }
+            LoadError::NotASession {
+                what: WrongFile::Empty,
+                ..
+            } if self.is_stream() => self
+                .cannot("it is empty")
+                .hint("the command before the pipe printed nothing"),
             error => Failure::load(&self.name, error),
         }
     }
@@ -187,8 +218,10 @@ pub fn refuse_stdout(path: &Path, is_stdout: bool) -> Result<(), Failure> {
         return Ok(());
     }
     let name = visible(&path.to_string_lossy());
-    Err(Failure::cannot(format_args!("{name}: standard output is the session file itself"))
-        .hint("omit the redirection to change the session, or write elsewhere with -o"))
+    Err(Failure::cannot(format_args!(
+        "{name}: standard output is the session file itself"
+    ))
+    .hint("omit the redirection to change the session, or write elsewhere with -o"))
 }
 
 impl OpenSession {
@@ -200,7 +233,11 @@ impl OpenSession {
 
     /// Loads a session from an open input; warns about its problems.
     pub fn of(input: Input, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
-        let workers = if is_small(input.source().len()) { 1 } else { ui.processors() };
+        let workers = if is_small(input.source().len()) {
+            1
+        } else {
+            ui.processors()
+        };
         let options = Options { workers, ..options };
         let open = OpenSession::load(input, options)?;
         if let Some(problems) = open.problems() {
@@ -211,14 +248,26 @@ impl OpenSession {
 
     pub fn load(input: Input, options: Options) -> Result<OpenSession, Failure> {
         let session = input.load(&options)?;
-        Ok(OpenSession { input, session, options })
+        Ok(OpenSession {
+            input,
+            session,
+            options,
+        })
     }
 
     /// Adds the rows of a few entries, in file order, to a session that was opened without rows.
     pub fn add_rows(&mut self, entries: &[EntryIx], options: Options) -> Result<(), Failure> {
-        let options = Options { workers: self.options.workers, ..options };
+        let options = Options {
+            workers: self.options.workers,
+            ..options
+        };
         if let Some(rows) = &options.rows
-            && !self.input.read(add_rows(&mut self.session, self.input.source(), entries, rows))?
+            && !self.input.read(add_rows(
+                &mut self.session,
+                self.input.source(),
+                entries,
+                rows,
+            ))?
         {
             self.session = self.input.load(&options)?;
         }
@@ -232,7 +281,8 @@ impl OpenSession {
 
     /// Adds what was appended to the file. Returns `false` if the session must be loaded again.
     pub fn grow(&mut self, input: &Input) -> Result<bool, Failure> {
-        append(&mut self.session, input.source(), &self.options).map_err(|error| input.failed(error))
+        append(&mut self.session, input.source(), &self.options)
+            .map_err(|error| input.failed(error))
     }
 
     pub fn reader(&self) -> EntryReader<'_> {
@@ -249,8 +299,8 @@ impl OpenSession {
         self.resolve_from(self.session.leaf, reference)
     }
 
-    /// Returns the position that a reference to an entry above the leaf names: `@^` and `@~3` start at the last entry of the
-    /// conversation.
+    /// Returns the position that a reference to an entry above the leaf names: `@^` and `@~3` start
+    /// at the last entry of the conversation.
     pub fn resolve_above(&self, reference: &str) -> Result<Position, Failure> {
         self.resolve_from(self.last_of_conversation(), reference)
     }
@@ -261,10 +311,17 @@ impl OpenSession {
 
     fn resolve_from(&self, leaf: Position, reference: &str) -> Result<Position, Failure> {
         if reference == PREVIOUS {
-            return self.input.read(previous_leaf(&self.reader()))?.ok_or_else(|| {
-                let failure = self.input.unresolved("there is no previous leaf: the leaf has never moved");
-                failure.hint("`pisess branches` lists the branches; an entry with the id - is `id:-`")
-            });
+            return self
+                .input
+                .read(previous_leaf(&self.reader()))?
+                .ok_or_else(|| {
+                    let failure = self
+                        .input
+                        .unresolved("there is no previous leaf: the leaf has never moved");
+                    failure.hint(
+                        "`pisess branches` lists the branches; an entry with the id - is `id:-`",
+                    )
+                });
         }
         resolve(&self.session, leaf, reference)
             .map_err(|error| self.input.unresolved(&error).hint(error.hint()))
@@ -275,10 +332,13 @@ impl OpenSession {
         self.input.read(edited(&self.reader(), leaf))
     }
 
-    /// Fails if an entry other than `target` has the label; `None` is an entry that is not written yet.
+    /// Fails if an entry other than `target` has the label; `None` is an entry that is not written
+    /// yet.
     pub fn label_is_free(&self, target: Position, name: Option<&Text>) -> Result<(), Failure> {
-        name.map_or(Ok(()), |name| label::check_name(&self.session, target, name))
-            .map_err(|refusal| self.refused(refusal))
+        name.map_or(Ok(()), |name| {
+            label::check_name(&self.session, target, name)
+        })
+        .map_err(|refusal| self.refused(refusal))
     }
 
     pub fn refused(&self, refusal: Refusal) -> Failure {
@@ -288,8 +348,8 @@ impl OpenSession {
         }
     }
 
-    /// Returns the position that a reference names, for a command that asks for an entry of the conversation: `@` is
-    /// the last one, not a label, a name, a mark or a setting after it.
+    /// Returns the position that a reference names, for a command that asks for an entry of the
+    /// conversation: `@` is the last one, not a label, a name, a mark or a setting after it.
     pub fn resolve_entry(&self, reference: &str) -> Result<Position, Failure> {
         match reference {
             LEAF => Ok(self.last_of_conversation()),
@@ -303,7 +363,9 @@ impl OpenSession {
     /// If the position is the root, which `reference` named.
     pub fn entry_at(&self, place: Position, reference: &str) -> Result<EntryIx, Failure> {
         place.ok_or_else(|| {
-            let failure = self.input.cannot(format_args!("{reference} is not an entry"));
+            let failure = self
+                .input
+                .cannot(format_args!("{reference} is not an entry"));
             failure.hint("root is the position before the first entry; give an entry")
         })
     }
@@ -315,27 +377,41 @@ impl OpenSession {
 
     /// Returns the entries of the conversation that references name.
     pub fn entries(&self, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
-        references.iter().map(|reference| self.entry(reference)).collect()
+        references
+            .iter()
+            .map(|reference| self.entry(reference))
+            .collect()
     }
 
-    /// Returns the id by which new entries can name a position as their parent, `None` for the root.
+    /// Returns the id by which new entries can name a position as their parent, `None` for the
+    /// root.
     pub fn new_parent(&self, place: Position) -> Result<Option<Text<'static>>, Failure> {
-        let refer = |place| self.refer(place, "be a parent").map(|()| self.session.id(place).into_owned());
+        let refer = |place| {
+            self.refer(place, "be a parent")
+                .map(|()| self.session.id(place).into_owned())
+        };
         place.map(refer).transpose()
     }
 
-    /// Fails if a new entry cannot refer to this one by its id; `what` is what it then cannot do or be.
+    /// Fails if a new entry cannot refer to this one by its id; `what` is what it then cannot do or
+    /// be.
     pub fn refer(&self, place: EntryIx, what: &str) -> Result<(), Failure> {
         let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
         if self.session.find(&id) == Some(place) && !id.is_empty() {
             return Ok(());
         }
-        let why = if id.is_empty() { "has no id" } else { "has the same id as a later one" };
+        let why = if id.is_empty() {
+            "has no id"
+        } else {
+            "has the same id as a later one"
+        };
         let name = &self.input.name;
-        Err(Failure::cannot(format_args!("{name}:{line}: the entry {why}, so it cannot {what}"))
-            .path(name)
-            .on_line(line)
-            .hint(format!("see `pisess check {name}`")))
+        Err(Failure::cannot(format_args!(
+            "{name}:{line}: the entry {why}, so it cannot {what}"
+        ))
+        .path(name)
+        .on_line(line)
+        .hint(format!("see `pisess check {name}`")))
     }
 
     /// Returns one line that lists all problems of the file.
@@ -354,7 +430,11 @@ impl OpenSession {
                 _ => format!("{count} × {} from line {line}", noun(kind)),
             })
             .collect();
-        let file = if self.input.name == STDIN { "-" } else { &self.input.name };
+        let file = if self.input.name == STDIN {
+            "-"
+        } else {
+            &self.input.name
+        };
         let all = format!(
             "{}: {}; skipped or read as far as possible (hint: pisess check {file})",
             self.input.name,
@@ -372,7 +452,9 @@ pub fn label_name(given: &str) -> Result<Text<'_>, Failure> {
 /// Returns a failure with the reason and the hint of a refusal.
 pub fn explained(refusal: &Refusal, failure: impl FnOnce(&Refusal) -> Failure) -> Failure {
     match refusal {
-        Refusal::Impossible { hint: Some(hint), .. } => failure(refusal).hint(hint),
+        Refusal::Impossible {
+            hint: Some(hint), ..
+        } => failure(refusal).hint(hint),
         _ => failure(refusal),
     }
 }

@@ -47,7 +47,11 @@ pub struct ChangeArgs {
 impl ChangeArgs {
     /// Returns the options of the store for a file of this agent.
     pub fn options(&self, agent: Dialect) -> WriteOptions {
-        WriteOptions { force: self.force, wait: self.wait, is_omp: agent == Dialect::OhMyPi }
+        WriteOptions {
+            force: self.force,
+            wait: self.wait,
+            is_omp: agent == Dialect::OhMyPi,
+        }
     }
 }
 
@@ -66,11 +70,18 @@ const MOST: f64 = 9_007_199_254_740_991.0;
 pub fn amount(text: &str) -> Result<u64, String> {
     let scaled = text.strip_suffix(['b', 'B']).unwrap_or(text);
     let units = [(['k', 'K'], 1e3), (['m', 'M'], 1e6), (['g', 'G'], 1e9)];
-    let found = units.iter().find_map(|&(unit, factor)| Some((scaled.strip_suffix(unit)?, factor)));
+    let found = units
+        .iter()
+        .find_map(|&(unit, factor)| Some((scaled.strip_suffix(unit)?, factor)));
     let (number, factor) = found.unwrap_or((scaled, 1.0));
-    let amount = number.trim_end().parse::<f64>().map(|number| (number * factor).round());
+    let amount = number
+        .trim_end()
+        .parse::<f64>()
+        .map(|number| (number * factor).round());
     match amount {
-        Ok(amount) if (0.0..=MOST).contains(&amount) && amount.is_sign_positive() => Ok(amount as u64),
+        Ok(amount) if (0.0..=MOST).contains(&amount) && amount.is_sign_positive() => {
+            Ok(amount as u64)
+        }
         _ => Err("expected a number such as 64000, 8k or 1.5M".to_owned()),
     }
 }
@@ -104,7 +115,9 @@ mod tests {
         for (text, expected) in amounts {
             assert_eq!(amount(text), Ok(expected), "{text}");
         }
-        for text in ["", "k", "B", "many", "-1", "-1k", "-0", "1t", "6 4k", "inf", "nan", "1e300"] {
+        for text in [
+            "", "k", "B", "many", "-1", "-1k", "-0", "1t", "6 4k", "inf", "nan", "1e300",
+        ] {
             assert!(amount(text).is_err(), "{text}");
         }
         assert_eq!(positive_amount("1"), Ok(1));

@@ -16,7 +16,15 @@ pub const TIMES: [&str; 6] = ["today", "yesterday", "monday", "24h", "7d", "4w"]
 
 const DAY_MS: i64 = 86_400_000;
 /// The weekdays. The first of them is four days after 1 January 1970.
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+const WEEKDAYS: [&str; 7] = [
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+];
 
 /// The units of ages as words; [`AGES`] has their beginnings.
 const UNITS: [&str; 6] = ["year", "month", "week", "day", "hour", "minute"];
@@ -24,8 +32,8 @@ const UNITS: [&str; 6] = ["year", "month", "week", "day", "hour", "minute"];
 /// The period to read.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PeriodArgs {
-    /// Only what was written since TIME: 7d (7 days ago), yesterday, monday (the last one), 2026-10, 2026-10-31 or a
-    /// time such as 2026-10-31T12:00
+    /// Only what was written since TIME: 7d (7 days ago), yesterday, monday (the last one),
+    /// 2026-10, 2026-10-31 or a time such as 2026-10-31T12:00
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
     /// Only what was written until TIME; a day, month or year is included as a whole
@@ -44,12 +52,24 @@ impl PeriodArgs {
     /// # Errors
     /// If one of its ends is not a time, or it ends before it starts.
     pub fn read(&self, ui: &Ui) -> Result<Period, Failure> {
-        let read =
-            |name: &str, text: &Option<String>| text.as_deref().map(|text| named(name, text, ui)).transpose();
+        let read = |name: &str, text: &Option<String>| {
+            text.as_deref()
+                .map(|text| named(name, text, ui))
+                .transpose()
+        };
         let (since, until) = (read("--since", &self.since)?, read("--until", &self.until)?);
-        let period = Period { from: since.map(|since| since.start), to: until.map(|until| until.end) };
-        if period.from.zip(period.to).is_some_and(|(from, to)| from >= to) {
-            return Err(Failure::usage("--since is later than --until").hint("exchange the two times"));
+        let period = Period {
+            from: since.map(|since| since.start),
+            to: until.map(|until| until.end),
+        };
+        if period
+            .from
+            .zip(period.to)
+            .is_some_and(|(from, to)| from >= to)
+        {
+            return Err(
+                Failure::usage("--since is later than --until").hint("exchange the two times")
+            );
         }
         Ok(period)
     }
@@ -63,7 +83,8 @@ pub fn named(option: &str, text: &str, ui: &Ui) -> Result<Range<i64>, Failure> {
 }
 
 fn range(text: &str, now: i64, clock: &Clock) -> Option<Range<i64>> {
-    let days = |days: Range<i64>| clock.moment(days.start * DAY_MS)..clock.moment(days.end * DAY_MS);
+    let days =
+        |days: Range<i64>| clock.moment(days.start * DAY_MS)..clock.moment(days.end * DAY_MS);
     let moment = |time: i64| time..time + 1;
     age(text)
         .map(|age| moment(now.saturating_sub(age)))
@@ -72,24 +93,31 @@ fn range(text: &str, now: i64, clock: &Clock) -> Option<Range<i64>> {
         .or_else(|| time(text, clock).map(moment))
 }
 
-/// Returns the milliseconds of an age such as `7d`, or `7 days ago` and `7.days.ago`, as git reads them.
+/// Returns the milliseconds of an age such as `7d`, or `7 days ago` and `7.days.ago`, as git reads
+/// them.
 fn age(text: &str) -> Option<i64> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let count: u32 = text.strip_suffix(rest)?.parse().ok()?;
-    let unit = rest.strip_suffix("ago").unwrap_or(rest).trim_matches([' ', '.']);
+    let unit = rest
+        .strip_suffix("ago")
+        .unwrap_or(rest)
+        .trim_matches([' ', '.']);
     let word = unit.strip_suffix('s').unwrap_or(unit);
     let is_unit = |known: &str| unit == known || UNITS.contains(&word) && word.starts_with(known);
     let (_, seconds) = AGES.into_iter().find(|&(known, _)| is_unit(known))?;
     Some(i64::from(count) * seconds * 1000)
 }
 
-/// Returns the day that a word names, in days since 1970: today, the day before it, or the last such weekday.
+/// Returns the day that a word names, in days since 1970: today, the day before it, or the last
+/// such weekday.
 fn day(text: &str, today: i64) -> Option<i64> {
     let word = text.to_ascii_lowercase();
     if let Some(ago) = ["today", "yesterday"].iter().position(|day| *day == word) {
         return Some(today - ago as i64);
     }
-    let at = WEEKDAYS.iter().position(|day| word.len() >= 3 && day.starts_with(&*word))?;
+    let at = WEEKDAYS
+        .iter()
+        .position(|day| word.len() >= 3 && day.starts_with(&*word))?;
     Some(today - (today - 4 - at as i64).rem_euclid(7))
 }
 
@@ -102,7 +130,9 @@ fn dates(text: &str) -> Option<Range<i64>> {
         10 => 1,
         _ => return None,
     };
-    let is_date = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let is_date = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'-');
     let day = |text: &str| parse_js_date(text.as_bytes()).map(|time| time.div_euclid(DAY_MS));
     let start = day(text).filter(|_| is_date)?;
     let next = iso_string((start + length) * DAY_MS);
@@ -127,7 +157,11 @@ mod tests {
         let now = parse_js_date(NOW.as_bytes()).unwrap();
         let clock = Clock::in_zone("CET-1CEST,M3.5.0,M10.5.0/3");
         let found = range(text, now, &clock)?;
-        Some(format!("{} {}", &iso_string(found.start)[..16], &iso_string(found.end)[..16]))
+        Some(format!(
+            "{} {}",
+            &iso_string(found.start)[..16],
+            &iso_string(found.end)[..16]
+        ))
     }
 
     #[test]
@@ -151,7 +185,10 @@ mod tests {
             ("2026-07-01T12:00", "2026-07-01T10:00 2026-07-01T10:00"),
             ("2026-07-01 12:00:30", "2026-07-01T10:00 2026-07-01T10:00"),
             ("2026-07-01T12:00Z", "2026-07-01T12:00 2026-07-01T12:00"),
-            ("2026-07-01T12:00:00-05:00", "2026-07-01T17:00 2026-07-01T17:00"),
+            (
+                "2026-07-01T12:00:00-05:00",
+                "2026-07-01T17:00 2026-07-01T17:00",
+            ),
         ] {
             assert_eq!(shown(text).as_deref(), Some(expected), "{text}");
         }

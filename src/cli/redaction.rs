@@ -34,28 +34,52 @@ pub struct RedactionArgs {
 
 impl RedactionArgs {
     /// Returns the redactor for a session, which removes these values, too.
-    pub fn redactor(&self, session: &Input, values: Vec<Value>, ui: &Ui) -> Result<Redactor, Failure> {
+    pub fn redactor(
+        &self,
+        session: &Input,
+        values: Vec<Value>,
+        ui: &Ui,
+    ) -> Result<Redactor, Failure> {
         let cwd = session.header()?.cwd.map(|cwd| cwd.to_string());
         // This user, and the one of the session.
-        let homes = [ui.home(), cwd.as_deref().and_then(home_of).map(str::to_owned)];
-        let people = self.paths.then(|| People::new(homes.iter().flatten().map(String::as_str)));
+        let homes = [
+            ui.home(),
+            cwd.as_deref().and_then(home_of).map(str::to_owned),
+        ];
+        let people = self
+            .paths
+            .then(|| People::new(homes.iter().flatten().map(String::as_str)));
         Ok(Redactor::new(values, people, self.keep_images))
     }
 
     /// Returns the values in the named files. None of them may be standard input if a session is.
     pub fn values(&self, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
         let mut all = Vec::new();
-        let files = self.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Vec<Value>));
-        let lists = self.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Vec<Value>));
+        let files = self
+            .env_file
+            .iter()
+            .map(|path| (path, from_env_file as fn(&[u8]) -> Vec<Value>));
+        let lists = self
+            .secret_file
+            .iter()
+            .map(|path| (path, from_secret_file as fn(&[u8]) -> Vec<Value>));
         for (path, read) in files.chain(lists) {
-            let (_, bytes) = given::read(path, "a file of secrets", given::MOST_TEXT, Some(session), ui)?;
+            let (_, bytes) = given::read(
+                path,
+                "a file of secrets",
+                given::MOST_TEXT,
+                Some(session),
+                ui,
+            )?;
             all.extend(read(&bytes));
         }
         let (short, values): (Vec<_>, Vec<_>) = all.into_iter().partition(Value::is_short);
         if !short.is_empty() {
             let one = "value shorter than 6 characters is";
             let skipped = amount(short.len(), one, "values shorter than 6 characters are");
-            ui.warn(&format!("{skipped} not searched for: such text occurs by chance"));
+            ui.warn(&format!(
+                "{skipped} not searched for: such text occurs by chance"
+            ));
         }
         Ok(values)
     }
@@ -63,7 +87,11 @@ impl RedactionArgs {
 
 /// Fails if any secret is left, so that the new file is discarded.
 pub fn refuse_any(is_any_left: bool) -> io::Result<()> {
-    if is_any_left { Err(io::Error::other("a secret is left")) } else { Ok(()) }
+    if is_any_left {
+        Err(io::Error::other("a secret is left"))
+    } else {
+        Ok(())
+    }
 }
 
 /// Returns a copy of a session without its secrets, after checking that none is left in it.
@@ -77,14 +105,23 @@ pub fn redacted(
         report = redact(session.source(), redactor, workers, Some(out))?;
         Ok(())
     })?;
-    none_left(&session.read(left_over(&copy, redactor, &mut report, workers))?, session)?;
+    none_left(
+        &session.read(left_over(&copy, redactor, &mut report, workers))?,
+        session,
+    )?;
     Ok((copy, report))
 }
 
 /// Fails with the places if any secret is left in the copy of a session.
 pub fn none_left(left: &[Found], session: &Input) -> Result<(), Failure> {
-    let Some(first) = left.first() else { return Ok(()) };
-    let others = if left.len() > 1 { format!(" and {} more", left.len() - 1) } else { String::new() };
+    let Some(first) = left.first() else {
+        return Ok(());
+    };
+    let others = if left.len() > 1 {
+        format!(" and {} more", left.len() - 1)
+    } else {
+        String::new()
+    };
     let (name, line, kind) = (&session.name, first.line.0, first.secret.kind);
     let failure = Failure::cannot(format_args!(
         "{name}:{line}: {kind}{others} would remain in {}; nothing was written",
@@ -97,7 +134,11 @@ pub fn none_left(left: &[Found], session: &Input) -> Result<(), Failure> {
 
 /// Returns the field of a secret, for messages.
 pub fn place(found: &Found) -> String {
-    if found.secret.field.is_empty() { "malformed line".into() } else { visible(&found.secret.field) }
+    if found.secret.field.is_empty() {
+        "malformed line".into()
+    } else {
+        visible(&found.secret.field)
+    }
 }
 
 /// The secrets that were removed from a session before its export.
@@ -112,7 +153,11 @@ pub struct Removed {
 
 impl Removed {
     /// Returns the session without its secrets.
-    pub fn taken_from(input: Input, args: &RedactionArgs, ui: &mut Ui) -> Result<(Input, Removed), Failure> {
+    pub fn taken_from(
+        input: Input,
+        args: &RedactionArgs,
+        ui: &mut Ui,
+    ) -> Result<(Input, Removed), Failure> {
         let values = args.values(&input, ui)?;
         let mut redactor = args.redactor(&input, values, ui)?;
         let (copy, report) = redacted(&input, &mut redactor, ui.processors())?;
@@ -124,8 +169,15 @@ impl Removed {
             .map(|places| (places[0].secret.placeholder.clone(), places[0].clone()))
             .collect();
         let mut place = |secret: &Value| firsts.remove(&redactor.placeholder(secret));
-        let places = secrets.iter().map(|secret| (input.name.clone(), place(secret))).collect();
-        let removed = Removed { report, secrets, places };
+        let places = secrets
+            .iter()
+            .map(|secret| (input.name.clone(), place(secret)))
+            .collect();
+        let removed = Removed {
+            report,
+            secrets,
+            places,
+        };
         Ok((input.redacted(copy), removed))
     }
 
@@ -137,8 +189,14 @@ impl Removed {
 
     /// Fails with the place in the session if any of these secrets is left in the export.
     pub fn none_in(&self, left: &BTreeSet<usize>, session: &Input) -> Result<(), Failure> {
-        let Some(&first) = left.first() else { return Ok(()) };
-        let others = if left.len() > 1 { format!(" and {} more", left.len() - 1) } else { String::new() };
+        let Some(&first) = left.first() else {
+            return Ok(());
+        };
+        let others = if left.len() > 1 {
+            format!(" and {} more", left.len() - 1)
+        } else {
+            String::new()
+        };
         let remains = format!("{others} would remain in the export; nothing was written");
         let kind = self.secrets[first].kind;
         let failure = match &self.places[first] {
@@ -159,7 +217,9 @@ fn warn_of_kept(report: &Report, session: &Input, ui: &mut Ui) {
     let mut kept: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for found in &report.kept {
         let place = format!("line {} ({})", found.line.0, place(found));
-        kept.entry(&found.secret.placeholder).or_default().push(place);
+        kept.entry(&found.secret.placeholder)
+            .or_default()
+            .push(place);
     }
     for (placeholder, places) in kept {
         let (name, places) = (&session.name, first_few(places));
@@ -182,7 +242,11 @@ pub fn first_few(mut places: Vec<String>) -> String {
 /// Prints a line on standard error with the secrets that were found, by kind.
 pub fn summarize(report: &Report, session: &Input, is_removed: bool, ui: &mut Ui) {
     warn_of_kept(report, session, ui);
-    let kinds: Vec<_> = report.kinds().iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let kinds: Vec<_> = report
+        .kinds()
+        .iter()
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
     let removed = if is_removed { "removed " } else { "" };
     let secrets = if kinds.is_empty() {
         "no secrets found".to_owned()
@@ -194,12 +258,17 @@ pub fn summarize(report: &Report, session: &Input, is_removed: bool, ui: &mut Ui
     let opaque = if report.opaque == 0 { "" } else { &opaque };
     ui.status(&format!("{}: {secrets}{opaque}", session.name));
     if report.addresses > 0 {
-        let addresses = amount(report.addresses, "e-mail address is", "e-mail addresses are");
+        let addresses = amount(
+            report.addresses,
+            "e-mail address is",
+            "e-mail addresses are",
+        );
         ui.status(&format!("{}: {addresses} kept", session.name));
     }
 }
 
-/// Adds what was found to a row: the number of secrets of each kind, and of what cannot be searched.
+/// Adds what was found to a row: the number of secrets of each kind, and of what cannot be
+/// searched.
 pub fn counted(row: Object, report: &Report) -> Object {
     let mut kinds = Object::new();
     for (kind, count) in report.kinds() {

@@ -1,8 +1,8 @@
 //! `--renderer TYPE=CMD`: commands that turn the custom entries of an extension into Markdown.
 //!
-//! A command is started once. It receives the entries as JSON lines on standard input and replies with lines
-//! `{"id": …, "markdown": …}`. An entry without a reply is shown as if it had no renderer. If the command fails,
-//! a warning is printed, and all of its entries are shown that way.
+//! A command is started once. It receives the entries as JSON lines on standard input and replies
+//! with lines `{"id": …, "markdown": …}`. An entry without a reply is shown as if it had no
+//! renderer. If the command fails, a warning is printed, and all of its entries are shown that way.
 
 use super::open::OpenSession;
 use crate::cli::output::{Failure, Ui, visible};
@@ -23,7 +23,8 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 pub struct RendererArgs {
     /// Command that turns custom entries of TYPE into Markdown
     ///
-    /// It receives the entries as JSON lines on stdin and replies with lines {"id": …, "markdown": …}.
+    /// It receives the entries as JSON lines on stdin and replies with lines {"id": …, "markdown":
+    /// …}.
     #[arg(long = "renderer", value_name = "TYPE=CMD", value_parser = parse)]
     pub renderers: Vec<Renderer>,
 }
@@ -36,9 +37,15 @@ pub struct Renderer {
 }
 
 fn parse(text: &str) -> Result<Renderer, String> {
-    let parts = text.split_once('=').filter(|(kind, command)| !kind.is_empty() && !command.trim().is_empty());
-    let (custom_type, command) = parts.ok_or("give a custom type and a command, as in todo='jq …'")?;
-    Ok(Renderer { custom_type: custom_type.to_owned(), command: command.to_owned() })
+    let parts = text
+        .split_once('=')
+        .filter(|(kind, command)| !kind.is_empty() && !command.trim().is_empty());
+    let (custom_type, command) =
+        parts.ok_or("give a custom type and a command, as in todo='jq …'")?;
+    Ok(Renderer {
+        custom_type: custom_type.to_owned(),
+        command: command.to_owned(),
+    })
 }
 
 impl RendererArgs {
@@ -89,19 +96,31 @@ impl RendererArgs {
         ui: &mut Ui,
     ) -> Result<HashMap<EntryIx, Text<'static>>, Failure> {
         let rendered = self.render(open, entries, ui)?.into_iter();
-        Ok(rendered.map(|(ix, markdown)| (ix, Text::from(one_line(&markdown)))).collect())
+        Ok(rendered
+            .map(|(ix, markdown)| (ix, Text::from(one_line(&markdown))))
+            .collect())
     }
 }
 
 impl Renderer {
     /// Returns the lines of those entries that have its type, and these entries.
-    fn input(&self, open: &OpenSession, custom: &[EntryIx]) -> Result<(Vec<u8>, HashSet<EntryIx>), Failure> {
+    fn input(
+        &self,
+        open: &OpenSession,
+        custom: &[EntryIx],
+    ) -> Result<(Vec<u8>, HashSet<EntryIx>), Failure> {
         let (mut lines, mut asked, reader) = (Vec::new(), HashSet::default(), open.reader());
         for &ix in custom {
             let mut add = |line: &[u8]| {
                 let entry = Raw::checked(line.trim_ascii());
-                let message = entry.get("message").and_then(|message| message.get("customType"));
-                if entry.get("customType").or(message).is_some_and(|kind| kind.is(&self.custom_type)) {
+                let message = entry
+                    .get("message")
+                    .and_then(|message| message.get("customType"));
+                if entry
+                    .get("customType")
+                    .or(message)
+                    .is_some_and(|kind| kind.is(&self.custom_type))
+                {
                     push_valid(&mut lines, entry.bytes());
                     lines.push(b'\n');
                     asked.insert(ix);
@@ -115,7 +134,8 @@ impl Renderer {
 
 fn is_custom(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
-    let is_message = entry.kind == Kind::Message && matches!(entry.role, Role::Custom | Role::HookMessage);
+    let is_message =
+        entry.kind == Kind::Message && matches!(entry.role, Role::Custom | Role::HookMessage);
     is_message || matches!(entry.kind, Kind::Custom | Kind::CustomMessage)
 }
 
@@ -124,17 +144,28 @@ fn answers(
     session: &Session,
     asked: &HashSet<EntryIx>,
 ) -> Result<Vec<(EntryIx, String)>, String> {
-    let lines = output.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let lines = output
+        .split(|&byte| byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .filter(|line| !line.is_empty());
     lines
         .map(|line| {
             let answer = Raw::parse(line).map_err(|_| "its output is not JSON lines")?;
-            let (Some(id), Some(markdown)) = (answer.get_text("id"), answer.get_text("markdown")) else {
+            let (Some(id), Some(markdown)) = (answer.get_text("id"), answer.get_text("markdown"))
+            else {
                 return Err("a line of its output has no id or no markdown".to_owned());
             };
             let entry = session.find(&id).filter(|entry| asked.contains(entry));
-            let unknown =
-                || format!("its reply has the id {:?}, which it did not receive", visible(&id.to_string()));
-            Ok((entry.ok_or_else(unknown)?, markdown.to_string_lossy().into_owned()))
+            let unknown = || {
+                format!(
+                    "its reply has the id {:?}, which it did not receive",
+                    visible(&id.to_string())
+                )
+            };
+            Ok((
+                entry.ok_or_else(unknown)?,
+                markdown.to_string_lossy().into_owned(),
+            ))
         })
         .collect()
 }

@@ -15,13 +15,14 @@ use pisess_store::{FoundFile, modified_ms};
 use std::path::{Path, PathBuf};
 
 /// Printed if no session belongs to the current directory and no other place to look is given.
-pub const NONE_HERE: &str = "no sessions for the current directory (hint: --all includes all projects)";
+pub const NONE_HERE: &str =
+    "no sessions for the current directory (hint: --all includes all projects)";
 
 /// The sessions to read.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SessionsArgs {
-    /// Sessions by path or name, or directories to search at any depth; - for standard input (default: the
-    /// sessions of the current directory in both agents' stores)
+    /// Sessions by path or name, or directories to search at any depth; - for standard input
+    /// (default: the sessions of the current directory in both agents' stores)
     #[arg(value_name = "SESSION")]
     pub paths: Vec<PathBuf>,
     /// Include the sessions of all projects
@@ -41,7 +42,8 @@ pub struct PathsArgs {
     /// Print only the paths of the sessions that are found
     #[arg(short = 'l', long, alias = "files-with-matches")]
     pub files: bool,
-    /// Like -l, but end each path with a NUL byte, as for `xargs -0`; `grep -c` prints the NUL instead of a colon
+    /// Like -l, but end each path with a NUL byte, as for `xargs -0`; `grep -c` prints the NUL
+    /// instead of a colon
     #[arg(short = '0', long)]
     pub null: bool,
 }
@@ -79,20 +81,32 @@ pub struct Sessions {
 }
 
 impl SessionsArgs {
-    /// Finds the sessions, without files last modified before the period. Reports paths that cannot be
-    /// searched, and continues.
+    /// Finds the sessions, without files last modified before the period. Reports paths that cannot
+    /// be searched, and continues.
     pub fn find(&self, period: Period, ui: &mut Ui) -> Result<Sessions, Failure> {
         let is_stdin = self.paths.iter().any(|path| path == Path::new("-"));
         if is_stdin && self.paths.len() > 1 {
-            return Err(Failure::usage("standard input cannot be combined with paths").hint("give - alone"));
+            return Err(
+                Failure::usage("standard input cannot be combined with paths").hint("give - alone"),
+            );
         }
         if self.all && !self.paths.is_empty() {
-            return Err(Failure::usage("--all cannot be combined with SESSION").hint("omit one of them"));
+            return Err(
+                Failure::usage("--all cannot be combined with SESSION").hint("omit one of them")
+            );
         }
         let places = Places::of(ui);
-        let FoundSessions { files: mut found, failures, scope, .. } =
-            named::sessions(&places, &self.paths, self.all, ui);
-        let exit = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
+        let FoundSessions {
+            files: mut found,
+            failures,
+            scope,
+            ..
+        } = named::sessions(&places, &self.paths, self.all, ui);
+        let exit = failures
+            .iter()
+            .map(|failure| ui.report(failure))
+            .max()
+            .unwrap_or(Exit::Done);
         if self.archived && !is_stdin {
             found.extend(places.archived_files(self.all)?);
         } else if self.paths.is_empty() {
@@ -100,20 +114,33 @@ impl SessionsArgs {
         }
         let agents = SubAgents::among(&found);
         let is_none = found.is_empty() && !self.all;
-        let is_late =
-            |path: &Path| period.from.is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since));
-        let files: Vec<_> = found.into_iter().filter(|file| file.named || is_late(&file.path)).collect();
+        let is_late = |path: &Path| {
+            period
+                .from
+                .is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since))
+        };
+        let files: Vec<_> = found
+            .into_iter()
+            .filter(|file| file.named || is_late(&file.path))
+            .collect();
         if is_none && self.paths.is_empty() {
             ui.warn(NONE_HERE);
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
-        Ok(Sessions { files, agents, exit, is_none, is_one, scope: Some(scope).filter(|_| !is_stdin) })
+        Ok(Sessions {
+            files,
+            agents,
+            exit,
+            is_none,
+            is_one,
+            scope: Some(scope).filter(|_| !is_stdin),
+        })
     }
 }
 
 impl Sessions {
-    /// Puts sessions with sub-agents first. If a fork copied a task's result, but not the sub-agents' directory, the
-    /// copy that is read first is then the one that counts correctly.
+    /// Puts sessions with sub-agents first. If a fork copied a task's result, but not the
+    /// sub-agents' directory, the copy that is read first is then the one that counts correctly.
     pub fn with_agents_first(&mut self) {
         let agents = &self.agents;
         self.files.sort_by_key(|file| !agents.has(&file.path));
@@ -121,11 +148,12 @@ impl Sessions {
 
     /// Puts the sessions that changed last first.
     pub fn newest_first(&mut self) {
-        self.files.sort_by_cached_key(|file| std::cmp::Reverse(modified_ms(&file.path)));
+        self.files
+            .sort_by_cached_key(|file| std::cmp::Reverse(modified_ms(&file.path)));
     }
 
-    /// Reads the sessions on all processors with `work`, and passes its results to `take` in order. Reports
-    /// sessions that cannot be read, and continues. Returns the exit code.
+    /// Reads the sessions on all processors with `work`, and passes its results to `take` in order.
+    /// Reports sessions that cannot be read, and continues. Returns the exit code.
     pub fn read<T: Send>(
         self,
         ui: &mut Ui,
@@ -192,9 +220,12 @@ pub fn warn_of_torn(paths: &[PathBuf], ui: &mut Ui) {
     }
 }
 
-/// Returns the note on the lines of a session that were skipped: their number, and the first. `lines` is what they are, for
-/// one line and for several.
+/// Returns the note on the lines of a session that were skipped: their number, and the first.
+/// `lines` is what they are, for one line and for several.
 pub fn skipped(name: &str, (count, first): (u32, LineNo), lines: [&str; 2]) -> String {
     let what = lines[usize::from(count != 1)];
-    format!("{name}: {count} {what}, from line {} (hint: pisess check {name})", first.0)
+    format!(
+        "{name}: {count} {what}, from line {} (hint: pisess check {name})",
+        first.0
+    )
 }

@@ -21,9 +21,15 @@ pub struct SummaryArgs {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["summary_file", "summarizer"], help_heading = "Summary")]
     pub summary: Option<String>,
     /// Read the summary from FILE (- for standard input)
-    #[arg(long, value_name = "FILE", conflicts_with = "summarizer", help_heading = "Summary")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "summarizer",
+        help_heading = "Summary"
+    )]
     pub summary_file: Option<PathBuf>,
-    /// Command that reads the prompt on stdin and prints the summary; overrides PISESS_SUMMARIZER ('' for none)
+    /// Command that reads the prompt on stdin and prints the summary; overrides PISESS_SUMMARIZER
+    /// ('' for none)
     #[arg(long, value_name = "CMD", help_heading = "Summary")]
     pub summarizer: Option<String>,
     /// What the summary should focus on
@@ -43,9 +49,9 @@ pub struct SummaryArgs {
     pub hook: HookArgs,
 }
 
-/// Returns the summary to store: that of an option as it is, else that of a hook, else one with the text that is made.
-/// (The hook is called even if an option gives the text, because it may cancel, or choose the cut or the label.) Without
-/// details of its own, it gets those of the agent.
+/// Returns the summary to store: that of an option as it is, else that of a hook, else one with the
+/// text that is made. (The hook is called even if an option gives the text, because it may cancel,
+/// or choose the cut or the label.) Without details of its own, it gets those of the agent.
 pub fn stored(
     given: Option<Summary>,
     hooked: Option<Summary>,
@@ -53,17 +59,28 @@ pub fn stored(
     made: impl FnOnce() -> Result<Text<'static>, Failure>,
 ) -> Result<Summary, Failure> {
     let summary = given.or(hooked).map_or_else(|| made().map(of_text), Ok)?;
-    Ok(if summary.details.is_empty() { Summary { details, ..summary } } else { summary })
+    Ok(if summary.details.is_empty() {
+        Summary { details, ..summary }
+    } else {
+        summary
+    })
 }
 
 fn of_text(text: Text<'static>) -> Summary {
-    Summary { text, details: Vec::new(), usage: None, from_hook: false }
+    Summary {
+        text,
+        details: Vec::new(),
+        usage: None,
+        from_hook: false,
+    }
 }
 
-/// Returns the built-in summary of these messages. Its placeholders are those of a copy that `redact` writes.
+/// Returns the built-in summary of these messages. Its placeholders are those of a copy that
+/// `redact` writes.
 pub fn extract(open: &OpenSession, material: &Material) -> Result<Text<'static>, Failure> {
     let workers = open.workers();
-    let made = |redactor| summary::extract(material, &open.session, redactor, workers, || open.reader());
+    let made =
+        |redactor| summary::extract(material, &open.session, redactor, workers, || open.reader());
     let text = made(Redactor::default()).and_then(|text| {
         if !text.contains(redact::START) {
             return Ok(text);
@@ -85,9 +102,8 @@ impl SummaryArgs {
             (None, Some(path)) => read_text(path, session, ui)?,
         };
         if text.trim().is_empty() {
-            return Err(
-                Failure::cannot("the summary is empty").hint("omit the option to use the built-in summary")
-            );
+            return Err(Failure::cannot("the summary is empty")
+                .hint("omit the option to use the built-in summary"));
         }
         Ok(Some(of_text(Text::from(text))))
     }
@@ -107,7 +123,9 @@ impl SummaryArgs {
         if answer.instructions.is_some() {
             self.instructions.clone_from(&answer.instructions);
         }
-        self.replace_instructions = answer.replace_instructions.unwrap_or(self.replace_instructions);
+        self.replace_instructions = answer
+            .replace_instructions
+            .unwrap_or(self.replace_instructions);
     }
 
     /// Returns the instructions for a prompt.
@@ -118,10 +136,21 @@ impl SummaryArgs {
         }
     }
 
-    /// Returns the summarizer: that of the option, else that of the environment. Without one, the summary is the built-in one.
+    /// Returns the summarizer: that of the option, else that of the environment. Without one, the
+    /// summary is the built-in one.
     pub fn summarizer(&self, input: &Input, ui: &Ui) -> Option<Shell> {
-        let (names, hint) = (["--summarizer", SUMMARIZER], "--prompt prints its input, to run it by hand");
-        Shell::chosen(&input.name, self.summarizer.as_ref(), names, self.hook.timeout, hint, ui)
+        let (names, hint) = (
+            ["--summarizer", SUMMARIZER],
+            "--prompt prints its input, to run it by hand",
+        );
+        Shell::chosen(
+            &input.name,
+            self.summarizer.as_ref(),
+            names,
+            self.hook.timeout,
+            hint,
+            ui,
+        )
     }
 }
 

@@ -1,9 +1,9 @@
 //! Changing a session: a single code path from a decision to the commit and its report.
 //!
-//! A command supplies the function that decides; everything else is here. The decision is based on the
-//! contents of the file under its lock, and repeated if the file grew before the commit, until `--wait` is
-//! over (rule 4 of the store). Anything slow, and anything that can be read only once (a summarizer, a hook,
-//! standard input), is therefore done before the lock is taken.
+//! A command supplies the function that decides; everything else is here. The decision is based on
+//! the contents of the file under its lock, and repeated if the file grew before the commit, until
+//! `--wait` is over (rule 4 of the store). Anything slow, and anything that can be read only once
+//! (a summarizer, a hook, standard input), is therefore done before the lock is taken.
 //!
 //! ```text
 //!   OpenSession::change ── lock ──> decide ──> commit ──> report ──> hook
@@ -11,8 +11,8 @@
 //!                           └────── reopen ──────┘
 //! ```
 //!
-//! A plan that is only printed (`-n`) or written elsewhere (`-o`, a pipe) takes the same code path without
-//! the lock.
+//! A plan that is only printed (`-n`) or written elsewhere (`-o`, a pipe) takes the same code path
+//! without the lock.
 
 use super::hook::HookEvent;
 use super::ids::Ids;
@@ -34,7 +34,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub struct Decision {
     pub change: Change,
-    /// The number of new entries whose ids are reported, from the first; the others are labels on them.
+    /// The number of new entries whose ids are reported, from the first; the others are labels on
+    /// them.
     pub reported: usize,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
@@ -43,7 +44,11 @@ pub struct Decision {
 
 impl From<Change> for Decision {
     fn from(change: Change) -> Self {
-        Decision { reported: change.entries.len(), change, ..Decision::default() }
+        Decision {
+            reported: change.entries.len(),
+            change,
+            ..Decision::default()
+        }
     }
 }
 
@@ -62,12 +67,16 @@ pub struct Creation {
 /// Refuses a JSON report if standard output (`-`) carries the session.
 fn can_report(path: &Path, write: &WriteArgs) -> Result<(), Failure> {
     let is_refused = path == Path::new("-") && write.change.json && !write.change.dry_run;
-    if is_refused { Err(Failure::carries_session()) } else { Ok(()) }
+    if is_refused {
+        Err(Failure::carries_session())
+    } else {
+        Ok(())
+    }
 }
 
 impl OpenSession {
-    /// Makes the change that `decide` returns for the contents of the file at the time of the commit. A
-    /// change without entries leaves the session unchanged.
+    /// Makes the change that `decide` returns for the contents of the file at the time of the
+    /// commit. A change without entries leaves the session unchanged.
     pub fn change(
         &self,
         write: &WriteArgs,
@@ -106,7 +115,9 @@ impl OpenSession {
             if decision.change.is_empty() {
                 copy_all(self.input.source(), out)
             } else {
-                decision.change.write(&self.session, self.input.source(), out)
+                decision
+                    .change
+                    .write(&self.session, self.input.source(), out)
             }
         };
         self.write_elsewhere(path, write.change.force, &mut fill, ui)?;
@@ -135,17 +146,27 @@ impl OpenSession {
     }
 
     /// Creates a new session file from this session.
-    pub fn create(&self, creation: Creation, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+    pub fn create(
+        &self,
+        creation: Creation,
+        write: &WriteArgs,
+        ui: &mut Ui,
+    ) -> Result<Exit, Failure> {
         can_report(&creation.path, write)?;
-        let mut fill = |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
+        let mut fill =
+            |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
         let (mut lines, mut count) = (Vec::new(), 0);
         if write.change.json {
             let mut bytes = Vec::new();
             self.input.read(fill(&mut bytes))?;
-            let whole = bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+            let whole = bytes
+                .split(|&byte| byte == b'\n')
+                .filter(|line| !line.trim_ascii().is_empty());
             lines = whole.map(<[u8]>::to_vec).collect();
         } else if write.change.dry_run {
-            (count, lines) = self.input.read(creation.new.own_lines(&self.session, self.input.source()))?;
+            (count, lines) = self
+                .input
+                .read(creation.new.own_lines(&self.session, self.input.source()))?;
         }
         let outcome = Outcome {
             copied: count.saturating_sub(lines.len()),
@@ -160,14 +181,23 @@ impl OpenSession {
         if write.change.dry_run {
             return outcome.plan(write, ui);
         }
-        let folder = creation.folder.as_deref().map(NewFolder::make).transpose()?;
+        let folder = creation
+            .folder
+            .as_deref()
+            .map(NewFolder::make)
+            .transpose()?;
         self.write_elsewhere(&outcome.path, write.change.force, &mut fill, ui)?;
         folder.into_iter().for_each(NewFolder::keep);
-        let names = if outcome.path == Path::new("-") { Vec::new() } else { outcome.names };
+        let names = if outcome.path == Path::new("-") {
+            Vec::new()
+        } else {
+            outcome.names
+        };
         Outcome { names, ..outcome }.report(write, ui)
     }
 
-    /// Writes a whole session to a new file, or to standard output for `-`. With `force`, an existing file is overwritten.
+    /// Writes a whole session to a new file, or to standard output for `-`. With `force`, an
+    /// existing file is overwritten.
     pub fn write_elsewhere(
         &self,
         path: &Path,
@@ -185,7 +215,11 @@ impl OpenSession {
 }
 
 /// Commits a change to a session that is locked; there is no commit if there is nothing to do.
-pub fn commit(change: &Change, now: &OpenSession, locked: Locked) -> Result<Option<Attempt>, Failure> {
+pub fn commit(
+    change: &Change,
+    now: &OpenSession,
+    locked: Locked,
+) -> Result<Option<Attempt>, Failure> {
     let OpenSession { session, input, .. } = now;
     let attempt = match change.action(session) {
         Action::Nothing => return Ok(None),
@@ -197,24 +231,31 @@ pub fn commit(change: &Change, now: &OpenSession, locked: Locked) -> Result<Opti
     Ok(Some(attempt?))
 }
 
-/// The result of an attempt to change a session: the commit, unless there was nothing to do, and a value for
-/// the command.
+/// The result of an attempt to change a session: the commit, unless there was nothing to do, and a
+/// value for the command.
 pub type Attempted<T> = Result<(Option<Attempt>, T), Failure>;
 
-/// Calls `attempt` with the locked session, and with the current contents of the file if it has grown since
-/// it was read. Repeats this if the file grew before the commit, until the wait is over. Every in-place
-/// change of a session is made through this function, except those of `migrate`, which are one batch.
+/// Calls `attempt` with the locked session, and with the current contents of the file if it has
+/// grown since it was read. Repeats this if the file grew before the commit, until the wait is
+/// over. Every in-place change of a session is made through this function, except those of
+/// `migrate`, which are one batch.
 pub fn under_lock<T>(
     input: &Input,
     options: &store::WriteOptions,
     attempt: &mut dyn FnMut(Option<Input>, Locked) -> Attempted<T>,
 ) -> Result<(Option<Committed>, T), Failure> {
     let Some(file) = input.file() else {
-        return Err(input.cannot("a stream cannot be changed in place").hint("give the path of a file"));
+        return Err(input
+            .cannot("a stream cannot be changed in place")
+            .hint("give the path of a file"));
     };
     let mut locked = store::lock(file, options)?;
     loop {
-        let grown = if locked.is_stale() { Some(input.reopened(locked.reopen()?)) } else { None };
+        let grown = if locked.is_stale() {
+            Some(input.reopened(locked.reopen()?))
+        } else {
+            None
+        };
         match attempt(grown, locked)? {
             (None, value) => return Ok((None, value)),
             (Some(Attempt::Done(committed)), value) => return Ok((Some(committed), value)),
@@ -248,7 +289,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Returns the result of a decision that is written to `path`, which may be the session's own (`is_own`).
+    /// Returns the result of a decision that is written to `path`, which may be the session's own
+    /// (`is_own`).
     fn of(decision: &Decision, path: &Path, is_own: bool, session: &Session) -> Outcome {
         let change = &decision.change;
         let action = match change.action(session) {
@@ -256,11 +298,16 @@ impl Outcome {
             action if is_own => action,
             _ => Action::Create,
         };
-        let migrated =
-            session.migration_tail().filter(|_| action != Action::Nothing && action != Action::Append);
+        let migrated = session
+            .migration_tail()
+            .filter(|_| action != Action::Nothing && action != Action::Append);
         let migrated = change.title_line.clone().into_iter().chain(migrated);
         let lines = change.entries.iter().map(|entry| entry.line.clone());
-        let names = change.entries.iter().take(decision.reported).map(|entry| entry.id.to_string());
+        let names = change
+            .entries
+            .iter()
+            .take(decision.reported)
+            .map(|entry| entry.id.to_string());
         Outcome {
             action,
             path: path.to_owned(),
@@ -282,32 +329,52 @@ impl Outcome {
         Ok(Exit::Done)
     }
 
-    /// Reports the result to the user, then to the hook. The hook is notified even if printing fails. A
-    /// failure here does not undo the write (rule 7 of the store).
+    /// Reports the result to the user, then to the hook. The hook is notified even if printing
+    /// fails. A failure here does not undo the write (rule 7 of the store).
     fn report(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let is_written = self.action != Action::Nothing && self.path != Path::new("-");
         let late = |failure: Failure| {
-            if is_written { failure.after_writing(&self.names.join(" ")) } else { failure }
+            if is_written {
+                failure.after_writing(&self.names.join(" "))
+            } else {
+                failure
+            }
         };
-        let printed = self.print(write, ui).and_then(|()| ui.flush()).map_err(late);
+        let printed = self
+            .print(write, ui)
+            .and_then(|()| ui.flush())
+            .map_err(late);
         let file = (self.path != Path::new("-")).then(|| ui.absolute(&self.path));
-        let notified = match self.notification.take().filter(|_| self.action != Action::Nothing) {
+        let notified = match self
+            .notification
+            .take()
+            .filter(|_| self.action != Action::Nothing)
+        {
             Some(notification) => notification.send(file.as_deref(), ui).map_err(late),
             None => Ok(()),
         };
         notified.and(printed).map(|()| Exit::Done)
     }
 
-    /// Prints names and text on standard output, or on standard error if standard output carries the session.
+    /// Prints names and text on standard output, or on standard error if standard output carries
+    /// the session.
     fn print(&self, write: &WriteArgs, ui: &mut Ui) -> Result<(), Failure> {
         let is_aside = self.path == Path::new("-");
         if write.change.json && !is_aside {
             return ui.print_json(&self.json(write));
         }
-        let mut lines: String = self.names.iter().map(|name| format!("{}\n", visible_lines(name))).collect();
+        let mut lines: String = self
+            .names
+            .iter()
+            .map(|name| format!("{}\n", visible_lines(name)))
+            .collect();
         if let Some(text) = self.editor_text.as_ref().map(ToString::to_string) {
             let is_raw = !is_aside && !ui.stdout_is_terminal();
-            lines += &if is_raw { text } else { visible_lines(&text).into_owned() };
+            lines += &if is_raw {
+                text
+            } else {
+                visible_lines(&text).into_owned()
+            };
             lines.push('\n');
         }
         if is_aside {
@@ -340,7 +407,10 @@ impl Outcome {
             Action::Rewrite if self.lines.is_empty() => format!("rewrite {path} as version 3\n"),
             Action::Rewrite => format!("rewrite {path} as version 3 and append {count}\n"),
             Action::Create if self.copied > 0 => {
-                format!("create {path} with {count}, {} of them copied; the others:\n", self.copied)
+                format!(
+                    "create {path} with {count}, {} of them copied; the others:\n",
+                    self.copied
+                )
             }
             Action::Create => format!("create {path} with {count}\n"),
         };

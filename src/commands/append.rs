@@ -20,7 +20,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Name the session", "pisess append session.jsonl --name 'Ferry times'"),
+    Example::new(
+        "Name the session",
+        "pisess append session.jsonl --name 'Ferry times'",
+    ),
     Example::new(
         "Append a user message, for the agent to continue from",
         "pisess append session.jsonl --user 'And by bus?'",
@@ -41,19 +44,20 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Append entries: messages, custom data, settings or a session name.
 ///
-/// Entries are given by options, or read as JSON lines from standard input in the format of the file's agent
-/// (pi or oh-my-pi). If `id`, `parentId` or `timestamp` is missing, it is filled in: the parent of the first
-/// entry is the leaf or `--at REF`; the parent of each later entry is the entry before it. Fields that are
-/// present are kept byte for byte.
+/// Entries are given by options, or read as JSON lines from standard input in the format of the
+/// file's agent (pi or oh-my-pi). If `id`, `parentId` or `timestamp` is missing, it is filled in:
+/// the parent of the first entry is the leaf or `--at REF`; the parent of each later entry is the
+/// entry before it. Fields that are present are kept byte for byte.
 ///
-/// All entries are validated before any is written: fields that the agent relies on must be present,
-/// ids must be new, and entries that are referred to must exist in the session. The ids of the new
-/// entries are printed; the last one is the new leaf.
+/// All entries are validated before any is written: fields that the agent relies on must be
+/// present, ids must be new, and entries that are referred to must exist in the session. The ids of
+/// the new entries are printed; the last one is the new leaf.
 ///
-/// --name also changes the title line of a session of oh-my-pi, as its `/rename` does, so the whole file is rewritten.
+/// --name also changes the title line of a session of oh-my-pi, as its `/rename` does, so the whole
+/// file is rewritten.
 ///
-/// If several options are given, each appends an entry, settings before messages. If the text of a message is
-/// `-`, it is read from standard input.
+/// If several options are given, each appends an entry, settings before messages. If the text of a
+/// message is `-`, it is read from standard input.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -78,7 +82,12 @@ pub struct Args {
     #[arg(long, value_name = "TYPE", help_heading = "Entries")]
     pub custom: Option<String>,
     /// The data of the custom entry
-    #[arg(long, value_name = "JSON", requires = "custom", help_heading = "Entries")]
+    #[arg(
+        long,
+        value_name = "JSON",
+        requires = "custom",
+        help_heading = "Entries"
+    )]
     pub data: Option<String>,
     /// Append a custom message of this type, which the model sees
     #[arg(long, value_name = "TYPE", requires = "text", help_heading = "Entries")]
@@ -92,8 +101,8 @@ pub struct Args {
     /// Append a user message
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub user: Option<String>,
-    /// Append an assistant message by the current model; an earlier reply on the path must be from the same
-    /// provider
+    /// Append an assistant message by the current model; an earlier reply on the path must be from
+    /// the same provider
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub assistant: Option<String>,
     #[command(flatten)]
@@ -105,7 +114,10 @@ const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     // Only a result asks for calls, and no option gives one.
-    let options = Options { calls: !args.gives_entries(), ..Options::default() };
+    let options = Options {
+        calls: !args.gives_entries(),
+        ..Options::default()
+    };
     let open = OpenSession::open(&args.session, options, ui)?;
     let given = given(&mut args, &open.input, ui)?;
     let mut unknown = BTreeSet::new();
@@ -121,18 +133,26 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Ok(Decision::from(batch.change))
     })?;
     for kind in unknown {
-        ui.warn(&format!("unknown entry type {kind}: neither agent writes it"));
+        ui.warn(&format!(
+            "unknown entry type {kind}: neither agent writes it"
+        ));
     }
     Ok(exit)
 }
 
-/// Returns the lines of JSON to append, and the name of their source for messages; `None` if entries are given by options,
-/// whose texts are then read. All is read before anything is locked.
-fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Option<(String, Vec<u8>)>, Failure> {
+/// Returns the lines of JSON to append, and the name of their source for messages; `None` if
+/// entries are given by options, whose texts are then read. All is read before anything is locked.
+fn given(
+    args: &mut Args,
+    session: &Input,
+    ui: &mut Ui,
+) -> Result<Option<(String, Vec<u8>)>, Failure> {
     let by_options = args.gives_entries();
     if by_options && args.input.is_some() {
-        return Err(Failure::cannot("--input: entries are already given by options")
-            .hint("run append twice, or give all entries as JSON"));
+        return Err(
+            Failure::cannot("--input: entries are already given by options")
+                .hint("run append twice, or give all entries as JSON"),
+        );
     }
     if by_options {
         args.read(session, ui)?;
@@ -140,24 +160,50 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Option<(String
     }
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
     if path == Path::new("-") && (session.is_stream() || ui.world.terminals.stdin) {
-        let what = if session.is_stream() { "already the session" } else { "a terminal" };
-        return Err(Failure::cannot(format_args!("no entries to append: standard input is {what}"))
-            .hint("give them by options such as --user, or in a file with --input"));
+        let what = if session.is_stream() {
+            "already the session"
+        } else {
+            "a terminal"
+        };
+        return Err(Failure::cannot(format_args!(
+            "no entries to append: standard input is {what}"
+        ))
+        .hint("give them by options such as --user, or in a file with --input"));
     }
-    given::read(path, "a file of JSON lines", given::MOST_ENTRIES, Some(session), ui).map(Some)
+    given::read(
+        path,
+        "a file of JSON lines",
+        given::MOST_ENTRIES,
+        Some(session),
+        ui,
+    )
+    .map(Some)
 }
 
 /// Adds lines of JSON. `name` is that of their source, for messages.
-fn add_lines(name: &str, text: &[u8], batch: &mut Batch, fresh: &mut IdSource) -> Result<(), Failure> {
-    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).zip(1_u32..);
+fn add_lines(
+    name: &str,
+    text: &[u8],
+    batch: &mut Batch,
+    fresh: &mut IdSource,
+) -> Result<(), Failure> {
+    let lines = text
+        .split(|&byte| byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .zip(1_u32..);
     for (entry, line) in lines.filter(|(entry, _)| !entry.is_empty()) {
         // Plain text instead of JSON.
         let is_text = batch.change.is_empty() && !entry.starts_with(b"{");
         batch.add(entry, fresh).map_err(|refused| {
-            let failure = Failure::cannot(format_args!("{name}:{line}: {refused}; nothing was written"));
+            let failure = Failure::cannot(format_args!(
+                "{name}:{line}: {refused}; nothing was written"
+            ));
             let hint = match refused {
                 _ if is_text => "--user - appends plain text as a user message",
-                Refusal::Impossible { hint: Some(ref hint), .. } => hint,
+                Refusal::Impossible {
+                    hint: Some(ref hint),
+                    ..
+                } => hint,
                 _ => "`pisess path --json` prints entries of the session as examples",
             };
             failure.path(name).on_line(line).hint(hint)
@@ -168,15 +214,24 @@ fn add_lines(name: &str, text: &[u8], batch: &mut Batch, fresh: &mut IdSource) -
 
 impl Args {
     fn gives_entries(&self) -> bool {
-        let texts =
-            [&self.name, &self.thinking, &self.custom, &self.custom_message, &self.user, &self.assistant];
+        let texts = [
+            &self.name,
+            &self.thinking,
+            &self.custom,
+            &self.custom_message,
+            &self.user,
+            &self.assistant,
+        ];
         self.model.is_some() || texts.into_iter().any(Option::is_some)
     }
 
     /// Reads a text given as `-`, and validates what does not depend on the session.
     fn read(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         let mut read = false;
-        for text in [&mut self.text, &mut self.user, &mut self.assistant].into_iter().flatten() {
+        for text in [&mut self.text, &mut self.user, &mut self.assistant]
+            .into_iter()
+            .flatten()
+        {
             if text == "-" {
                 if std::mem::replace(&mut read, true) {
                     return Err(Failure::cannot("two options read from standard input")
@@ -186,15 +241,35 @@ impl Args {
             }
         }
         let wrong = |what: &str, hint: &str| Err(Failure::cannot(what).hint(hint));
-        let is_empty = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
-        if [&self.text, &self.user, &self.assistant].into_iter().any(is_empty) {
-            return wrong("the text of the message is empty", "give a text, or omit the option");
+        let is_empty =
+            |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
+        if [&self.text, &self.user, &self.assistant]
+            .into_iter()
+            .any(is_empty)
+        {
+            return wrong(
+                "the text of the message is empty",
+                "give a text, or omit the option",
+            );
         }
-        if [&self.custom, &self.custom_message].into_iter().any(is_empty) {
-            return wrong("the custom type is empty", "give a name by which programs can find the entry");
+        if [&self.custom, &self.custom_message]
+            .into_iter()
+            .any(is_empty)
+        {
+            return wrong(
+                "the custom type is empty",
+                "give a name by which programs can find the entry",
+            );
         }
-        if self.data.as_ref().is_some_and(|data| Raw::parse(data.as_bytes()).is_err()) {
-            return wrong("--data: not JSON", "quote it for the shell, as in --data '{\"n\":1}'");
+        if self
+            .data
+            .as_ref()
+            .is_some_and(|data| Raw::parse(data.as_bytes()).is_err())
+        {
+            return wrong(
+                "--data: not JSON",
+                "quote it for the shell, as in --data '{\"n\":1}'",
+            );
         }
         Ok(())
     }
@@ -208,11 +283,14 @@ impl Args {
         fresh: &mut IdSource,
     ) -> Result<(), Failure> {
         for line in self.lines(open, place)? {
-            batch.add(&line, fresh).map_err(|refused| open.input.cannot(refused))?;
+            batch
+                .add(&line, fresh)
+                .map_err(|refused| open.input.cannot(refused))?;
         }
         if let Some(name) = &self.name {
             let agent = open.session.agent();
-            batch.change.title_line = (agent.title_line)(&(agent.stored_name)(name), &fresh.timestamp());
+            batch.change.title_line =
+                (agent.title_line)(&(agent.stored_name)(name), &fresh.timestamp());
         }
         Ok(())
     }
@@ -221,22 +299,41 @@ impl Args {
     fn lines(&self, open: &OpenSession, place: Position) -> Result<Vec<Vec<u8>>, Failure> {
         let agent = open.session.agent();
         let text = |text: &String| Text::from(text.clone());
-        let model = self.model.as_ref().map(|(provider, id)| (text(provider), text(id)));
-        let data = self.data.as_ref().map(|data| Raw::checked(data.trim().as_bytes()));
-        let name =
-            |name: &String| (agent.name_entry)(&(agent.stored_name)(name), open.session.name().as_ref());
+        let model = self
+            .model
+            .as_ref()
+            .map(|(provider, id)| (text(provider), text(id)));
+        let data = self
+            .data
+            .as_ref()
+            .map(|data| Raw::checked(data.trim().as_bytes()));
+        let name = |name: &String| {
+            (agent.name_entry)(&(agent.stored_name)(name), open.session.name().as_ref())
+        };
         let custom_message = |(kind, said): (&String, &String)| {
             shorthand::custom_message(agent, &text(kind), &text(said), !self.hidden)
         };
         let assistant = |said: &String| -> Result<Object, Failure> {
-            Ok(shorthand::assistant(&text(said), Raw::checked(&reply(open, place, model.clone())?)))
+            Ok(shorthand::assistant(
+                &text(said),
+                Raw::checked(&reply(open, place, model.clone())?),
+            ))
         };
         let entries = [
             self.name.as_ref().map(name),
-            model.as_ref().map(|(provider, id)| (agent.model_entry)(provider, id)),
-            self.thinking.as_ref().map(|level| (agent.thinking_entry)(&text(level))),
-            self.custom.as_ref().map(|kind| shorthand::custom(&text(kind), data)),
-            self.custom_message.as_ref().zip(self.text.as_ref()).map(custom_message),
+            model
+                .as_ref()
+                .map(|(provider, id)| (agent.model_entry)(provider, id)),
+            self.thinking
+                .as_ref()
+                .map(|level| (agent.thinking_entry)(&text(level))),
+            self.custom
+                .as_ref()
+                .map(|kind| shorthand::custom(&text(kind), data)),
+            self.custom_message
+                .as_ref()
+                .zip(self.text.as_ref())
+                .map(custom_message),
             self.user.as_ref().map(|said| shorthand::user(&text(said))),
             self.assistant.as_ref().map(assistant).transpose()?,
         ];
@@ -244,9 +341,9 @@ impl Args {
     }
 }
 
-/// Returns a copy of the nearest assistant message at or above `place`, attributed to the current model:
-/// `asked`, else the one set by a later model change, else the one that wrote the message. The API depends
-/// on the provider, so the provider must be the same.
+/// Returns a copy of the nearest assistant message at or above `place`, attributed to the current
+/// model: `asked`, else the one set by a later model change, else the one that wrote the message.
+/// The API depends on the provider, so the provider must be the same.
 fn reply(
     open: &OpenSession,
     place: Position,
@@ -255,9 +352,9 @@ fn reply(
     let (session, reader) = (&open.session, open.reader());
     let line = |ix: EntryIx| open.input.read(reader.line(ix));
     let cannot = |what: String| {
-        open.input
-            .cannot(format_args!("--assistant: {what}"))
-            .hint("give the whole entry as JSON on standard input; `pisess show --json` prints examples")
+        open.input.cannot(format_args!("--assistant: {what}")).hint(
+            "give the whole entry as JSON on standard input; `pisess show --json` prints examples",
+        )
     };
     let mut model = asked;
     let mut has_reply = false;
@@ -269,10 +366,16 @@ fn reply(
             continue;
         }
         let line = line(ix)?;
-        let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
-        let names_model = ["api", "provider", "model"].iter().all(|key| message.get_text(key).is_some());
+        let message = Raw::checked(line.trim_ascii())
+            .get("message")
+            .unwrap_or(Raw::NULL);
+        let names_model = ["api", "provider", "model"]
+            .iter()
+            .all(|key| message.get_text(key).is_some());
         return match &model {
-            _ if !names_model => Err(cannot("the earlier reply names no API or model to copy".to_owned())),
+            _ if !names_model => Err(cannot(
+                "the earlier reply names no API or model to copy".to_owned(),
+            )),
             None => Ok(message.bytes().to_vec()),
             // A reply further up may be by this provider.
             Some((provider, _)) if message.get_text("provider") != Some(provider.borrowed()) => {
@@ -288,16 +391,22 @@ fn reply(
     }
     Err(cannot(match model.filter(|_| has_reply) {
         Some((provider, _)) => {
-            format!("there is no earlier reply from the provider {provider}, whose API could be copied")
+            format!(
+                "there is no earlier reply from the provider {provider}, whose API could be copied"
+            )
         }
         None => "there is no earlier reply with an API and model to copy".to_owned(),
     }))
 }
 
-/// Returns the provider and id of the model that an entry changes to, in the format of either agent.
+/// Returns the provider and id of the model that an entry changes to, in the format of either
+/// agent.
 fn changed_model(entry: Raw) -> Option<(Text<'static>, Text<'static>)> {
     if let Some(provider) = entry.get_text("provider") {
-        return Some((provider.into_owned(), entry.get_text("modelId")?.into_owned()));
+        return Some((
+            provider.into_owned(),
+            entry.get_text("modelId")?.into_owned(),
+        ));
     }
     // oh-my-pi also records models for other roles.
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));

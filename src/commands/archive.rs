@@ -18,25 +18,30 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess archive -n --all --older-than 90d",
     ),
     Example::new("Archive them", "pisess archive --all --older-than 90d"),
-    Example::new("List the archived sessions of all projects", "pisess archive --list --all"),
+    Example::new(
+        "List the archived sessions of all projects",
+        "pisess archive --list --all",
+    ),
 ]);
 
 /// Move sessions out of the agents' stores into compressed archives, and back.
 ///
-/// Moves each session to a directory beside its store, `sessions.archive`, which the agents do not list: one file per
-/// session, compressed with zstd. It contains what belongs to the session: the files of its sub-agents, SESSION.pruned,
-/// and a copy of the blobs of oh-my-pi that it refers to. The archive is read again and compared with the session before
-/// the session is removed.
+/// Moves each session to a directory beside its store, `sessions.archive`, which the agents do not
+/// list: one file per session, compressed with zstd. It contains what belongs to the session: the
+/// files of its sub-agents, SESSION.pruned, and a copy of the blobs of oh-my-pi that it refers to.
+/// The archive is read again and compared with the session before the session is removed.
 ///
-/// Sessions are given as SESSION, or chosen by options: those of the current directory, of the project given by --project,
-/// or with --all of all projects. With --older-than and --empty, only sessions that meet these conditions are chosen. Of the
-/// chosen sessions, those that changed in the last ten minutes are skipped, and so are those that an agent may have open. A
-/// SESSION that an agent may have open is refused (exit 3).
+/// Sessions are given as SESSION, or chosen by options: those of the current directory, of the
+/// project given by --project, or with --all of all projects. With --older-than and --empty, only
+/// sessions that meet these conditions are chosen. Of the chosen sessions, those that changed in
+/// the last ten minutes are skipped, and so are those that an agent may have open. A SESSION that
+/// an agent may have open is refused (exit 3).
 ///
-/// `list`, `grep` and `stats` include archived sessions with --archived, and every command reads an archive that is given
-/// by its path. `zstd -dc` prints the session in it.
+/// `list`, `grep` and `stats` include archived sessions with --archived, and every command reads an
+/// archive that is given by its path. `zstd -dc` prints the session in it.
 ///
-/// --restore moves a session back to where it was, with its modification time. A path that is occupied is refused.
+/// --restore moves a session back to where it was, with its modification time. A path that is
+/// occupied is refused.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess archive [OPTIONS] <SESSION>...\n",
@@ -45,10 +50,12 @@ pub const GUIDE: Guide = Guide::new(&[
 ))]
 #[command(mut_arg("force", |force| force.help("Override refusals (with --delete, does not ask)")))]
 pub struct Args {
-    /// The sessions; with --restore and --delete, archived sessions, by id, name or path of the archive
+    /// The sessions; with --restore and --delete, archived sessions, by id, name or path of the
+    /// archive
     #[arg(value_name = "SESSION", conflicts_with_all = ["older_than", "empty", "project", "all"])]
     pub sessions: Vec<PathBuf>,
-    /// Choose sessions whose newest message is older than TIME: 90d, 12w, 6mo, 2026-10-31 or 2026-10
+    /// Choose sessions whose newest message is older than TIME: 90d, 12w, 6mo, 2026-10-31 or
+    /// 2026-10
     #[arg(long, value_name = "TIME")]
     pub older_than: Option<String>,
     /// Choose sessions without messages
@@ -74,9 +81,18 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let older_than = args.older_than.as_deref().map(|time| period::named("--older-than", time, ui));
-    let filter = Filter { before_ms: older_than.transpose()?.map(|time| time.start), empty: args.empty };
-    let project = args.project.as_ref().map(|project| absolute_folder(project, ui));
+    let older_than = args
+        .older_than
+        .as_deref()
+        .map(|time| period::named("--older-than", time, ui));
+    let filter = Filter {
+        before_ms: older_than.transpose()?.map(|time| time.start),
+        empty: args.empty,
+    };
+    let project = args
+        .project
+        .as_ref()
+        .map(|project| absolute_folder(project, ui));
     let places = Places::seen_from(project.as_deref().unwrap_or(ui.folder()), ui);
     if args.list {
         return archive::list(&places, args.all, filter, args.change.json, ui);
@@ -84,9 +100,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.restore || args.delete {
         // A filter chooses sessions to archive, and none to restore.
         if args.sessions.is_empty() {
-            let option = if args.restore { "--restore" } else { "--delete" };
-            return Err(Failure::usage(format_args!("{option}: no archived session is given"))
-                .hint("give each as SESSION; `pisess archive --list --all` lists them"));
+            let option = if args.restore {
+                "--restore"
+            } else {
+                "--delete"
+            };
+            return Err(
+                Failure::usage(format_args!("{option}: no archived session is given"))
+                    .hint("give each as SESSION; `pisess archive --list --all` lists them"),
+            );
         }
         return args.change_archives(&places, ui);
     }
@@ -99,14 +121,25 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
-    /// Archives sessions on all processors. All is moved before anything is printed, so that a closed pipe does not end the
-    /// command half done.
-    fn archive(&self, places: Places, filter: Option<Filter>, ui: &mut Ui) -> Result<Exit, Failure> {
+    /// Archives sessions on all processors. All is moved before anything is printed, so that a
+    /// closed pipe does not end the command half done.
+    fn archive(
+        &self,
+        places: Places,
+        filter: Option<Filter>,
+        ui: &mut Ui,
+    ) -> Result<Exit, Failure> {
         let mut done = Vec::new();
         let mut sessions = Vec::new();
         if filter.is_some() {
-            let found = named::sessions(&places, &[], self.all, ui).files.into_iter();
-            sessions.extend(found.filter(|file| file.owner.is_none()).map(|file| file.path));
+            let found = named::sessions(&places, &[], self.all, ui)
+                .files
+                .into_iter();
+            sessions.extend(
+                found
+                    .filter(|file| file.owner.is_none())
+                    .map(|file| file.path),
+            );
         }
         for session in &self.sessions {
             match named(session, ui) {
@@ -115,7 +148,13 @@ impl Args {
             }
         }
         let (change, now_ms) = (&self.change, Ids::new(ui)?.now_ms(ui));
-        let packer = Packer { places, filter, now_ms, change, stdout_is: ui.stdout_is() };
+        let packer = Packer {
+            places,
+            filter,
+            now_ms,
+            change,
+            stdout_is: ui.stdout_is(),
+        };
         let work = |path: PathBuf| {
             let archived = packer.archive(&path);
             (path, archived)
@@ -125,8 +164,11 @@ impl Args {
             Ok(None) => {}
             Ok(Some(row)) => done.push((path, Ok(row))),
             // Files that are not sessions, and those that another process just moved.
-            Err(failure) if filter.is_some() && (failure.is_other_file() || failure.is_missing) => {}
-            Err(failure) if filter.is_some() && failure.exit() == Exit::Busy => skipped.push(failure),
+            Err(failure) if filter.is_some() && (failure.is_other_file() || failure.is_missing) => {
+            }
+            Err(failure) if filter.is_some() && failure.exit() == Exit::Busy => {
+                skipped.push(failure)
+            }
             Err(failure) => done.push((path, Err(failure))),
         });
         if let [failure, others @ ..] = &skipped[..] {

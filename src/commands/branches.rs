@@ -23,8 +23,14 @@ use pisess_json::write::Object;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("List the branches, newest first", "pisess branches session.jsonl"),
-    Example::new("List the branches as JSON", "pisess branches --json session.jsonl"),
+    Example::new(
+        "List the branches, newest first",
+        "pisess branches session.jsonl",
+    ),
+    Example::new(
+        "List the branches as JSON",
+        "pisess branches --json session.jsonl",
+    ),
 ]);
 
 /// List the branches of a session.
@@ -35,10 +41,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// follows its id, the label of the user message precedes it, and `[LABEL] on ID` is the label of
 /// another entry.
 ///
-/// A branch ends at an entry that is followed by nothing, or only by bookkeeping: labels, marks of `switch`,
-/// names and other entries that do not change what a model sees. If the leaf is in the middle of a
-/// conversation, the entry there also counts as the end of a branch; after a `switch`, the age is that of the
-/// switch. `(undone)` precedes the user message if `undo` took the last entry back.
+/// A branch ends at an entry that is followed by nothing, or only by bookkeeping: labels, marks of
+/// `switch`, names and other entries that do not change what a model sees. If the leaf is in the
+/// middle of a conversation, the entry there also counts as the end of a branch; after a `switch`,
+/// the age is that of the switch. `(undone)` precedes the user message if `undo` took the last
+/// entry back.
 ///
 /// How many branches `prune --branch` removed is reported on standard error.
 #[derive(Debug, clap::Args)]
@@ -57,13 +64,16 @@ struct BranchList<'a> {
     sizes: HashMap<EntryIx, f64>,
     /// The tips that are marks of a switch: the text of a mark does not describe the branch.
     marks: Vec<EntryIx>,
-    /// For each prompt of a skill, what the user typed to invoke it; the entry itself contains the text of the
-    /// skill.
+    /// For each prompt of a skill, what the user typed to invoke it; the entry itself contains the
+    /// text of the skill.
     typed: HashMap<EntryIx, Text<'static>>,
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = Options { timestamps: args.json, ..Options::default() };
+    let options = Options {
+        timestamps: args.json,
+        ..Options::default()
+    };
     let mut open = OpenSession::open(&args.session, options, ui)?;
     let session = &open.session;
     let tree = Tree::new(session);
@@ -79,41 +89,70 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let mut typed = HashMap::default();
     let is_skill = |ix: &EntryIx| session.entry(*ix).flags.has(Flags::SKILL_PROMPT);
-    for request in branches.iter().filter_map(|branch| branch.request).filter(is_skill) {
-        let text = open.input.read((session.agent().draft_text)(&reader, request))?;
+    for request in branches
+        .iter()
+        .filter_map(|branch| branch.request)
+        .filter(is_skill)
+    {
+        let text = open
+            .input
+            .read((session.agent().draft_text)(&reader, request))?;
         typed.insert(request, on_one_line(&text));
     }
     // Only these rows are shown.
-    let mut shown: Vec<_> = branches.iter().map(|branch| branch.request.unwrap_or(branch.tip)).collect();
+    let mut shown: Vec<_> = branches
+        .iter()
+        .map(|branch| branch.request.unwrap_or(branch.tip))
+        .collect();
     shown.sort_unstable();
     shown.dedup();
-    open.add_rows(&shown, Options { timestamps: args.json, ..row_options_of(args.json, ui) })?;
+    open.add_rows(
+        &shown,
+        Options {
+            timestamps: args.json,
+            ..row_options_of(args.json, ui)
+        },
+    )?;
     let session = &open.session;
     let mut drawing = rows(session, session.leaf);
     drawing.undone = open.input.read(undone(session, &open.reader()))?;
-    let listing = BranchList { drawing, branches, sizes, marks, typed };
+    let listing = BranchList {
+        drawing,
+        branches,
+        sizes,
+        marks,
+        typed,
+    };
     if args.json {
-        listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?
+        listing
+            .branches
+            .iter()
+            .try_for_each(|branch| ui.print_json(&listing.json(branch)))?
     } else {
         listing.print(ui)?
     }
     if let Some(pruned) = pruned_branches(&open) {
-        ui.status(&format!("{pruned} pruned; `pisess prune --restore` restores them"));
+        ui.status(&format!(
+            "{pruned} pruned; `pisess prune --restore` restores them"
+        ));
     }
     Ok(Exit::Done)
 }
 
 impl BranchList<'_> {
     fn size(&self, branch: &Branch) -> Option<f64> {
-        self.sizes.get(&branch.tip).copied().filter(|size| size.is_finite())
+        self.sizes
+            .get(&branch.tip)
+            .copied()
+            .filter(|size| size.is_finite())
     }
 
     fn label(&self, branch: &Branch) -> Option<Text<'_>> {
         branch.labelled.and_then(|ix| self.drawing.label(ix))
     }
 
-    /// Returns the entry that represents the branch: the last user message; if there is none, its tip, unless that
-    /// is a mark.
+    /// Returns the entry that represents the branch: the last user message; if there is none, its
+    /// tip, unless that is a mark.
     fn question(&self, branch: &Branch) -> Position {
         match branch.request {
             None if self.marks.contains(&branch.tip) => None,
@@ -158,11 +197,20 @@ impl BranchList<'_> {
         ]);
         for branch in &self.branches {
             table.row(vec![
-                cell((if branch.active { "*" } else { "" }).to_owned(), styles.active),
+                cell(
+                    (if branch.active { "*" } else { "" }).to_owned(),
+                    styles.active,
+                ),
                 self.tip(branch, &styles),
-                cell(age(now, self.drawing.session.entry(branch.tip).time_ms), styles.dim),
+                cell(
+                    age(now, self.drawing.session.entry(branch.tip).time_ms),
+                    styles.dim,
+                ),
                 cell(branch.entries.to_string(), Style::new()),
-                cell(self.size(branch).map_or("?".to_owned(), tokens), Style::new()),
+                cell(
+                    self.size(branch).map_or("?".to_owned(), tokens),
+                    Style::new(),
+                ),
                 self.said(branch, &styles),
             ]);
         }
@@ -171,7 +219,10 @@ impl BranchList<'_> {
 
     /// Returns the text of a request; for a skill, what the user typed to invoke it.
     fn asked(&self, ix: EntryIx) -> Text<'_> {
-        let mut asked = self.typed.get(&ix).map_or_else(|| self.drawing.row(ix).body, Text::borrowed);
+        let mut asked = self
+            .typed
+            .get(&ix)
+            .map_or_else(|| self.drawing.row(ix).body, Text::borrowed);
         asked.drop_half();
         asked
     }
@@ -179,13 +230,21 @@ impl BranchList<'_> {
     /// Returns the id of a branch's last entry, and its label.
     fn tip(&self, branch: &Branch, styles: &Styles) -> Cell {
         let end = branch.end(self.drawing.session);
-        let id = (visible(&self.drawing.session.id(end).to_string_lossy()), styles.dim);
-        let label = self.drawing.label(end).map(|label| fitted(&bracketed(&label), LABEL, "…"));
-        [id].into_iter().chain(label.map(|label| (format!(" {label}"), styles.label))).collect()
+        let id = (
+            visible(&self.drawing.session.id(end).to_string_lossy()),
+            styles.dim,
+        );
+        let label = self
+            .drawing
+            .label(end)
+            .map(|label| fitted(&bracketed(&label), LABEL, "…"));
+        [id].into_iter()
+            .chain(label.map(|label| (format!(" {label}"), styles.label)))
+            .collect()
     }
 
-    /// Returns the last user message of a branch, after its label. If another entry of the branch has one, that precedes
-    /// both, with the id of the entry.
+    /// Returns the last user message of a branch, after its label. If another entry of the branch
+    /// has one, that precedes both, with the id of the entry.
     fn said(&self, branch: &Branch, styles: &Styles) -> Cell {
         let question = self.question(branch);
         let mut said = Cell::new();
@@ -194,11 +253,20 @@ impl BranchList<'_> {
             said.push(("(undone) ".to_owned(), styles.dim));
         }
         let other = branch.labelled.filter(|_| branch.labelled != question);
-        for ix in [other, question].into_iter().flatten().filter(|&ix| ix != end) {
-            let Some(label) = self.drawing.label(ix) else { continue };
+        for ix in [other, question]
+            .into_iter()
+            .flatten()
+            .filter(|&ix| ix != end)
+        {
+            let Some(label) = self.drawing.label(ix) else {
+                continue;
+            };
             said.push((bracketed(&label) + " ", styles.label));
             if Some(ix) == other {
-                said.push((visible(&format!("on {}  ", self.drawing.session.id(ix))), styles.dim));
+                said.push((
+                    visible(&format!("on {}  ", self.drawing.session.id(ix))),
+                    styles.dim,
+                ));
             }
         }
         if let Some(ix) = question {
@@ -206,7 +274,10 @@ impl BranchList<'_> {
             // A user message needs no role.
             if branch.request.is_none() {
                 let colon = if row.body.is_empty() { "" } else { ": " };
-                said.push((visible(&format!("{}{colon}", row.role)), tone_style(row.tone, styles)));
+                said.push((
+                    visible(&format!("{}{colon}", row.role)),
+                    tone_style(row.tone, styles),
+                ));
             }
             said.push((visible(&self.asked(ix).to_string_lossy()), Style::new()));
         }
@@ -223,6 +294,10 @@ fn bracketed(label: &Text) -> String {
 
 /// Returns the text that a user typed to invoke a skill, on one line.
 fn on_one_line(typed: &Text) -> Text<'static> {
-    let words = typed.to_string_lossy().split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = typed
+        .to_string_lossy()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     Text::from(words).head_whole(ROW_UNITS).into_owned()
 }

@@ -13,25 +13,36 @@ use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("Check a session", "pisess check session.jsonl"),
-    Example::new("Check all sessions below a directory", "pisess check sessions"),
+    Example::new(
+        "Check all sessions below a directory",
+        "pisess check sessions",
+    ),
     Example::new("Check the sessions of all projects", "pisess check --all"),
-    Example::answers_no("Print the findings as JSON", "pisess check --json broken.jsonl"),
-    Example::new("Repair a session into another file", "pisess check --repair -o mended.jsonl broken.jsonl"),
+    Example::answers_no(
+        "Print the findings as JSON",
+        "pisess check --json broken.jsonl",
+    ),
+    Example::new(
+        "Repair a session into another file",
+        "pisess check --repair -o mended.jsonl broken.jsonl",
+    ),
 ])
 .found("a warning or an error was found");
 
 /// Check session files, and optionally repair them.
 ///
-/// One finding is printed per line: file, line number, severity, problem, consequence for the agent that opens
-/// the session, and whether it can be repaired. If a file has many findings, its path is printed once, above them. An
-/// error means that data is lost, that an agent hangs, or that the session does not open. A warning means that the
-/// session opens incomplete or is displayed wrongly. A note is informational and does not affect the exit code. A
-/// directory is searched at any depth.
+/// One finding is printed per line: file, line number, severity, problem, consequence for the agent
+/// that opens the session, and whether it can be repaired. If a file has many findings, its path is
+/// printed once, above them. An error means that data is lost, that an agent hangs, or that the
+/// session does not open. A warning means that the session opens incomplete or is displayed
+/// wrongly. A note is informational and does not affect the exit code. A directory is searched at
+/// any depth.
 ///
-/// With --repair, unambiguous repairs are applied: to another file with -o, or in place with --backup. Of a directory,
-/// the *.jsonl files directly in it are repaired, and with -r also those in its subdirectories, except hidden ones. Bytes
-/// that are removed are kept beside the file, in FILE.rejected. The exit code is then 1 if the repaired
-/// file still has a warning or an error, else 0.
+/// With --repair, unambiguous repairs are applied: to another file with -o, or in place with
+/// --backup. Of a directory, the *.jsonl files directly in it are repaired, and with -r also those
+/// in its subdirectories, except hidden ones. Bytes that are removed are kept beside the file, in
+/// FILE.rejected. The exit code is then 1 if the repaired file still has a warning or an error,
+/// else 0.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess check [OPTIONS] <SESSION>...\n",
@@ -61,19 +72,33 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.repair {
-        return repair(&args.sessions, args.recursive, args.backup.as_deref(), &args.write, ui);
-    }
-    if args.write.output.is_some() {
-        return Err(
-            Failure::cannot("-o requires --repair").hint("to save the findings, redirect standard output")
+        return repair(
+            &args.sessions,
+            args.recursive,
+            args.backup.as_deref(),
+            &args.write,
+            ui,
         );
     }
+    if args.write.output.is_some() {
+        return Err(Failure::cannot("-o requires --repair")
+            .hint("to save the findings, redirect standard output"));
+    }
     let mut report = Report::new(&args.write, false, ui);
-    let sessions = if args.all { &everything(ui) } else { &args.sessions };
-    let FoundSessions { files, failures, .. } = expanded(sessions, Reach::Whole, ui);
-    failures.iter().for_each(|failure| report.failure(failure, ui));
+    let sessions = if args.all {
+        &everything(ui)
+    } else {
+        &args.sessions
+    };
+    let FoundSessions {
+        files, failures, ..
+    } = expanded(sessions, Reach::Whole, ui);
+    failures
+        .iter()
+        .for_each(|failure| report.failure(failure, ui));
     // Standard input is opened here, because the other threads do not have it.
-    let mut open = |file: &FoundFile| (file.path == Path::new("-")).then(|| Input::open(&file.path, ui));
+    let mut open =
+        |file: &FoundFile| (file.path == Path::new("-")).then(|| Input::open(&file.path, ui));
     let subjects: Vec<_> = files.into_iter().map(|file| (open(&file), file)).collect();
     let (workers, is_stdout) = (ui.processors(), ui.stdout_is());
     let of_each = workers / workers.min(subjects.len()).max(1);

@@ -51,18 +51,20 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Replace the older part of the context with a summary.
 ///
-/// A compaction is appended under the leaf. From then on, a model sees the summary, then the most recent
-/// entries (which are kept), then whatever follows. Nothing is deleted. The kept part starts where the file's
-/// agent would start it.
+/// A compaction is appended under the leaf. From then on, a model sees the summary, then the most
+/// recent entries (which are kept), then whatever follows. Nothing is deleted. The kept part starts
+/// where the file's agent would start it.
 ///
-/// Without a summary option, the summary is extracted from the conversation itself, without a model:
-/// what was requested, what was done in which files, what failed and what remains to be done. The id
-/// of the new entry is printed, and on standard error the size of the context before and after, also with -n.
+/// Without a summary option, the summary is extracted from the conversation itself, without a
+/// model: what was requested, what was done in which files, what failed and what remains to be
+/// done. The id of the new entry is printed, and on standard error the size of the context before
+/// and after, also with -n.
 ///
-/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi compares its estimate with the
-/// size that the provider reported for the last request: if that is five times as large, it counts each message five
-/// times, and 20k keep 4k of text. --if-over compares the size that the provider reported, which includes system prompt and
-/// tools; if it reported none, the estimate. A compacted context consists of what is kept and the summary (up to about
+/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi compares
+/// its estimate with the size that the provider reported for the last request: if that is five
+/// times as large, it counts each message five times, and 20k keep 4k of text. --if-over compares
+/// the size that the provider reported, which includes system prompt and tools; if it reported
+/// none, the estimate. A compacted context consists of what is kept and the summary (up to about
 /// 2,000 tokens).
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
@@ -84,9 +86,17 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = Options { messages: true, file_calls: true, ..Options::default() };
+    let options = Options {
+        messages: true,
+        file_calls: true,
+        ..Options::default()
+    };
     let mut open = OpenSession::open(&args.session, options.clone(), ui)?;
-    let mut step = Compact { args: args.clone(), open: &open, reader: open.reader() };
+    let mut step = Compact {
+        args: args.clone(),
+        open: &open,
+        reader: open.reader(),
+    };
     if args.summary.prepare {
         return step.print_preparation(ui);
     }
@@ -95,43 +105,69 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     if args.summary.prompt {
         let prompts = step.prompts(&step.prepare(step.first_kept()?)?)?;
-        ui.verbatim().write_all(&prompts.concat()).map_err(Failure::output)?;
+        ui.verbatim()
+            .write_all(&prompts.concat())
+            .map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
-    let WriteArgs { output, change: how, .. } = &args.write;
+    let WriteArgs {
+        output,
+        change: how,
+        ..
+    } = &args.write;
     let before = (!how.json).then(|| step.size()).transpose()?;
-    // Summarizing may take minutes, so it is done before the session is locked. If the session grows in
-    // the meantime, the summarized entries are still ancestors of the new ones.
+    // Summarizing may take minutes, so it is done before the session is locked. If the session
+    // grows in the meantime, the summarized entries are still ancestors of the new ones.
     let hook = args.summary.hook.hook(&open.input, ui);
     let ready = step.ready(hook.as_ref(), ui)?;
     let leaf = open.session.leaf.map(|leaf| open.session.id(leaf));
     let mut planned = None;
     let exit = open.change(&args.write, ui, |now, fresh| {
         if !goes_on(&now.session, leaf.as_ref()) {
-            return Err(now.input.busy("another process compacted it or moved to another branch meanwhile"));
+            return Err(now
+                .input
+                .busy("another process compacted it or moved to another branch meanwhile"));
         }
         let change = compaction(&now.session, &ready, fresh);
         let notification = hook.clone().map(|hook| {
             let leaf = change.entries.last().map(|entry| entry.id.clone());
-            HookEvent { leaf, ..HookEvent::of(hook, done(args, &ready, &change), now) }
+            HookEvent {
+                leaf,
+                ..HookEvent::of(hook, done(args, &ready, &change), now)
+            }
         });
         planned = Some(change.clone());
-        Ok(Decision { change, reported: 1, editor_text: None, notification })
+        Ok(Decision {
+            change,
+            reported: 1,
+            editor_text: None,
+            notification,
+        })
     })?;
-    let Some(before) = before else { return Ok(exit) };
-    let (has, will_have) = if how.dry_run { ("has", "would have") } else { ("had", "now has") };
+    let Some(before) = before else {
+        return Ok(exit);
+    };
+    let (has, will_have) = if how.dry_run {
+        ("has", "would have")
+    } else {
+        ("had", "now has")
+    };
     let after = if how.dry_run {
         let source = open.input.source();
         let after = planned.and_then(|change| change.after(&open.session, source));
         after.and_then(|after| size_after(&mut open.session, &after.over(source), &options))
     } else {
-        let written = output.as_deref().or(open.input.file().map(SessionFile::path));
+        let written = output
+            .as_deref()
+            .or(open.input.file().map(SessionFile::path));
         let file = written.and_then(|path| SessionFile::open(path).ok());
         file.and_then(|file| size_after(&mut open.session, &file, &options))
     };
     if let Some(after) = after {
         let (before, after) = (tokens(before), tokens(after));
-        ui.status(&format!("the context {has} {before} tokens, and {will_have} {after}"));
+        ui.status(&format!(
+            "the context {has} {before} tokens, and {will_have} {after}"
+        ));
     }
     Ok(exit)
 }
@@ -142,8 +178,8 @@ fn size(reader: &EntryReader) -> io::Result<f64> {
     (session.agent().tokens)(&session.path(session.leaf), reader)
 }
 
-/// Returns the size of the context of a session to which a compaction was added, if it can be read. What was loaded is
-/// not read again.
+/// Returns the size of the context of a session to which a compaction was added, if it can be read.
+/// What was loaded is not read again.
 fn size_after(session: &mut Session, source: &dyn ReadAt, options: &Options) -> Option<f64> {
     if !append(session, source, options).ok()? {
         *session = load(source, options).ok()?;
@@ -178,7 +214,9 @@ struct Compact<'a> {
 impl Compact<'_> {
     /// Whether the context has more tokens than `--if-over` allows.
     fn is_over(&self) -> Result<bool, Failure> {
-        let Some(limit) = self.args.if_over else { return Ok(true) };
+        let Some(limit) = self.args.if_over else {
+            return Ok(true);
+        };
         Ok(self.size()? > limit as f64)
     }
 
@@ -186,7 +224,8 @@ impl Compact<'_> {
         self.open.input.read(size(&self.reader))
     }
 
-    /// Returns where the kept part starts: at the entry of `--first-kept`, nowhere with `none`, or where the agent cuts.
+    /// Returns where the kept part starts: at the entry of `--first-kept`, nowhere with `none`, or
+    /// where the agent cuts.
     fn first_kept(&self) -> Result<FirstKept, Failure> {
         let Some(reference) = self.args.first_kept.as_deref() else {
             return Ok(FirstKept::Within(self.args.keep_recent_tokens));
@@ -195,7 +234,12 @@ impl Compact<'_> {
             return Ok(FirstKept::Nothing);
         }
         let kept = self.cut(self.open.resolve(reference)?);
-        let refused = |(why, hint)| self.open.input.cannot(format_args!("{reference} {why}")).hint(hint);
+        let refused = |(why, hint)| {
+            self.open
+                .input
+                .cannot(format_args!("{reference} {why}"))
+                .hint(hint)
+        };
         kept.map_err(refused)
     }
 
@@ -203,7 +247,10 @@ impl Compact<'_> {
     fn cut(&self, first_kept: Position) -> Result<FirstKept, (&'static str, &'static str)> {
         let session = &self.open.session;
         match first_kept.filter(|ix| session.path(session.leaf).contains(ix)) {
-            None => Err(("is not on the path to the leaf", "list the path with `pisess path`")),
+            None => Err((
+                "is not on the path to the leaf",
+                "list the path with `pisess path`",
+            )),
             Some(kept) if session.is_message(kept, Role::ToolResult) => Err((
                 "is a result, whose call would not be kept",
                 "give the entry with the call, which is above it",
@@ -214,18 +261,25 @@ impl Compact<'_> {
 
     fn prepared(&self, from: FirstKept) -> Result<Option<Preparation>, Failure> {
         let session = &self.open.session;
-        let (prepare, path) = (session.agent().prepare_compaction, session.path(session.leaf));
+        let (prepare, path) = (
+            session.agent().prepare_compaction,
+            session.path(session.leaf),
+        );
         self.open.input.read(prepare(&path, &self.reader, from))
     }
 
     fn prepare(&self, from: FirstKept) -> Result<Preparation, Failure> {
-        self.prepared(from)?.map_or_else(|| Err(self.nothing()?), Ok)
+        self.prepared(from)?
+            .map_or_else(|| Err(self.nothing()?), Ok)
     }
 
     /// Returns why there is nothing to compact.
     fn nothing(&self) -> Result<Failure, Failure> {
         let (session, input) = (&self.open.session, &self.open.input);
-        if session.leaf.is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction) {
+        if session
+            .leaf
+            .is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction)
+        {
             let failure = input.no("the last entry is already a compaction");
             return Ok(failure.hint("to compact in another way, undo it first with `pisess undo`"));
         }
@@ -236,10 +290,18 @@ impl Compact<'_> {
             return Ok(failure.hint("choose another cut with --first-kept"));
         }
         let size = self.size()?;
-        let scaled =
-            (scale > 1.0).then(|| format!(" ({} of text, scaled to the provider's count)", tokens(estimate)));
-        let reported =
-            (size != all).then(|| format!("; the context has {}, as the last reply reported", tokens(size)));
+        let scaled = (scale > 1.0).then(|| {
+            format!(
+                " ({} of text, scaled to the provider's count)",
+                tokens(estimate)
+            )
+        });
+        let reported = (size != all).then(|| {
+            format!(
+                "; the context has {}, as the last reply reported",
+                tokens(size)
+            )
+        });
         let failure = input.no(format_args!(
             "nothing to compact: the messages are estimated at {} tokens{}, all within the {} to keep{}",
             tokens(all),
@@ -247,22 +309,36 @@ impl Compact<'_> {
             tokens(keep),
             reported.unwrap_or_default(),
         ));
-        Ok(failure.hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept"))
+        Ok(
+            failure
+                .hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept"),
+        )
     }
 
-    /// Returns the agent's estimate of all messages that a compaction could summarize, and its scale.
+    /// Returns the agent's estimate of all messages that a compaction could summarize, and its
+    /// scale.
     fn estimate(&self) -> Result<(f64, f64), Failure> {
-        let Some(all) = self.prepared(FirstKept::Nothing)? else { return Ok((0.0, 1.0)) };
+        let Some(all) = self.prepared(FirstKept::Nothing)? else {
+            return Ok((0.0, 1.0));
+        };
         let agent = self.open.session.agent();
-        let messages = all.messages_to_summarize.iter().chain(&all.turn_prefix_messages);
-        let sizes = messages.map(|message| message.with(&self.reader, |json| (agent.message_tokens)(json)));
+        let messages = all
+            .messages_to_summarize
+            .iter()
+            .chain(&all.turn_prefix_messages);
+        let sizes =
+            messages.map(|message| message.with(&self.reader, |json| (agent.message_tokens)(json)));
         let sum = self.open.input.read(sizes.sum::<io::Result<u64>>())?;
         Ok((sum as f64, all.scale))
     }
 
     fn prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
         let options = self.args.summary.prompt_of();
-        self.open.input.read(prompt::compaction_prompts(preparation, &options, &self.reader))
+        self.open.input.read(prompt::compaction_prompts(
+            preparation,
+            &options,
+            &self.reader,
+        ))
     }
 
     fn ready(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Compaction, Failure> {
@@ -287,11 +363,15 @@ impl Compact<'_> {
             summary: stored(given, hooked, files, made)?,
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
-            system_message: self.open.input.read((session.agent().checkpoint)(&path, &self.reader))?,
+            system_message: self
+                .open
+                .input
+                .read((session.agent().checkpoint)(&path, &self.reader))?,
         })
     }
 
-    /// Runs the hook and returns its summary. If it moves the cut, the preparation is computed again.
+    /// Runs the hook and returns its summary. If it moves the cut, the preparation is computed
+    /// again.
     fn ask(
         &mut self,
         hook: &Shell,
@@ -320,15 +400,27 @@ impl Compact<'_> {
             .str("type", "session_before_compact")
             .json("preparation", &self.preparation_json(preparation)?)
             .json("branchEntries", &entries(&path, &self.reader)?)
-            .json("previousCompactions", &entries(&preparation.previous_compactions, &self.reader)?)
-            .str_or_null("customInstructions", self.args.summary.instructions.as_deref())
+            .json(
+                "previousCompactions",
+                &entries(&preparation.previous_compactions, &self.reader)?,
+            )
+            .str_or_null(
+                "customInstructions",
+                self.args.summary.instructions.as_deref(),
+            )
             .json("model", model.map_or(b"null", |(_, model)| model));
         Ok(occasion(&self.args, event))
     }
 
     fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
-        let summary = self.open.input.read(preparation.whole_summary(&self.reader))?;
-        let previous = summary.as_ref().filter(|summary| !summary.is_empty()).map(Text::to_string_lossy);
+        let summary = self
+            .open
+            .input
+            .read(preparation.whole_summary(&self.reader))?;
+        let previous = summary
+            .as_ref()
+            .filter(|summary| !summary.is_empty())
+            .map(Text::to_string_lossy);
         let material = Material {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
@@ -359,12 +451,24 @@ impl Compact<'_> {
             .bool("isSplitTurn", preparation.is_split_turn)
             .number("tokensBefore", preparation.tokens_before)
             .text_or_null("previousSummary", preparation.previous_summary.as_ref())
-            .json("messagesToSummarize", &messages(&preparation.messages_to_summarize, &self.reader)?)
-            .json("turnPrefixMessages", &messages(&preparation.turn_prefix_messages, &self.reader)?)
+            .json(
+                "messagesToSummarize",
+                &messages(&preparation.messages_to_summarize, &self.reader)?,
+            )
+            .json(
+                "turnPrefixMessages",
+                &messages(&preparation.turn_prefix_messages, &self.reader)?,
+            )
             .json("fileOps", &preparation.file_ops.json())
             .json("settings", &settings)
-            .json("previousCompactions", &entries(&preparation.previous_compactions, &self.reader)?)
-            .str_or_null("customInstructions", self.args.summary.instructions.as_deref())
+            .json(
+                "previousCompactions",
+                &entries(&preparation.previous_compactions, &self.reader)?,
+            )
+            .str_or_null(
+                "customInstructions",
+                self.args.summary.instructions.as_deref(),
+            )
             .finish())
     }
 }
@@ -373,7 +477,10 @@ impl Compact<'_> {
 fn done(args: &Args, ready: &Compaction, change: &Change) -> Object {
     let event = Object::new()
         .str("type", "session_compact")
-        .json("compactionEntry", change.entries.first().map_or(b"null", |entry| &entry.line))
+        .json(
+            "compactionEntry",
+            change.entries.first().map_or(b"null", |entry| &entry.line),
+        )
         .bool("fromExtension", ready.summary.from_hook)
         .bool("fromHook", ready.summary.from_hook);
     occasion(args, event)
@@ -381,6 +488,10 @@ fn done(args: &Args, ready: &Compaction, change: &Change) -> Object {
 
 /// Adds the reason for the compaction, by pi's name for it.
 fn occasion(args: &Args, event: Object) -> Object {
-    let reason = if args.if_over.is_some() { "threshold" } else { "manual" };
+    let reason = if args.if_over.is_some() {
+        "threshold"
+    } else {
+        "manual"
+    };
     event.str("reason", reason).bool("willRetry", false)
 }

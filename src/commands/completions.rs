@@ -1,7 +1,8 @@
 //! `pisess completions`: prints the completion script of a shell, and answers its queries.
 //!
-//! The script of each shell is small: it passes the words to pisess and displays the candidates it prints. So
-//! options, sessions, ids and labels are completed alike in every shell, and match the installed version.
+//! The script of each shell is small: it passes the words to pisess and displays the candidates it
+//! prints. So options, sessions, ids and labels are completed alike in every shell, and match the
+//! installed version.
 
 use crate::cli::completions::{candidates, words};
 use crate::cli::guide::{Example, Guide};
@@ -15,15 +16,21 @@ pub const GUIDE: Guide = Guide::new(&[
         "Install for bash, in a file sourced by ~/.bashrc",
         "pisess completions bash > ~/.pisess.bash",
     ),
-    Example::new("Install for zsh, in a directory of $fpath", "pisess completions zsh > _pisess"),
-    Example::new("Install for fish, in ~/.config/fish/completions", "pisess completions fish > pisess.fish"),
+    Example::new(
+        "Install for zsh, in a directory of $fpath",
+        "pisess completions zsh > _pisess",
+    ),
+    Example::new(
+        "Install for fish, in ~/.config/fish/completions",
+        "pisess completions fish > pisess.fish",
+    ),
 ]);
 
 /// Print the completion script for a shell.
 ///
-/// Once installed, it completes commands, options, sessions by name and id (those for the current directory,
-/// newest first), and labels and entry ids, each with the text of its entry. Only the start and the last MiB of
-/// a session are read.
+/// Once installed, it completes commands, options, sessions by name and id (those for the current
+/// directory, newest first), and labels and entry ids, each with the text of its entry. Only the
+/// start and the last MiB of a session are read.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The shell: bash, zsh, fish, powershell or elvish
@@ -36,7 +43,13 @@ pub struct Args {
     #[arg(long, hide = true, conflicts_with = "at", allow_hyphen_values = true)]
     pub line: Option<String>,
     /// The last word of the line as bash splits it.
-    #[arg(long, hide = true, requires = "line", default_value = "", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        hide = true,
+        requires = "line",
+        default_value = "",
+        allow_hyphen_values = true
+    )]
     pub word: String,
     /// The words of the line, the command first.
     #[arg(hide = true, last = true, requires = "at")]
@@ -74,12 +87,17 @@ impl Shell {
     fn line(self, candidate: &CompletionCandidate) -> String {
         let value = candidate.get_value().to_string_lossy();
         let help = candidate.get_help().map(ToString::to_string);
-        let start = help.as_deref().and_then(|help| help.lines().next()).filter(|start| !start.is_empty());
+        let start = help
+            .as_deref()
+            .and_then(|help| help.lines().next())
+            .filter(|start| !start.is_empty());
         match (self, start.map(visible)) {
             (Shell::Bash, _) | (_, None) if self != Shell::Zsh => value.into_owned(),
             (Shell::Zsh, help) => {
                 let word = value.replace('\\', "\\\\").replace(':', "\\:");
-                help.map_or(word.clone(), |help| format!("{word}:{}", help.replace('\\', "\\\\")))
+                help.map_or(word.clone(), |help| {
+                    format!("{word}:{}", help.replace('\\', "\\\\"))
+                })
             }
             (_, help) => format!("{value}\t{}", help.unwrap_or_default()),
         }

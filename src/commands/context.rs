@@ -22,7 +22,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Print the model's current context as JSON", "pisess context session.jsonl"),
+    Example::new(
+        "Print the model's current context as JSON",
+        "pisess context session.jsonl",
+    ),
     Example::new(
         "Print its size in tokens, as the agent estimates it",
         "pisess context --tokens session.jsonl",
@@ -48,14 +51,15 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Print what the model would see at an entry.
 ///
-/// The context is what the file's agent would build from the path to REF: the settings, and the messages since
-/// the last compaction, with summaries in place of the entries they replace.
+/// The context is what the file's agent would build from the path to REF: the settings, and the
+/// messages since the last compaction, with summaries in place of the entries they replace.
 ///
-/// If FORMAT is the name of an API, the body of a request to that API is printed: the system prompt, messages,
-/// tools, model and maximum reply length. Where the agent would send what the API refuses, such as a tool result
-/// without a call, the body differs from the agent's, so that the API accepts it. If the session has calls, but no
-/// definitions of tools (pi writes them since 0.86), a request to Anthropic's API defines each tool called by its name
-/// alone, with any arguments.
+/// If FORMAT is the name of an API, the body of a request to that API is printed: the system
+/// prompt, messages, tools, model and maximum reply length. Where the agent would send what the API
+/// refuses, such as a tool result without a call, the body differs from the agent's, so that the
+/// API accepts it. If the session has calls, but no definitions of tools (pi writes them since
+/// 0.86), a request to Anthropic's API defines each tool called by its name alone, with any
+/// arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -64,10 +68,15 @@ pub struct Args {
     #[arg(value_name = "REF", default_value = "@")]
     pub at: String,
     /// Output format
-    #[arg(long = "as", value_name = "FORMAT", default_value = "messages", conflicts_with = "tokens")]
+    #[arg(
+        long = "as",
+        value_name = "FORMAT",
+        default_value = "messages",
+        conflicts_with = "tokens"
+    )]
     pub form: ContextFormat,
-    /// Use this model (in the request; default: that of the last reply if it used the same API, else
-    /// anthropic/claude-sonnet-4-5, openai/gpt-5.1 or google/gemini-3.1-pro-preview)
+    /// Use this model (in the request; default: that of the last reply if it used the same API,
+    /// else anthropic/claude-sonnet-4-5, openai/gpt-5.1 or google/gemini-3.1-pro-preview)
     #[arg(long, value_name = "PROVIDER/ID", value_parser = model)]
     pub model: Option<(String, String)>,
     /// The maximum length of the reply to a request, in tokens, such as 2000 or 8k
@@ -118,7 +127,10 @@ impl ContextFormat {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let request = args.request()?;
-    let options = Options { messages: true, ..Options::default() };
+    let options = Options {
+        messages: true,
+        ..Options::default()
+    };
     let open = OpenSession::open(&args.session, options, ui)?;
     let path = open.session.path(open.resolve(&args.at)?);
     let (session, reader) = (&open.session, open.reader());
@@ -135,8 +147,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let messages = Raw::checked(&json);
             for (at, message) in messages.items().enumerate() {
                 check_message(session.dialect, message).map_err(|refused| {
-                    let failed =
-                        |what: &_| hook.failed(&format!("message {} of its `messages`: {what}", at + 1));
+                    let failed = |what: &_| {
+                        hook.failed(&format!("message {} of its `messages`: {what}", at + 1))
+                    };
                     explained(&refused, failed)
                 })?;
             }
@@ -159,28 +172,46 @@ impl Args {
     /// Returns the request to print, if one is asked for.
     fn request(&self) -> Result<Option<Request>, Failure> {
         let text = |text: &String| Text::from(text.clone());
-        let model =
-            self.model.as_ref().map(|(provider, id)| Model { provider: text(provider), id: text(id) });
+        let model = self.model.as_ref().map(|(provider, id)| Model {
+            provider: text(provider),
+            id: text(id),
+        });
         let Some(api) = self.form.api() else {
-            let given = [("--model", model.is_some()), ("--max-tokens", self.max_tokens.is_some())];
+            let given = [
+                ("--model", model.is_some()),
+                ("--max-tokens", self.max_tokens.is_some()),
+            ];
             return match given.into_iter().find(|(_, is_given)| *is_given) {
-                Some((option, _)) => Err(Failure::usage(format!("{option} applies only to requests"))
-                    .hint("add --as anthropic, openai, openai-responses or google")),
+                Some((option, _)) => {
+                    Err(Failure::usage(format!("{option} applies only to requests"))
+                        .hint("add --as anthropic, openai, openai-responses or google"))
+                }
                 None => Ok(None),
             };
         };
-        Ok(Some(Request { api, model, max_tokens: self.max_tokens }))
+        Ok(Some(Request {
+            api,
+            model,
+            max_tokens: self.max_tokens,
+        }))
     }
 }
 
-fn body(context: &Context, request: &Request, open: &OpenSession, ui: &mut Ui) -> Result<Exit, Failure> {
+fn body(
+    context: &Context,
+    request: &Request,
+    open: &OpenSession,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
     let unreadable = |error| output_or_input(&open.input, error);
     let mut out = ui.verbatim();
     let written = request::write(&context.messages, request, &open.reader(), &mut out);
     let Some(ends_with_answer) = written.map_err(unreadable)? else {
         return Err(Failure::no("the context has no message to send"));
     };
-    out.write_all(b"\n").and_then(|()| out.flush()).map_err(unreadable)?;
+    out.write_all(b"\n")
+        .and_then(|()| out.flush())
+        .map_err(unreadable)?;
     drop(out);
     if ends_with_answer {
         ui.warn(
@@ -190,8 +221,8 @@ fn body(context: &Context, request: &Request, open: &OpenSession, ui: &mut Ui) -
     Ok(Exit::Done)
 }
 
-/// Returns the event for a hook: the agents' `context` event, with the entries that the context is built
-/// from, as the hook may need data that only they contain.
+/// Returns the event for a hook: the agents' `context` event, with the entries that the context is
+/// built from, as the hook may need data that only they contain.
 fn event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::Result<Object> {
     let event = Object::new().str("type", "context");
     let with_messages = event.json("messages", &hook::messages(&context.messages, reader)?);
@@ -200,9 +231,16 @@ fn event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::Resul
 
 /// Returns the messages of a hook, in place of the agent's.
 fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
-    let entry = |at: usize| before.get(at).or(before.last()).map_or(EntryIx::new(0), |message| message.entry);
-    let message =
-        |(at, json): (usize, Raw)| Message { entry: entry(at), body: Body::built(json.bytes().to_vec()) };
+    let entry = |at: usize| {
+        before
+            .get(at)
+            .or(before.last())
+            .map_or(EntryIx::new(0), |message| message.entry)
+    };
+    let message = |(at, json): (usize, Raw)| Message {
+        entry: entry(at),
+        body: Body::built(json.bytes().to_vec()),
+    };
     messages.items().enumerate().map(message).collect()
 }
 
@@ -224,15 +262,23 @@ fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()
     out.write_all(b"}\n")
 }
 
-/// Prints messages separated by commas; several threads read. Returns `false`, and prints nothing, if a stored message
-/// cannot be printed as it is in the file, or if standard output is neither a file nor a pipe.
+/// Prints messages separated by commas; several threads read. Returns `false`, and prints nothing,
+/// if a stored message cannot be printed as it is in the file, or if standard output is neither a
+/// file nor a pipe.
 fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<bool> {
     let session = &open.session;
-    if !session.is_utf8() || messages.iter().any(|message| piece(session, message).is_none()) {
+    if !session.is_utf8()
+        || messages
+            .iter()
+            .any(|message| piece(session, message).is_none())
+    {
         return Ok(false);
     }
-    // The messages are located again, a batch at a time, while other threads read: faster than a list of all of them.
-    let list = messages.iter().filter_map(|message| piece(session, message));
+    // The messages are located again, a batch at a time, while other threads read: faster than a
+    // list of all of them.
+    let list = messages
+        .iter()
+        .filter_map(|message| piece(session, message));
     ui.send_pieces(open.input.source(), list)
 }
 
@@ -241,7 +287,9 @@ fn piece<'m>(session: &Session, message: &'m Message) -> Option<Piece<'m>> {
     match &message.body {
         Body::Built(json) => Some(Piece::Built(json)),
         Body::Stored if session.is_migrated(message.entry) => None,
-        Body::Stored => session.message_span(message.entry).map(|span| Piece::Stored(span.range())),
+        Body::Stored => session
+            .message_span(message.entry)
+            .map(|span| Piece::Stored(span.range())),
     }
 }
 

@@ -17,7 +17,10 @@ use pisess_json::write::{Object, texts};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::answers_no("Compare two branches of a session", "pisess diff session.jsonl 5c07d14b @"),
+    Example::answers_no(
+        "Compare two branches of a session",
+        "pisess diff session.jsonl 5c07d14b @",
+    ),
     Example::answers_no(
         "Compare what the model sees before the last compaction and at the leaf",
         "pisess diff --context session.jsonl '@^{compaction}^' @",
@@ -35,15 +38,16 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Compare two paths of a session, or two sessions.
 ///
-/// With two arguments, compares the paths to the leaves of two sessions; with three, the paths to two entries
-/// of one session. Prints the last entry before the first difference, then the entries that only the first path
-/// has (-), those that only the second has (+), and those that both have, with different content (~).
+/// With two arguments, compares the paths to the leaves of two sessions; with three, the paths to
+/// two entries of one session. Prints the last entry before the first difference, then the entries
+/// that only the first path has (-), those that only the second has (+), and those that both have,
+/// with different content (~).
 ///
-/// Entries of two sessions are matched by id, and those without a match by content, because a copy may have new
-/// ids. Parents are not compared.
+/// Entries of two sessions are matched by id, and those without a match by content, because a copy
+/// may have new ids. Parents are not compared.
 ///
-/// With --context, prints a unified diff of what the model would see at the two ends. Exits with 1 if
-/// there is a difference.
+/// With --context, prints a unified diff of what the model would see at the two ends. Exits with 1
+/// if there is a difference.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess diff [OPTIONS] <SESSION> <REF> <REF>\n",
@@ -71,22 +75,39 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = match (args.context, args.stat || args.json) {
-        (true, _) => Options { messages: true, ..Options::default() },
+        (true, _) => Options {
+            messages: true,
+            ..Options::default()
+        },
         (false, true) => Options::default(),
         (false, false) => row_options(ui),
     };
-    if [&args.session, &args.other].iter().all(|path| *path == Path::new("-")) && args.to.is_none() {
-        return Err(Failure::usage("both sessions are standard input").hint("give one of them as a path"));
+    if [&args.session, &args.other]
+        .iter()
+        .all(|path| *path == Path::new("-"))
+        && args.to.is_none()
+    {
+        return Err(
+            Failure::usage("both sessions are standard input").hint("give one of them as a path")
+        );
     }
     let open = OpenSession::open(&args.session, options.clone(), ui)?;
     let Some(to) = &args.to else {
         let other = other(args, options, ui)?;
-        let end = |open| End { open, name: open.input.name.clone(), place: open.session.leaf };
+        let end = |open| End {
+            open,
+            name: open.input.name.clone(),
+            place: open.session.leaf,
+        };
         return print(args, &[end(&open), end(&other)], ui);
     };
     let end = |reference: &str| -> Result<End, Failure> {
         let name = format!("{} {}", open.input.name, visible(reference));
-        Ok(End { open: &open, name, place: open.resolve(reference)? })
+        Ok(End {
+            open: &open,
+            name,
+            place: open.resolve(reference)?,
+        })
     };
     print(args, &[end(&args.other.to_string_lossy())?, end(to)?], ui)
 }
@@ -95,7 +116,9 @@ fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Fail
     let open = OpenSession::open(&args.other, options, ui);
     open.map_err(|failure| {
         if failure.is_missing || !args.other.to_string_lossy().contains(['.', '/']) {
-            failure.hint("two arguments name two sessions; to compare two entries, give SESSION REF REF")
+            failure.hint(
+                "two arguments name two sessions; to compare two entries, give SESSION REF REF",
+            )
         } else {
             failure
         }
@@ -112,7 +135,11 @@ fn print(args: &Args, ends: &[End; 2], ui: &mut Ui) -> Result<Exit, Failure> {
     let readers = ends.each_ref().map(|end| end.open.reader());
     let [left, right] = [0, 1].map(|at| {
         let session = &ends[at].open.session;
-        Side { session, path: session.path(ends[at].place), reader: &readers[at] }
+        Side {
+            session,
+            path: session.path(ends[at].place),
+            reader: &readers[at],
+        }
     });
     if args.context {
         let hunks = ends[0].open.input.read(compare(&left, &right))?;
@@ -121,7 +148,11 @@ fn print(args: &Args, ends: &[End; 2], ui: &mut Ui) -> Result<Exit, Failure> {
         } else {
             print_hunks(&hunks, ends.each_ref().map(|end| &*end.name), ui)?
         }
-        return Ok(if hunks.is_empty() { Exit::Done } else { Exit::Found });
+        return Ok(if hunks.is_empty() {
+            Exit::Done
+        } else {
+            Exit::Found
+        });
     }
     let is_one_session = args.to.is_some();
     let difference = if is_one_session {
@@ -136,7 +167,11 @@ fn print(args: &Args, ends: &[End; 2], ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         print_entries(ends, &difference, ui)?;
     }
-    Ok(if difference.is_empty() { Exit::Done } else { Exit::Found })
+    Ok(if difference.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Found
+    })
 }
 
 fn json([left, right]: &[End; 2], difference: &Difference) -> Vec<u8> {
@@ -155,7 +190,11 @@ fn json([left, right]: &[End; 2], difference: &Difference) -> Vec<u8> {
 }
 
 /// Prints a row for each entry that differs, after the last common entry.
-fn print_entries([left, right]: &[End; 2], difference: &Difference, ui: &mut Ui) -> Result<(), Failure> {
+fn print_entries(
+    [left, right]: &[End; 2],
+    difference: &Difference,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
     if difference.is_empty() {
         return Ok(());
     }
@@ -171,10 +210,21 @@ fn print_entries([left, right]: &[End; 2], difference: &Difference, ui: &mut Ui)
 }
 
 impl End<'_> {
-    fn print_rows(&self, sign: &str, style: Style, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
+    fn print_rows(
+        &self,
+        sign: &str,
+        style: Style,
+        entries: &[EntryIx],
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         let session = &self.open.session;
         let (drawing, edits) = (rows(session, self.place), self.open.edits(self.place)?);
-        let look = Look { drawing: &drawing, edits: &edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
+        let look = Look {
+            drawing: &drawing,
+            edits: &edits,
+            styles: ui.styles,
+            glyphs: Glyphs::UNICODE,
+        };
         let mut rows = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, None);
         for &ix in entries {
             rows.begin();

@@ -19,20 +19,25 @@ pub const GUIDE: Guide = Guide::new(&[
         "Omit a user message and its reply from the context",
         "pisess edit session.jsonl '@^{user}' '@^{assistant}' --omit",
     ),
-    Example::new("Restore an entry that was edited", "pisess edit session.jsonl '@^{user}' --restore"),
+    Example::new(
+        "Restore an entry that was edited",
+        "pisess edit session.jsonl '@^{user}' --restore",
+    ),
 ])
 .of_conversation();
 
 /// Change what the model sees of an entry, not the entry itself.
 ///
-/// A `context_edit` entry of pi is appended under the leaf. It applies to this branch from there on;
-/// if an entry is edited several times, the last edit applies. User, assistant, tool result and custom
-/// messages can be edited if they are in the context. With --restore the model sees the original again.
+/// A `context_edit` entry of pi is appended under the leaf. It applies to this branch from there
+/// on; if an entry is edited several times, the last edit applies. User, assistant, tool result and
+/// custom messages can be edited if they are in the context. With --restore the model sees the
+/// original again.
 ///
 /// A tool call and its result belong together: an edit that would leave one without the other is
 /// refused, so give both.
 ///
-/// oh-my-pi has no such entries. Branch instead: append the changed message with `append --at REF^`.
+/// oh-my-pi has no such entries. Branch instead: append the changed message with `append --at
+/// REF^`.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("wanted").required(true))]
 #[command(override_usage = concat!(
@@ -66,7 +71,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         text => text.map(str::to_owned),
     };
     if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-        return Err(Failure::cannot("--replace: the text is empty").hint("omit the entry with --omit"));
+        return Err(
+            Failure::cannot("--replace: the text is empty").hint("omit the entry with --omit")
+        );
     }
     if text.is_some() && args.targets.len() > 1 {
         return Err(Failure::cannot("--replace: one text for several entries")
@@ -81,12 +88,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     open.change(&args.write, ui, |now, fresh| {
         if !now.session.agent().follows_edits {
             let failure = now.input.cannot("oh-my-pi does not support edits");
-            return Err(
-                failure.hint("append the changed message on a branch instead: `pisess append --at REF^`")
-            );
+            return Err(failure.hint(
+                "append the changed message on a branch instead: `pisess append --at REF^`",
+            ));
         }
         let targets = now.entries(&args.targets)?;
-        let change = edit(&now.reader(), &targets, wanted, fresh).map_err(|refusal| now.refused(refusal))?;
+        let change =
+            edit(&now.reader(), &targets, wanted, fresh).map_err(|refusal| now.refused(refusal))?;
         Ok(change.into())
     })
 }

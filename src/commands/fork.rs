@@ -25,7 +25,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Copy the conversation so far, without its other branches", "pisess fork session.jsonl"),
+    Example::new(
+        "Copy the conversation so far, without its other branches",
+        "pisess fork session.jsonl",
+    ),
     Example::new(
         "Copy up to the last user message, and print its text for editing",
         "pisess fork --before session.jsonl '@^{user}'",
@@ -42,7 +45,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Copy everything, for another project",
         "pisess fork --branches --cwd ~/other session.jsonl",
     ),
-    Example::new("Continue a session of pi in oh-my-pi", "pisess fork --branches --for omp session.jsonl"),
+    Example::new(
+        "Continue a session of pi in oh-my-pi",
+        "pisess fork --branches --for omp session.jsonl",
+    ),
     Example::new(
         "Write the new session to a pipe",
         "pisess fork -o - session.jsonl @^ | pisess context --tokens -",
@@ -52,17 +58,18 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// The new session is written to a file beside the original or, with --cwd or --for, to where the agent keeps the
-/// sessions of that directory, which is made if it is missing. The file is named as the agent names its files, and
-/// its path is printed; with --before, the text of REF follows on the lines below. The new session has a new id, and records which session it was copied from. Labels of the
-/// copied entries are copied as well. The original is not changed.
+/// The new session is written to a file beside the original or, with --cwd or --for, to where the
+/// agent keeps the sessions of that directory, which is made if it is missing. The file is named as
+/// the agent names its files, and its path is printed; with --before, the text of REF follows on
+/// the lines below. The new session has a new id, and records which session it was copied from.
+/// Labels of the copied entries are copied as well. The original is not changed.
 ///
-/// With --for, the new session is converted to that agent's format. An entry that has no counterpart there is
-/// kept in a custom entry with a note. The model's context stays the same, as far as the two agents allow.
-/// Converting the session back restores the original entries.
+/// With --for, the new session is converted to that agent's format. An entry that has no
+/// counterpart there is kept in a custom entry with a note. The model's context stays the same, as
+/// far as the two agents allow. Converting the session back restores the original entries.
 ///
-/// With --subtree the descendants of REF are copied, too. The leaf of the new session is the original leaf if
-/// that was copied, and otherwise the last entry copied.
+/// With --subtree the descendants of REF are copied, too. The leaf of the new session is the
+/// original leaf if that was copied, and otherwise the last entry copied.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -103,10 +110,16 @@ impl Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let chosen = if args.branches { open.session.leaf } else { open.resolve(&args.at)? };
+    let chosen = if args.branches {
+        open.session.leaf
+    } else {
+        open.resolve(&args.at)?
+    };
     let message = chosen.filter(|&ix| args.before && open.session.is_message(ix, Role::User));
     if args.before && message.is_none() {
-        let failure = open.input.cannot(format_args!("{} is not a user message", args.at));
+        let failure = open
+            .input
+            .cannot(format_args!("{} is not a user message", args.at));
         return Err(failure.hint(format!("the nearest one is {}^{{user}}", args.at)));
     }
     let hook = args.hook.hook(&open.input, ui);
@@ -118,9 +131,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let editor_text = open.input.read(message.map(text).transpose())?;
     let end = message.map_or(chosen, |message| open.session.entry(message).parent);
     let mut ids = Ids::new(ui)?;
-    let cwd = args.cwd(ui).map(|cwd| Text::from(cwd.to_string_lossy().into_owned()));
-    let source = open.input.file().map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
-    let options = ForkOptions { session_id: ids.session_id(ui)?, source, cwd };
+    let cwd = args
+        .cwd(ui)
+        .map(|cwd| Text::from(cwd.to_string_lossy().into_owned()));
+    let source = open
+        .input
+        .file()
+        .map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
+    let options = ForkOptions {
+        session_id: ids.session_id(ui)?,
+        source,
+        cwd,
+    };
     let (session, reader) = (&open.session, open.reader());
     let is_for_other = args.agent.is_some_and(|agent| agent != session.dialect);
     let new = ids.issue(ui, |fresh| {
@@ -129,14 +151,29 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             (false, true) => fork_subtree(&reader, end, &options, fresh),
             (false, false) => fork(&reader, end, &options, fresh),
         };
-        let converted =
-            new.and_then(|new| if is_for_other { convert(&reader, new, &options, fresh) } else { Ok(new) });
+        let converted = new.and_then(|new| {
+            if is_for_other {
+                convert(&reader, new, &options, fresh)
+            } else {
+                Ok(new)
+            }
+        });
         open.input.read(converted)
     })?;
     let folder = project_folder(args, &open, ui);
     let path = path(args, &open, folder.as_deref(), &new);
     let notification = hook.map(|hook| notification(hook, &open, &new, &options));
-    open.create(Creation { new, path, folder, editor_text, notification }, &args.write, ui)
+    open.create(
+        Creation {
+            new,
+            path,
+            folder,
+            editor_text,
+            notification,
+        },
+        &args.write,
+        ui,
+    )
 }
 
 /// Returns the event for a hook before a fork: pi's `session_before_fork`, with the entry itself.
@@ -155,19 +192,33 @@ fn event(args: &Args, open: &OpenSession, chosen: Position) -> io::Result<Object
 }
 
 /// Returns the notification for the hook after the new session is written (`session_branch`).
-fn notification(hook: Shell, open: &OpenSession, new: &NewSession, options: &ForkOptions) -> HookEvent {
+fn notification(
+    hook: Shell,
+    open: &OpenSession,
+    new: &NewSession,
+    options: &ForkOptions,
+) -> HookEvent {
     let event = Object::new()
         .str("type", "session_branch")
         .text_or_null("previousSessionFile", options.source.as_ref());
     let old = HookEvent::of(hook, event, open);
     let cwd = options.cwd.clone().map(Text::into_owned).or(old.cwd);
-    HookEvent { id: Text::from(new.id.clone()), cwd, leaf: new.leaf.clone(), ..old }
+    HookEvent {
+        id: Text::from(new.id.clone()),
+        cwd,
+        leaf: new.leaf.clone(),
+        ..old
+    }
 }
 
-/// Returns the path of the new file: the one that is given, else one in `folder` or beside the session. A session read
-/// from standard input is forked to standard output.
+/// Returns the path of the new file: the one that is given, else one in `folder` or beside the
+/// session. A session read from standard input is forked to standard output.
 fn path(args: &Args, open: &OpenSession, folder: Option<&Path>, new: &NewSession) -> PathBuf {
-    let folder = match (&args.write.output, args.dir.as_deref().or(folder), open.input.file()) {
+    let folder = match (
+        &args.write.output,
+        args.dir.as_deref().or(folder),
+        open.input.file(),
+    ) {
         (Some(path), ..) => return path.clone(),
         (None, Some(folder), _) => folder,
         (None, None, None) => return PathBuf::from("-"),
@@ -176,8 +227,8 @@ fn path(args: &Args, open: &OpenSession, folder: Option<&Path>, new: &NewSession
     folder.join(new.file_name())
 }
 
-/// Returns the directory in which the agent looks for a session of another project or agent; `None` if the fork is for
-/// neither, or if another place is given. The directory may be missing.
+/// Returns the directory in which the agent looks for a session of another project or agent; `None`
+/// if the fork is for neither, or if another place is given. The directory may be missing.
 fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     let is_elsewhere = args.cwd.is_some() || args.agent.is_some();
     let is_placed = args.write.output.is_some() || args.dir.is_some();

@@ -19,12 +19,18 @@ use pisess_store::PageBuffer;
 use pisess_store::workers::Pool;
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Find a phrase in one session", "pisess grep -i 'departs' session.jsonl"),
+    Example::new(
+        "Find a phrase in one session",
+        "pisess grep -i 'departs' session.jsonl",
+    ),
     Example::new(
         "Count the entries in which the model names a file",
         "pisess grep -c --role assistant clock.rs session.jsonl",
     ),
-    Example::new("List the sessions below a directory that mention a word", "pisess grep -lw midnight ."),
+    Example::new(
+        "List the sessions below a directory that mention a word",
+        "pisess grep -lw midnight .",
+    ),
     Example::new(
         "Find the tool calls that name a file, with the entries around them",
         "pisess grep -C 1 --role toolCall clock.rs session.jsonl",
@@ -42,34 +48,37 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Search the text of sessions.
 ///
-/// Prints a row for each entry that matches, with its id and its first match. Text, thinking, tool names and
-/// arguments, results, commands, summaries, labels and names are searched after decoding the JSON, so é, a
-/// quote or a newline is found however the file escapes it. Signatures, images and the details of extensions
-/// are searched only with `--raw`. A match in the title that oh-my-pi keeps before the entries is
-/// printed as a row with the role `title`.
+/// Prints a row for each entry that matches, with its id and its first match. Text, thinking, tool
+/// names and arguments, results, commands, summaries, labels and names are searched after decoding
+/// the JSON, so é, a quote or a newline is found however the file escapes it. Signatures, images
+/// and the details of extensions are searched only with `--raw`. A match in the title that oh-my-pi
+/// keeps before the entries is printed as a row with the role `title`.
 ///
-/// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line breaks
-/// within a text. A pattern that begins with `-` is given with `-e` or after `--`. On a terminal, a heading precedes
-/// the matches of each session: its path, start time and project. If no SESSION is given, the
-/// heading shows the end of the session's id instead of its path; other commands accept it as SESSION. In a pipe each row is `PATH:ID:ROLE: TEXT`,
-/// without the path if one session is named; TEXT has up to 32 characters before the match, and 128 from its start on (on a
-/// terminal, what fits into the row). If an entry has no id, `:LINE` is printed instead. Both are references that
-/// `pisess show` and `pisess switch` accept.
+/// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
+/// breaks within a text. A pattern that begins with `-` is given with `-e` or after `--`. On a
+/// terminal, a heading precedes the matches of each session: its path, start time and project. If
+/// no SESSION is given, the heading shows the end of the session's id instead of its path; other
+/// commands accept it as SESSION. In a pipe each row is `PATH:ID:ROLE: TEXT`, without the path if
+/// one session is named; TEXT has up to 32 characters before the match, and 128 from its start on
+/// (on a terminal, what fits into the row). If an entry has no id, `:LINE` is printed instead. Both
+/// are references that `pisess show` and `pisess switch` accept.
 ///
-/// With `-C`, `-A` or `-B`, the entries around each match are printed as well: before it those above it on the path
-/// from the root, after it those that follow on the path to the leaf (for a match on another branch, on its newest
-/// continuation). Settings and bookkeeping are passed over. In these rows `-` replaces `:`, and `--` precedes a row that
-/// does not follow the one before it.
+/// With `-C`, `-A` or `-B`, the entries around each match are printed as well: before it those
+/// above it on the path from the root, after it those that follow on the path to the leaf (for a
+/// match on another branch, on its newest continuation). Settings and bookkeeping are passed over.
+/// In these rows `-` replaces `:`, and `--` precedes a row that does not follow the one before it.
 ///
-/// With --follow, the search goes on with what other programs write, until Ctrl-C, and with sessions that are new. If the
-/// conversation went on at another entry before a match was written, its row ends with that entry, as `(after ID)`. With
-/// -m and one SESSION, it ends after that many matches.
+/// With --follow, the search goes on with what other programs write, until Ctrl-C, and with
+/// sessions that are new. If the conversation went on at another entry before a match was written,
+/// its row ends with that entry, as `(after ID)`. With -m and one SESSION, it ends after that many
+/// matches.
 ///
-/// With `--pruned`, sessions are searched as they were before `prune` moved parts of them to SESSION.pruned: the lines of
-/// entries are those that they had. `pisess show` prints such an entry, too.
+/// With `--pruned`, sessions are searched as they were before `prune` moved parts of them to
+/// SESSION.pruned: the lines of entries are those that they had. `pisess show` prints such an
+/// entry, too.
 ///
-/// Without SESSION, the sessions of the current directory are searched. Directories are searched recursively,
-/// including hidden ones.
+/// Without SESSION, the sessions of the current directory are searched. Directories are searched
+/// recursively, including hidden ones.
 #[derive(Clone, Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess grep [OPTIONS] <PATTERN> [SESSION]...\n",
@@ -116,8 +125,8 @@ pub struct Args {
     /// Print only the number of matching entries in each session
     #[arg(short, long, conflicts_with = "files")]
     pub count: bool,
-    /// Search only entries with this role or type, such as user or compaction; may be given several times (toolCall: only
-    /// the names and arguments of tool calls)
+    /// Search only entries with this role or type, such as user or compaction; may be given several
+    /// times (toolCall: only the names and arguments of tool calls)
     #[arg(long, value_name = "ROLE", value_parser = PossibleValuesParser::new(roles()), hide_possible_values = true)]
     pub role: Vec<String>,
     /// Search only entries on the path to the leaf
@@ -131,7 +140,8 @@ pub struct Args {
     /// Search what was pruned from sessions as well
     #[arg(long, conflicts_with = "follow")]
     pub pruned: bool,
-    /// Sort sessions by KEY (time, those that changed last first; or path; default: time on a terminal, else path)
+    /// Sort sessions by KEY (time, those that changed last first; or path; default: time on a
+    /// terminal, else path)
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub sort: Option<SortKey>,
     /// Continue with each entry that is written, until Ctrl-C
@@ -156,11 +166,21 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     let period = args.period.read(ui)?;
     let is_listed = args.count || args.only.is_set();
-    let size = |width: usize| SnippetSize { before: width, after: width };
-    let size = ui.width().filter(|_| !args.json).map_or_else(SnippetSize::default, size);
+    let size = |width: usize| SnippetSize {
+        before: width,
+        after: width,
+    };
+    let size = ui
+        .width()
+        .filter(|_| !args.json)
+        .map_or_else(SnippetSize::default, size);
     let query = Query {
         pattern: pattern(&mut args)?,
-        scope: if args.raw { Scope::Everything } else { Scope::Said },
+        scope: if args.raw {
+            Scope::Everything
+        } else {
+            Scope::Said
+        },
         roles: std::mem::take(&mut args.role),
         period,
         inverted: args.invert_match,
@@ -168,13 +188,19 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         snippets: (!is_listed).then_some(size),
     };
     let mut sessions = args.sessions.find(period, ui)?;
-    let default = if ui.stdout_is_terminal() { SortKey::Time } else { SortKey::Path };
+    let default = if ui.stdout_is_terminal() {
+        SortKey::Time
+    } else {
+        SortKey::Path
+    };
     if args.sort.unwrap_or(default) == SortKey::Time {
         sessions.newest_first();
     }
     let scope = sessions.scope.take();
     if args.follow && scope.is_none() {
-        return Err(Failure::usage("standard input cannot be followed").hint("give the path of a session"));
+        return Err(
+            Failure::usage("standard input cannot be followed").hint("give the path of a session")
+        );
     }
     if args.follow {
         ui.unpage();
@@ -240,7 +266,10 @@ fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
         paths: !sessions.is_one && !is_for_people,
         most_above: around(args.before_context),
         most_below: around(args.after_context),
-        options: Options { timestamps: args.json, ..row_options(ui) },
+        options: Options {
+            timestamps: args.json,
+            ..row_options(ui)
+        },
         width: ui.width().unwrap_or(usize::MAX),
         styles: ui.styles,
     }

@@ -14,8 +14,14 @@ use pisess_store::FoundFile;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("List what could be imported from Claude Code", "pisess list --all --source claude"),
-    Example::new("Import all its sessions into pi's store", "pisess import ~/.claude/projects"),
+    Example::new(
+        "List what could be imported from Claude Code",
+        "pisess list --all --source claude",
+    ),
+    Example::new(
+        "Import all its sessions into pi's store",
+        "pisess import ~/.claude/projects",
+    ),
     Example::new(
         "Import a session of Codex into oh-my-pi's store",
         "pisess import --for omp 'Paper for a kite'",
@@ -24,22 +30,23 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Import sessions of Claude Code and Codex.
 ///
-/// Each session becomes a session of pi, or of the agent given by --for, in the store of that agent and in the directory
-/// of the session's project. Branches, side chains, compactions, tool calls, thinking, images, usage and times are kept.
-/// What has no counterpart is kept in custom entries. The source is not changed.
+/// Each session becomes a session of pi, or of the agent given by --for, in the store of that agent
+/// and in the directory of the session's project. Branches, side chains, compactions, tool calls,
+/// thinking, images, usage and times are kept. What has no counterpart is kept in custom entries.
+/// The source is not changed.
 ///
-/// A sub-agent of Claude Code that has a file of its own becomes a session in the directory named like that of the session
-/// that started it, where `list` finds it.
+/// A sub-agent of Claude Code that has a file of its own becomes a session in the directory named
+/// like that of the session that started it, where `list` finds it.
 ///
-/// The sources are files, directories (which are searched at any depth), or sessions in ~/.claude and ~/.codex, given by
-/// the start or the end of their id, or by their name.
+/// The sources are files, directories (which are searched at any depth), or sessions in ~/.claude
+/// and ~/.codex, given by the start or the end of their id, or by their name.
 ///
-/// Importing a source again changes nothing. If the source has grown since, what is new is appended to the session; if
-/// the imported session was continued as well, a new session is created beside it. A source that was edited or became
-/// shorter is refused.
+/// Importing a source again changes nothing. If the source has grown since, what is new is appended
+/// to the session; if the imported session was continued as well, a new session is created beside
+/// it. A source that was edited or became shorter is refused.
 ///
-/// With -o, the session is written to PATH. If PATH is a directory, the sessions of all sources are written to files in
-/// it.
+/// With -o, the session is written to PATH. If PATH is a directory, the sessions of all sources are
+/// written to files in it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The sources: files, directories, or names of sessions of Claude Code and Codex
@@ -52,10 +59,15 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Runs the command. All is written before anything is printed, so that a closed pipe does not end the command half done.
+/// Runs the command. All is written before anything is printed, so that a closed pipe does not end
+/// the command half done.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (files, failures) = found(&args.sources, ui);
-    let mut worst = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
+    let mut worst = failures
+        .iter()
+        .map(|failure| ui.report(failure))
+        .max()
+        .unwrap_or(Exit::Done);
     let (mut sources, mut outcomes) = read(files, ui);
     let output = args.write.output.as_deref();
     let is_one_file = output.is_some_and(|output| !output.is_dir());
@@ -63,10 +75,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         sources.retain(|source| source.sub_agent.is_none());
     }
     if is_one_file && sources.len() > 1 {
-        return Err(Failure::usage("-o names one file, and there are several sources")
-            .hint("give an existing directory with -o"));
+        return Err(
+            Failure::usage("-o names one file, and there are several sources")
+                .hint("give an existing directory with -o"),
+        );
     }
-    let importer = Importer { agent: args.agent, change: &args.write.change, stdout_is: ui.stdout_is() };
+    let importer = Importer {
+        agent: args.agent,
+        change: &args.write.change,
+        stdout_is: ui.stdout_is(),
+    };
     let sources = destinations(sources, importer.agent, output, ui);
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
         return match (sources.first(), outcomes.pop()) {
@@ -77,12 +95,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let work = |destination: Destination| {
         let done = importer.import(&destination);
-        Outcome { path: destination.source.path.clone(), source: Some(destination.source), done }
+        Outcome {
+            path: destination.source.path.clone(),
+            source: Some(destination.source),
+            done,
+        }
     };
     // What several files have of one session is imported one after another.
     let mut seen = HashSet::default();
-    let is_first =
-        |Destination { source, .. }: &Destination| seen.insert((source.origin.name(), source.id.clone()));
+    let is_first = |Destination { source, .. }: &Destination| {
+        seen.insert((source.origin.name(), source.id.clone()))
+    };
     let (sources, again): (Vec<_>, Vec<_>) = sources.into_iter().partition(is_first);
     ui.parallel(sources, work, |_, outcome| outcomes.push(outcome));
     outcomes.extend(again.into_iter().map(work));
@@ -98,7 +121,8 @@ struct Outcome {
     done: Result<Done, Failure>,
 }
 
-/// Reads the sources, on all processors. Returns those that can be imported, and why others that were named cannot.
+/// Reads the sources, on all processors. Returns those that can be imported, and why others that
+/// were named cannot.
 fn read(files: Vec<FoundFile>, ui: &mut Ui) -> (Vec<Survey>, Vec<Outcome>) {
     let work = |file: FoundFile| {
         let read = survey(&file.path);
@@ -115,12 +139,21 @@ fn read(files: Vec<FoundFile>, ui: &mut Ui) -> (Vec<Survey>, Vec<Outcome>) {
             Ok(None) => refused("not a session of Claude Code or Codex"),
             Err(failure) => failure,
         };
-        failures.push(Outcome { path: file.path, source: None, done: Err(failure) });
+        failures.push(Outcome {
+            path: file.path,
+            source: None,
+            done: Err(failure),
+        });
     });
     (sources, failures)
 }
 
-fn stream(importer: &Importer, to: &Destination, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+fn stream(
+    importer: &Importer,
+    to: &Destination,
+    args: &Args,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
     if args.write.change.json {
         return Err(Failure::carries_session());
     }
@@ -134,7 +167,9 @@ fn stream(importer: &Importer, to: &Destination, args: &Args, ui: &mut Ui) -> Re
 fn note(source: &Survey, ui: &mut Ui) {
     if source.is_torn {
         let name = source.path.to_string_lossy();
-        ui.warn(&format!("{name}: its last line is torn, and is left for the next import"));
+        ui.warn(&format!(
+            "{name}: its last line is torn, and is left for the next import"
+        ));
     }
 }
 
@@ -144,15 +179,24 @@ fn report(outcomes: Vec<Outcome>, args: &Args, ui: &mut Ui) -> Result<Exit, Fail
     let mut worst = Exit::Done;
     let count = |wanted: &[Action]| {
         let is_wanted = |done: &Done| wanted.contains(&done.action);
-        outcomes.iter().filter(|outcome| outcome.done.as_ref().is_ok_and(is_wanted)).count()
+        outcomes
+            .iter()
+            .filter(|outcome| outcome.done.as_ref().is_ok_and(is_wanted))
+            .count()
     };
-    let (new, grown) = (count(&[Action::Create]), count(&[Action::Append, Action::Rewrite]));
+    let (new, grown) = (
+        count(&[Action::Create]),
+        count(&[Action::Append, Action::Rewrite]),
+    );
     let (unchanged, all) = (count(&[Action::Nothing]), outcomes.len());
     let print = |ui: &mut Ui| {
         for outcome in outcomes {
             outcome.source.iter().for_each(|source| note(source, ui));
             match &outcome.done {
-                Ok(done) => done.committed.iter().for_each(|committed| ui.warn_of(committed)),
+                Ok(done) => done
+                    .committed
+                    .iter()
+                    .for_each(|committed| ui.warn_of(committed)),
                 Err(failure) => worst = worst.max(ui.report(failure)),
             }
             outcome.print(args, ui)?;
@@ -160,7 +204,9 @@ fn report(outcomes: Vec<Outcome>, args: &Args, ui: &mut Ui) -> Result<Exit, Fail
         let failed = all - new - grown - unchanged;
         if all > 1 && !change.json {
             let new = counted(new, "session", "sessions");
-            ui.status(&format!("{new} created, {grown} appended to, {unchanged} unchanged, {failed} failed"));
+            ui.status(&format!(
+                "{new} created, {grown} appended to, {unchanged} unchanged, {failed} failed"
+            ));
         } else if unchanged == 1 && !change.json {
             ui.status("nothing to do");
         }
@@ -180,20 +226,32 @@ impl Outcome {
         if args.write.change.json {
             let row = Object::new()
                 .str("path", &path)
-                .str_or_null("from", self.source.as_ref().map(|source| source.origin.name()))
+                .str_or_null(
+                    "from",
+                    self.source.as_ref().map(|source| source.origin.name()),
+                )
                 .str_or_null("sessionId", self.source.as_ref().map(|source| &*source.id))
                 .str_or_null("to", to.as_deref())
                 .str("action", done.map_or("failed", |done| done.action.name()))
                 .bool("dryRun", args.write.change.dry_run)
                 .number("entries", done.map_or(0, |done| done.entries) as f64)
-                .str_or_null("error", self.done.as_ref().err().map(Failure::line).as_deref());
+                .str_or_null(
+                    "error",
+                    self.done.as_ref().err().map(Failure::line).as_deref(),
+                );
             return ui.print_json(&row.finish());
         }
         match done.zip(to) {
             Some((done, to)) if done.action != Action::Nothing && args.write.change.dry_run => {
-                let (path, to, entries) =
-                    (visible(&path), visible(&to), counted(done.entries, "entry", "entries"));
-                ui.print(&format!("{path} -> {to} ({}, {entries})\n", done.action.name()))
+                let (path, to, entries) = (
+                    visible(&path),
+                    visible(&to),
+                    counted(done.entries, "entry", "entries"),
+                );
+                ui.print(&format!(
+                    "{path} -> {to} ({}, {entries})\n",
+                    done.action.name()
+                ))
             }
             Some((done, to)) if done.action != Action::Nothing => ui.print_path(&to),
             _ => Ok(()),

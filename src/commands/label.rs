@@ -19,27 +19,40 @@ use pisess_json::write::Object;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Label the last entry of the conversation", "pisess label session.jsonl @ done"),
-    Example::new("Label the last user message", "pisess label session.jsonl '@^{user}' asked"),
-    Example::new("Move a label to another entry", "pisess label --move session.jsonl '@^{user}' green"),
+    Example::new(
+        "Label the last entry of the conversation",
+        "pisess label session.jsonl @ done",
+    ),
+    Example::new(
+        "Label the last user message",
+        "pisess label session.jsonl '@^{user}' asked",
+    ),
+    Example::new(
+        "Move a label to another entry",
+        "pisess label --move session.jsonl '@^{user}' green",
+    ),
     Example::new("List the labels in effect", "pisess label session.jsonl"),
-    Example::new("Clear a label", "pisess label --clear session.jsonl label:done"),
+    Example::new(
+        "Clear a label",
+        "pisess label --clear session.jsonl label:done",
+    ),
 ])
 .of_conversation();
 
 /// Set, clear or list labels.
 ///
 /// With NAME, labels REF; other commands then accept the label as a reference. Without NAME, lists
-/// the labels in effect: all of them, or that of REF. If REF has the label already, nothing changes.
+/// the labels in effect: all of them, or that of REF. If REF has the label already, nothing
+/// changes.
 ///
-/// Because `@` is the last entry of the conversation, labelling it twice labels the same entry. A label that is
-/// already on another entry is refused unless --move is given. A label in the form of a reference (such as
-/// `@`, `root`, `:12`, or `done^`) is refused.
+/// Because `@` is the last entry of the conversation, labelling it twice labels the same entry. A
+/// label that is already on another entry is refused unless --move is given. A label in the form of
+/// a reference (such as `@`, `root`, `:12`, or `done^`) is refused.
 ///
 /// To name the session itself, use `pisess append --name`.
 ///
-/// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An entry has at
-/// most one label: the last one set for it in the file, on whichever branch.
+/// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An
+/// entry has at most one label: the last one set for it in the file, on whichever branch.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess label [OPTIONS] <SESSION> <REF> <NAME>\n",
@@ -90,7 +103,9 @@ fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
     let resolve = |reference: &str| {
         open.resolve_entry(reference).map_err(|failure| {
-            failure.hint(format!("to set a label, give REF, too: `@ {reference}` labels the last entry"))
+            failure.hint(format!(
+                "to set a label, give REF, too: `@ {reference}` labels the last entry"
+            ))
         })
     };
     let only = args.target.as_deref().map(resolve).transpose()?;
@@ -105,7 +120,9 @@ fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let session = &open.session;
     let (changes, drawing) = (meant_changes(session, only), rows(session, session.leaf));
     if args.write.change.json {
-        changes.iter().try_for_each(|change| ui.print_json(&json(&drawing, change)))?
+        changes
+            .iter()
+            .try_for_each(|change| ui.print_json(&json(&drawing, change)))?
     } else {
         print(&drawing, &changes, ui)?
     }
@@ -114,9 +131,14 @@ fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Returns the labels in effect; if an entry is given, only its label.
 fn meant_changes(session: &Session, only: Option<Position>) -> Vec<LabelChange> {
-    let is_meant =
-        |change: &&LabelChange| only.is_none_or(|only| only.is_some() && only == labelled(session, change));
-    Labels::new(session).changes().filter(is_meant).copied().collect()
+    let is_meant = |change: &&LabelChange| {
+        only.is_none_or(|only| only.is_some() && only == labelled(session, change))
+    };
+    Labels::new(session)
+        .changes()
+        .filter(is_meant)
+        .copied()
+        .collect()
 }
 
 /// Returns the labelled entry; `None` if it is not in the file.

@@ -32,7 +32,10 @@ use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("List the sessions of the current directory", "pisess list"),
-    Example::new("List the sessions of all projects in the last two weeks", "pisess list --all --since 2w"),
+    Example::new(
+        "List the sessions of all projects in the last two weeks",
+        "pisess list --all --since 2w",
+    ),
     Example::new(
         "List the sessions below a directory, the most expensive first",
         "pisess list sessions --sort cost",
@@ -41,31 +44,42 @@ pub const GUIDE: Guide = Guide::new(&[
         "Count the entries of each session below a directory",
         "pisess list -0 sessions | xargs -0 wc -l",
     ),
-    Example::new("List the sessions of all worktrees of this repository", "pisess list --repo"),
-    Example::new("List forks below the sessions they were copied from", "pisess list --forks sessions"),
+    Example::new(
+        "List the sessions of all worktrees of this repository",
+        "pisess list --repo",
+    ),
+    Example::new(
+        "List forks below the sessions they were copied from",
+        "pisess list --forks sessions",
+    ),
 ]);
 
 /// List sessions, newest first.
 ///
-/// Without SESSION, the sessions of the current directory are listed, from the stores of both agents. For a
-/// directory, all sessions below it are listed, including those in hidden directories.
+/// Without SESSION, the sessions of the current directory are listed, from the stores of both
+/// agents. For a directory, all sessions below it are listed, including those in hidden
+/// directories.
 ///
-/// The columns are the age of the last user or assistant message (and its time, if the terminal is wide
-/// enough), the end of the session id, the program of its agent (`pi`, or `omp` for oh-my-pi) and the project (if there are
-/// several), the numbers of messages and branches, the size of the context at the leaf in tokens, the cost, and the name or
-/// the first user message that is more than a command (without one, the first message). Sessions of sub-agents and advisors are listed
+/// The columns are the age of the last user or assistant message (and its time, if the terminal is
+/// wide enough), the end of the session id, the program of its agent (`pi`, or `omp` for oh-my-pi)
+/// and the project (if there are several), the numbers of messages and branches, the size of the
+/// context at the leaf in tokens, the cost, and the name or the first user message that is more
+/// than a command (without one, the first message). Sessions of sub-agents and advisors are listed
 /// below the session that started them.
 ///
-/// With --source, the sessions of another agent are listed, each as the session that `import` would make of it.
+/// With --source, the sessions of another agent are listed, each as the session that `import` would
+/// make of it.
 ///
-/// With --repo, the sessions of the repository that contains the current directory are listed: those of all of its
-/// worktrees, and of the directories in them. With --all or SESSION, sessions of one repository are listed together. A
-/// session whose directory no longer exists belongs to the nearest directory above that does.
+/// With --repo, the sessions of the repository that contains the current directory are listed:
+/// those of all of its worktrees, and of the directories in them. With --all or SESSION, sessions
+/// of one repository are listed together. A session whose directory no longer exists belongs to the
+/// nearest directory above that does.
 ///
-/// On a terminal, a project is shown by the end of its path that tells it from the others, and a narrow terminal has
-/// fewer columns. Rows are sorted by the last message; with `--sort`, the column that they are sorted by is always shown.
-/// `*` marks the session that `last` refers to: the one whose file changed last, as for the agents' `--continue`. Any change
-/// counts, even a label, so that it need not be the first row; if --limit leaves it out, a note names it.
+/// On a terminal, a project is shown by the end of its path that tells it from the others, and a
+/// narrow terminal has fewer columns. Rows are sorted by the last message; with `--sort`, the
+/// column that they are sorted by is always shown. `*` marks the session that `last` refers to: the
+/// one whose file changed last, as for the agents' `--continue`. Any change counts, even a label,
+/// so that it need not be the first row; if --limit leaves it out, a note names it.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("paths", |paths| paths.help("Sessions by path or name, or directories to search at any depth")))]
 pub struct Args {
@@ -80,7 +94,12 @@ pub struct Args {
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Sort sessions by KEY (modified, created, name, project, messages, context, tokens or cost)
-    #[arg(long, value_name = "KEY", default_value = "modified", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "KEY",
+        default_value = "modified",
+        hide_possible_values = true
+    )]
     pub sort: Order,
     /// List at most N sessions
     #[arg(long, value_name = "N")]
@@ -106,7 +125,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let has_files = !files.is_empty();
     if !has_files && args.is_here() {
-        ui.warn(if args.repo { NONE_IN_REPOSITORY } else { NONE_HERE });
+        ui.warn(if args.repo {
+            NONE_IN_REPOSITORY
+        } else {
+            NONE_HERE
+        });
     }
     failed |= add_read(&mut list, files, args, period, ui);
     if args.source.is_some() && args.is_here() {
@@ -120,7 +143,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if list.is_empty() && has_sessions && !failed {
         ui.warn("nothing was written in this period to any of these sessions");
     }
-    let torn = list.iter().filter(|session| session.is_torn).map(|session| session.path.clone());
+    let torn = list
+        .iter()
+        .filter(|session| session.is_torn)
+        .map(|session| session.path.clone());
     warn_of_torn(&torn.collect::<Vec<_>>(), ui);
     sort(&mut list, args.sort);
     let mut rows = limited(rows(&list, args.forks), args.limit);
@@ -132,12 +158,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let last = places.newest().next();
     if args.only.is_set() {
         let mut paths = Vec::new();
-        rows.iter().for_each(|row| args.only.push(&list[row.at].path, Style::new(), &mut paths));
+        rows.iter()
+            .for_each(|row| args.only.push(&list[row.at].path, Style::new(), &mut paths));
         ui.stdout().write_all(&paths).map_err(Failure::output)?;
     } else if args.json {
         for row in &rows {
             let session = &list[row.at];
-            ui.print_json(&json(session, row, last.as_ref() == Some(&session.path), args))?;
+            ui.print_json(&json(
+                session,
+                row,
+                last.as_ref() == Some(&session.path),
+                args,
+            ))?;
         }
     } else {
         warn_of_last(&list, &rows, last.as_deref(), args, ui);
@@ -152,15 +184,27 @@ impl Args {
         self.sessions.paths.is_empty() && !self.sessions.all
     }
 
-    /// Returns the files to read, and whether a path was reported because nothing can be read there.
-    fn files(&self, period: Period, places: &Places, ui: &mut Ui) -> Result<(Vec<FoundFile>, bool), Failure> {
-        let SessionsArgs { paths, archived, .. } = &self.sessions;
+    /// Returns the files to read, and whether a path was reported because nothing can be read
+    /// there.
+    fn files(
+        &self,
+        period: Period,
+        places: &Places,
+        ui: &mut Ui,
+    ) -> Result<(Vec<FoundFile>, bool), Failure> {
+        let SessionsArgs {
+            paths, archived, ..
+        } = &self.sessions;
         let all = self.sessions.all || self.repo && self.is_here();
         let (mut files, failures) = match self.source {
             Some(source) if paths.is_empty() => (foreign(source, ui), Vec::new()),
             Some(_) => found(paths, ui),
             None => {
-                let FoundSessions { mut files, failures, .. } = sessions(places, paths, all, ui);
+                let FoundSessions {
+                    mut files,
+                    failures,
+                    ..
+                } = sessions(places, paths, all, ui);
                 files.retain(|file| file.path != Path::new("-"));
                 (files, failures)
             }
@@ -170,20 +214,31 @@ impl Args {
         }
         if *archived {
             files.extend(places.archived_files(all)?);
-        } else if self.period.is_given() && paths.is_empty() && self.source.is_none() && !self.repo {
+        } else if self.period.is_given() && paths.is_empty() && self.source.is_none() && !self.repo
+        {
             places.warn_of_archived(all, period, ui);
         }
         Ok((files, !failures.is_empty()))
     }
 }
 
-/// Reads the files on all processors, and adds their sessions to the list. Returns whether one that was named cannot be
-/// listed.
-fn add_read(list: &mut Vec<Listed>, files: Vec<FoundFile>, args: &Args, period: Period, ui: &mut Ui) -> bool {
+/// Reads the files on all processors, and adds their sessions to the list. Returns whether one that
+/// was named cannot be listed.
+fn add_read(
+    list: &mut Vec<Listed>,
+    files: Vec<FoundFile>,
+    args: &Args,
+    period: Period,
+    ui: &mut Ui,
+) -> bool {
     let agents = SubAgents::among(&files);
     let (forks, origin) = (args.forks, args.source);
     // A shared entry belongs to the session that was started first.
-    let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };
+    let files = if forks {
+        families(files)
+    } else {
+        files.into_iter().map(|file| (file, false)).collect()
+    };
     let inner = ui.processors() / ui.processors().min(files.len()).max(1);
     let stdout_is = ui.stdout_is();
     let work = |(file, is_fork): (FoundFile, bool)| {
@@ -215,15 +270,23 @@ fn add_read(list: &mut Vec<Listed>, files: Vec<FoundFile>, args: &Args, period: 
     unread.iter().any(|(is_named, _)| *is_named)
 }
 
-/// Reports that --limit leaves out the session that `last` refers to: its file changed last, but its last message is older
-/// than those listed.
+/// Reports that --limit leaves out the session that `last` refers to: its file changed last, but
+/// its last message is older than those listed.
 fn warn_of_last(list: &[Listed], rows: &[ListRow], last: Option<&Path>, args: &Args, ui: &mut Ui) {
     let is_last = |session: &&Listed| last == Some(&session.path);
     let is_left_out = |session: &&Listed| !rows.iter().any(|row| list[row.at].path == session.path);
     let by_time = args.limit.is_some() && args.sort == Order::Modified;
-    if let Some(session) = list.iter().find(is_last).filter(is_left_out).filter(|_| by_time) {
+    if let Some(session) = list
+        .iter()
+        .find(is_last)
+        .filter(is_left_out)
+        .filter(|_| by_time)
+    {
         let id = session.id.to_string_lossy();
-        ui.warn(&format!("`last` is {}, which --limit leaves out: its file changed last", id_end(&id, ID)));
+        ui.warn(&format!(
+            "`last` is {}, which --limit leaves out: its file changed last",
+            id_end(&id, ID)
+        ));
     }
 }
 
@@ -239,22 +302,33 @@ fn retain_repository(
     })?;
     // The session that started a sub-agent decides.
     let cwd = |file: &FoundFile| places.cwd(file.owner.as_deref().unwrap_or(&file.path));
-    files.retain(|file| cwd(file).and_then(|cwd| repository_of(&cwd, repositories)).as_ref() == Some(&here));
+    files.retain(|file| {
+        cwd(file)
+            .and_then(|cwd| repository_of(&cwd, repositories))
+            .as_ref()
+            == Some(&here)
+    });
     Ok(())
 }
 
 /// Printed if none of the files found is a session.
 const NO_SESSIONS: &str = "no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)";
-const NONE_IN_REPOSITORY: &str = "no sessions for this repository (hint: --all includes all projects)";
+const NONE_IN_REPOSITORY: &str =
+    "no sessions for this repository (hint: --all includes all projects)";
 
-/// Returns the session on standard input, if one of the paths is `-` and sessions of the agents are listed.
+/// Returns the session on standard input, if one of the paths is `-` and sessions of the agents are
+/// listed.
 fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
     let paths = args.sessions.paths.iter().filter(|_| args.source.is_none());
-    let Some(path) = paths.into_iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
+    let Some(path) = paths.into_iter().find(|path| *path == Path::new("-")) else {
+        return Ok(None);
+    };
     let input = Input::open(path, ui)?;
     let options = options(ui.processors(), false, period);
     let now = Ids::new(ui)?.now_ms(ui);
-    Ok(Some(read_once(path, input.source(), now, &options, &input.name)?.listed))
+    Ok(Some(
+        read_once(path, input.source(), now, &options, &input.name)?.listed,
+    ))
 }
 
 /// Reads what cannot be read again later, and so keeps the whole of its first user message.
@@ -278,18 +352,27 @@ fn read_once(
 /// Returns the first `limit` sessions of the top level, with all that is nested below them.
 fn limited(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     let Some(limit) = limit else { return rows };
-    let mut heads = rows.iter().enumerate().filter(|(_, row)| row.ancestors == 0);
+    let mut heads = rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| row.ancestors == 0);
     let end = heads.nth(limit).map_or(rows.len(), |(at, _)| at);
     rows.truncate(end);
     rows
 }
 
 fn options(workers: usize, keys: bool, period: Period) -> Options {
-    Options { workers, keys, list_stats: Some(period), usage: true, ..Options::default() }
+    Options {
+        workers,
+        keys,
+        list_stats: Some(period),
+        usage: true,
+        ..Options::default()
+    }
 }
 
-/// Reads one file. Returns also why what was pruned from it could not be read, and `None` if it is not a session and was
-/// not named on the command line.
+/// Reads one file. Returns also why what was pruned from it could not be read, and `None` if it is
+/// not a session and was not named on the command line.
 fn one(
     file: &FoundFile,
     options: &Options,
@@ -300,14 +383,29 @@ fn one(
     // A named file may be a FIFO.
     let (source, modified, pruned): (&dyn ReadAt, _, _) = if file.named {
         input = Input::open_path(&file.path, stdout_is)?;
-        (input.source(), store::modified_ms(&file.path).unwrap_or_default(), pruned_of(&input))
+        (
+            input.source(),
+            store::modified_ms(&file.path).unwrap_or_default(),
+            pruned_of(&input),
+        )
     } else {
         glance = Glance::open(&file.path)?;
         refuse_stdout(&file.path, stdout_is(glance.handle()))?;
-        (&glance, glance.modified_ms(), pruned_from(&file.path, &glance))
+        (
+            &glance,
+            glance.modified_ms(),
+            pruned_from(&file.path, &glance),
+        )
     };
     let (pruned, damaged) = split(pruned);
-    match read(&file.path, source, modified, agents, pruned.as_ref(), options) {
+    match read(
+        &file.path,
+        source,
+        modified,
+        agents,
+        pruned.as_ref(),
+        options,
+    ) {
         Ok(mut reading) => {
             reading.listed.owner.clone_from(&file.owner);
             Ok(Some((reading, damaged)))
@@ -317,9 +415,16 @@ fn one(
     }
 }
 
-/// Reads a session of another agent, as it would be imported. Returns `None` if it is none, or has no messages.
-fn imported(file: &FoundFile, origin: Origin, options: &Options) -> Result<Option<Reading>, Failure> {
-    let Some((survey, copy)) = converted(&file.path)? else { return Ok(None) };
+/// Reads a session of another agent, as it would be imported. Returns `None` if it is none, or has
+/// no messages.
+fn imported(
+    file: &FoundFile,
+    origin: Origin,
+    options: &Options,
+) -> Result<Option<Reading>, Failure> {
+    let Some((survey, copy)) = converted(&file.path)? else {
+        return Ok(None);
+    };
     if survey.origin != origin || survey.messages == 0 {
         return Ok(None);
     }
@@ -338,7 +443,13 @@ fn json(session: &Listed, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> 
     // If the file has changed meanwhile, the start of the user message that was kept is printed.
     let input = Input::open_path(&session.path, &|_| false).ok();
     let question = input.and_then(|input| first_message(session, input.source()).ok());
-    let kept = || session.question.as_ref().map(|question| question.text.clone()).unwrap_or_default();
+    let kept = || {
+        session
+            .question
+            .as_ref()
+            .map(|question| question.text.clone())
+            .unwrap_or_default()
+    };
     Object::new()
         .str("path", &path(&session.path))
         .text("id", &session.id)
@@ -359,9 +470,13 @@ fn json(session: &Listed, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> 
         .number("unpriced", session.usage.unpriced as f64)
         .number_or_null("contextTokens", session.context)
         .json("labels", &texts(session.labels.iter()))
-        .with(session.owner.as_deref(), |object, owner| object.str("owner", &path(owner)))
+        .with(session.owner.as_deref(), |object, owner| {
+            object.str("owner", &path(owner))
+        })
         .number("depth", row.ancestors as f64)
         .bool("last", is_last)
-        .with(repository, |object, repository| object.str_or_null("repository", repository.as_deref()))
+        .with(repository, |object, repository| {
+            object.str_or_null("repository", repository.as_deref())
+        })
         .finish()
 }

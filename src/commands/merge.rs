@@ -25,13 +25,13 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Append a summary of another branch at the leaf.
 ///
-/// The session stays on its current branch. A summary of the entries after the branch point, up to REF, is
-/// appended under the leaf, so that the model knows what was found there. The other branch is kept, and can be
-/// merged again once it has grown. If REF has been merged already, no summary is written unless one is given
-/// with --summary or --summary-file.
+/// The session stays on its current branch. A summary of the entries after the branch point, up to
+/// REF, is appended under the leaf, so that the model knows what was found there. The other branch
+/// is kept, and can be merged again once it has grown. If REF has been merged already, no summary
+/// is written unless one is given with --summary or --summary-file.
 ///
-/// Without a summary option, the summary is extracted from the conversation itself, without a model.
-/// The id of the new entry is printed.
+/// Without a summary option, the summary is extracted from the conversation itself, without a
+/// model. The id of the new entry is printed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -48,12 +48,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let from = open.resolve(&args.from)?;
     // The summary goes under the leaf even if that is a user message.
     let (leaf, edits_target) = (open.session.leaf, false);
-    let navigation = Navigation { new_leaf: leaf, edits_target, ..navigate(&open.session, from, leaf) };
+    let navigation = Navigation {
+        new_leaf: leaf,
+        edits_target,
+        ..navigate(&open.session, from, leaf)
+    };
     let step = Move::summarized(&open, navigation, &args.options);
     let is_asked = args.options.summary.prepare || args.options.summary.is_given();
     if !is_asked && !step.leaves_something() {
-        let failure = open.input.no(format_args!("{} has no entries to summarize", args.from));
-        return Err(failure.hint("give an entry of another branch, or a summary with --summary TEXT"));
+        let failure = open
+            .input
+            .no(format_args!("{} has no entries to summarize", args.from));
+        return Err(
+            failure.hint("give an entry of another branch, or a summary with --summary TEXT")
+        );
     }
     if let Some(exit) = step.shown(ui)? {
         return Ok(exit);
@@ -69,8 +77,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     bring_back(from, step, ui)
 }
 
-/// Appends the summary under the leaf. If another process has appended entries under the same leaf in the
-/// meantime, the summary follows them.
+/// Appends the summary under the leaf. If another process has appended entries under the same leaf
+/// in the meantime, the summary follows them.
 fn bring_back(from: Position, mut step: Move, ui: &mut Ui) -> Result<Exit, Failure> {
     let leaf = step.landing()?;
     let hook = step.hook(ui);
@@ -82,19 +90,37 @@ fn bring_back(from: Position, mut step: Move, ui: &mut Ui) -> Result<Exit, Failu
         let found = |id: &Option<Text>| id.as_ref().and_then(|id| session.find(id));
         let goes_on = |place| session.path(session.leaf).contains(&place);
         if !found(&leaf).is_none_or(goes_on) {
-            return Err(now.input.busy("another process moved to another branch meanwhile"));
+            return Err(now
+                .input
+                .busy("another process moved to another branch meanwhile"));
         }
         now.label_is_free(None, name.as_ref())?;
-        let change = branch_summary(session, found(&end), session.leaf, &summary, name.as_ref(), fresh);
+        let change = branch_summary(
+            session,
+            found(&end),
+            session.leaf,
+            &summary,
+            name.as_ref(),
+            fresh,
+        );
         let old = session.leaf.map(|leaf| session.id(leaf));
-        let notification = hook.clone().map(|hook| moved(hook, now, &change, old.as_ref(), Some(&summary)));
-        Ok(Decision { change, reported: 1, editor_text: None, notification })
+        let notification = hook
+            .clone()
+            .map(|hook| moved(hook, now, &change, old.as_ref(), Some(&summary)));
+        Ok(Decision {
+            change,
+            reported: 1,
+            editor_text: None,
+            notification,
+        })
     })
 }
 
 /// Returns the summary by which the branch was merged before.
 fn already(step: &Move) -> io::Result<Position> {
     let session = &step.open.session;
-    let Some(from) = step.navigation.old_leaf.map(|ix| session.id(ix)) else { return Ok(None) };
+    let Some(from) = step.navigation.old_leaf.map(|ix| session.id(ix)) else {
+        return Ok(None);
+    };
     brought_back(&step.open.reader(), &from, step.navigation.common_ancestor)
 }

@@ -2,7 +2,9 @@
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::everything;
-use crate::cli::named::{FoundSessions, NEEDS_RECURSION, expanded, is_below, is_by_name, reach_of_change};
+use crate::cli::named::{
+    FoundSessions, NEEDS_RECURSION, expanded, is_below, is_by_name, reach_of_change,
+};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
@@ -28,23 +30,28 @@ pub const GUIDE: Guide = Guide::new(&[
         "Check whether a file needs migration (exit 1), changing nothing",
         "pisess migrate --check old.jsonl",
     ),
-    Example::new("Migrate in a pipe", "pisess migrate - < old.jsonl > new.jsonl"),
+    Example::new(
+        "Migrate in a pipe",
+        "pisess migrate - < old.jsonl > new.jsonl",
+    ),
 ])
 .found("with --check: some files need migration");
 
 /// Migrate old session files to version 3.
 ///
-/// Files in version 1, version 2 or the draft tree format (a proposal that preceded version 2) are converted to
-/// version 3, which both agents read. A line is changed only where it has to be; all other lines are copied
-/// byte for byte, and a version 3 file is left as it is. Old entries get the same ids every time.
+/// Files in version 1, version 2 or the draft tree format (a proposal that preceded version 2) are
+/// converted to version 3, which both agents read. A line is changed only where it has to be; all
+/// other lines are copied byte for byte, and a version 3 file is left as it is. Old entries get the
+/// same ids every time.
 ///
-/// For a directory, the *.jsonl files directly in it are migrated, and with -r also those in its subdirectories,
-/// except hidden ones. --check and -n, which write nothing, always include subdirectories. With -r, the root
-/// directory, a home directory and directories above an agent's store are refused without --force.
+/// For a directory, the *.jsonl files directly in it are migrated, and with -r also those in its
+/// subdirectories, except hidden ones. --check and -n, which write nothing, always include
+/// subdirectories. With -r, the root directory, a home directory and directories above an agent's
+/// store are refused without --force.
 ///
-/// Several files are migrated in parallel; those that were changed are listed, followed by a table of the results. A
-/// file that cannot be migrated does not stop the others. Other commands read old files without migrating them; a command that
-/// changes an old file migrates it in the same write.
+/// Several files are migrated in parallel; those that were changed are listed, followed by a table
+/// of the results. A file that cannot be migrated does not stop the others. Other commands read old
+/// files without migrating them; a command that changes an old file migrates it in the same write.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess migrate [OPTIONS] <SESSION>...\n",
@@ -93,17 +100,24 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 "-o takes only one session, and {} is a directory",
                 visible(&session.to_string_lossy())
             ))
-            .hint("without -o, the files in it are migrated in place; --backup keeps the old ones"));
+            .hint(
+                "without -o, the files in it are migrated in place; --backup keeps the old ones",
+            ));
         }
         return convert(session, args, ui);
     }
-    if args.sessions.iter().any(|session| session == Path::new("-")) {
-        return Err(Failure::cannot("standard input cannot be combined with paths").hint("give - alone"));
+    if args
+        .sessions
+        .iter()
+        .any(|session| session == Path::new("-"))
+    {
+        return Err(
+            Failure::cannot("standard input cannot be combined with paths").hint("give - alone"),
+        );
     }
     if args.write.output.is_some() {
-        return Err(
-            Failure::cannot("-o takes only one session").hint("without -o, each file is migrated in place")
-        );
+        return Err(Failure::cannot("-o takes only one session")
+            .hint("without -o, each file is migrated in place"));
     }
     if args.all && args.writes() {
         return Err(Failure::usage("--all requires --check or -n")
@@ -114,8 +128,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         Reach::Visible
     };
-    let sessions = if args.all { &everything(ui) } else { &args.sessions };
-    let FoundSessions { files, mut failures, .. } = expanded(sessions, reach, ui);
+    let sessions = if args.all {
+        &everything(ui)
+    } else {
+        &args.sessions
+    };
+    let FoundSessions {
+        files,
+        mut failures,
+        ..
+    } = expanded(sessions, reach, ui);
     if sessions.len() == 1
         && files.is_empty()
         && let Some(failure) = failures.pop()
@@ -124,16 +146,25 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let batch = Batch::default();
     // An argument that was not found, or a directory that could not be searched.
-    let missing =
-        |failure: Failure| Outcome::failed(Path::new(&failure.path.clone().unwrap_or_default()), failure);
+    let missing = |failure: Failure| {
+        Outcome::failed(
+            Path::new(&failure.path.clone().unwrap_or_default()),
+            failure,
+        )
+    };
     let mut outcomes: Vec<_> = failures.into_iter().map(missing).collect();
     outcomes.extend(migrated(files, args, &batch, ui));
     for warning in batch.finish() {
         ui.warn(&warning.to_string());
     }
     let exit = report(&outcomes, args, ui)?;
-    let mut outdated = outcomes.iter().filter(|outcome| outcome.status == Status::Outdated);
-    if !args.writes() && !args.recursive && outdated.any(|outcome| is_below(sessions, &outcome.path)) {
+    let mut outdated = outcomes
+        .iter()
+        .filter(|outcome| outcome.status == Status::Outdated);
+    if !args.writes()
+        && !args.recursive
+        && outdated.any(|outcome| is_below(sessions, &outcome.path))
+    {
         ui.warn(NEEDS_RECURSION);
     }
     Ok(exit)
@@ -142,8 +173,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Migrates one session to standard output or to another file.
 fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.backup.is_some() {
-        return Err(Failure::cannot("--backup has no effect: the session itself is not changed")
-            .hint("--backup applies to a migration in place"));
+        return Err(
+            Failure::cannot("--backup has no effect: the session itself is not changed")
+                .hint("--backup applies to a migration in place"),
+        );
     }
     let open = OpenSession::open(session, Options::default(), ui)?;
     let (loaded, source) = (&open.session, open.input.source());
@@ -163,7 +196,10 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Migrates many files on all processors; returns the outcomes in the order of the files.
 fn migrated(files: Vec<FoundFile>, args: &Args, batch: &Batch, ui: &mut Ui) -> Vec<Outcome> {
     let workers = ui.processors() / ui.processors().min(files.len()).max(1);
-    let options = Options { workers, ..Options::default() };
+    let options = Options {
+        workers,
+        ..Options::default()
+    };
     let work = |file: FoundFile| match one(&file.path, args, batch, &options) {
         Err(failure) if failure.is_transcript() && !file.named => None,
         Err(failure) => Some(Outcome::failed(&file.path, failure)),
@@ -174,8 +210,8 @@ fn migrated(files: Vec<FoundFile>, args: &Args, batch: &Batch, ui: &mut Ui) -> V
     done
 }
 
-/// Migrates one file. If another process changes or replaces it in the meantime, as another migration does,
-/// the file is opened again, until the wait is over.
+/// Migrates one file. If another process changes or replaces it in the meantime, as another
+/// migration does, the file is opened again, until the wait is over.
 fn one(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
     let (start, wait) = (Instant::now(), args.write.change.wait);
     loop {
@@ -188,20 +224,32 @@ fn one(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Out
 
 fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
     let file = SessionFile::open(path)?;
-    let session =
-        load(&file, options).map_err(|error| Failure::load(&visible(&path.to_string_lossy()), error))?;
+    let session = load(&file, options)
+        .map_err(|error| Failure::load(&visible(&path.to_string_lossy()), error))?;
     if session.format == Format::V3 || !args.writes() {
         return Ok(Outcome::of(path, &session, before(&session)));
     }
-    let backup = args.backup.as_ref().map(|suffix| store::with_suffix(path, suffix));
+    let backup = args
+        .backup
+        .as_ref()
+        .map(|suffix| store::with_suffix(path, suffix));
     let locked = store::lock(&file, &args.write.change.options(session.dialect))?;
     let mut fill = |out: &mut dyn std::io::Write| Change::default().write(&session, &file, out);
-    let committed = batch.rewrite(locked, backup.as_deref(), &mut fill)?.done()?;
-    Ok(Outcome { committed: Some(committed), ..Outcome::of(path, &session, Status::Migrated) })
+    let committed = batch
+        .rewrite(locked, backup.as_deref(), &mut fill)?
+        .done()?;
+    Ok(Outcome {
+        committed: Some(committed),
+        ..Outcome::of(path, &session, Status::Migrated)
+    })
 }
 
 fn before(session: &Session) -> Status {
-    if session.format == Format::V3 { Status::Current } else { Status::Outdated }
+    if session.format == Format::V3 {
+        Status::Current
+    } else {
+        Status::Outdated
+    }
 }
 
 impl Outcome {
@@ -213,11 +261,21 @@ impl Outcome {
             Format::V3 => "v3",
         };
         let was = Ok((version, session.entries.len()));
-        Outcome { path: path.to_owned(), was, status, committed: None }
+        Outcome {
+            path: path.to_owned(),
+            was,
+            status,
+            committed: None,
+        }
     }
 
     fn failed(path: &Path, failure: Failure) -> Outcome {
-        Outcome { path: path.to_owned(), was: Err(failure), status: Status::Failed, committed: None }
+        Outcome {
+            path: path.to_owned(),
+            was: Err(failure),
+            status: Status::Failed,
+            committed: None,
+        }
     }
 
     fn json(&self) -> Vec<u8> {
@@ -228,20 +286,34 @@ impl Outcome {
             .str_or_null("to", was.map(|_| "v3"))
             .number_or_null("entries", was.map(|(_, entries)| *entries as f64))
             .json("status", &self.status.json())
-            .with(self.was.as_ref().err(), |row, failure| row.str("error", &failure.line()))
+            .with(self.was.as_ref().err(), |row, failure| {
+                row.str("error", &failure.line())
+            })
             .finish()
     }
 }
 
-/// Prints the outcomes; returns the worst exit code among them. A failure here does not undo a migration
-/// (rule 7 of the store).
+/// Prints the outcomes; returns the worst exit code among them. A failure here does not undo a
+/// migration (rule 7 of the store).
 fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let failures: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.was.as_ref().err()).collect();
-    let work = args.check && outcomes.iter().any(|outcome| outcome.status == Status::Outdated);
+    let failures: Vec<_> = outcomes
+        .iter()
+        .filter_map(|outcome| outcome.was.as_ref().err())
+        .collect();
+    let work = args.check
+        && outcomes
+            .iter()
+            .any(|outcome| outcome.status == Status::Outdated);
     let worst = failures.iter().map(|failure| failure.exit());
-    let exit = worst.chain(work.then_some(Exit::Found)).max().unwrap_or(Exit::Done);
+    let exit = worst
+        .chain(work.then_some(Exit::Found))
+        .max()
+        .unwrap_or(Exit::Done);
     for outcome in outcomes {
-        outcome.committed.iter().for_each(|committed| ui.warn_of(committed));
+        outcome
+            .committed
+            .iter()
+            .for_each(|committed| ui.warn_of(committed));
         if outcome.status == Status::Migrated && is_by_name(&args.sessions, &outcome.path) {
             ui.status(&format!("changed {}", outcome.path.to_string_lossy()));
         }
@@ -249,10 +321,18 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
             ui.error(&failure.line());
         }
     }
-    let changed = outcomes.iter().filter(|outcome| outcome.status == Status::Migrated);
-    let migrated: Vec<_> = changed.map(|outcome| outcome.path.to_string_lossy()).collect();
+    let changed = outcomes
+        .iter()
+        .filter(|outcome| outcome.status == Status::Migrated);
+    let migrated: Vec<_> = changed
+        .map(|outcome| outcome.path.to_string_lossy())
+        .collect();
     if outcomes.len() > 1 && !failures.is_empty() && args.writes() {
-        ui.status(&format!("{} migrated, {} failed", migrated.len(), failures.len()));
+        ui.status(&format!(
+            "{} migrated, {} failed",
+            migrated.len(),
+            failures.len()
+        ));
     }
     if migrated.is_empty() {
         print(outcomes, args, ui)?
@@ -264,7 +344,9 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
 
 fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     if args.write.change.json {
-        return outcomes.iter().try_for_each(|outcome| ui.print_json(&outcome.json()));
+        return outcomes
+            .iter()
+            .try_for_each(|outcome| ui.print_json(&outcome.json()));
     }
     match outcomes {
         [outcome] if outcome.was.is_err() => Ok(()),
@@ -272,7 +354,10 @@ fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> 
         outcomes => {
             let is_listed =
                 |outcome: &&Outcome| matches!(outcome.status, Status::Migrated | Status::Outdated);
-            outcomes.iter().filter(is_listed).try_for_each(|outcome| ui.print(&one_line(outcome)))?;
+            outcomes
+                .iter()
+                .filter(is_listed)
+                .try_for_each(|outcome| ui.print(&one_line(outcome)))?;
             table(outcomes, args).print(ui)
         }
     }
@@ -290,13 +375,23 @@ fn one_line(outcome: &Outcome) -> String {
 
 /// Returns a table of the results, with a row for each version found.
 fn table(outcomes: &[Outcome], args: &Args) -> Table {
-    let done = if args.writes() { "migrated" } else { "to migrate" };
+    let done = if args.writes() {
+        "migrated"
+    } else {
+        "to migrate"
+    };
     let numbers = ["files", "entries", done, "current", "failed"].map(Column::number);
     let mut table = Table::new([&[Column::text("from")], &numbers[..]].concat());
     for from in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
-        let is_from = |outcome: &&Outcome| outcome.was.as_ref().ok().map(|(version, _)| *version) == from;
+        let is_from =
+            |outcome: &&Outcome| outcome.was.as_ref().ok().map(|(version, _)| *version) == from;
         let group: Vec<_> = outcomes.iter().filter(is_from).collect();
-        let count = |status: Status| group.iter().filter(|outcome| outcome.status == status).count();
+        let count = |status: Status| {
+            group
+                .iter()
+                .filter(|outcome| outcome.status == status)
+                .count()
+        };
         if group.is_empty() {
             continue;
         }

@@ -1,4 +1,5 @@
-//! The commands: arguments → operation → print. Each has its own file, and is in the one list, [`COMMANDS`].
+//! The commands: arguments → operation → print. Each has its own file, and is in the one list,
+//! [`COMMANDS`].
 
 pub mod append;
 pub mod archive;
@@ -45,11 +46,24 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS
 /// Print, check and edit the conversation tree in session files of the pi coding agents.
 #[derive(Debug, Parser)]
 #[command(name = "pisess", version, long_version = LONG_VERSION, about)]
-#[command(arg_required_else_help = true, infer_long_args = true, disable_help_subcommand = true)]
-#[command(override_usage = "pisess [OPTIONS] <COMMAND>", next_help_heading = "Common options")]
+#[command(
+    arg_required_else_help = true,
+    infer_long_args = true,
+    disable_help_subcommand = true
+)]
+#[command(
+    override_usage = "pisess [OPTIONS] <COMMAND>",
+    next_help_heading = "Common options"
+)]
 struct Cli {
     /// When to colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     color: ColorChoice,
     /// Suppress notes, but not errors
     #[arg(short, long, global = true)]
@@ -129,11 +143,16 @@ pub fn command() -> clap::Command {
 
 /// `pisess help` is defined here, because topics and programs have a help, too.
 fn help() -> clap::Command {
-    let name = Arg::new("NAME").value_name("COMMAND|TOPIC").help("The command or topic").long_help(format!(
-        "The command, or one of the topics {}",
-        guide::topics().collect::<Vec<_>>().join(", ")
-    ));
-    clap::Command::new("help").about("Print the help of a command or a topic").arg(name)
+    let name = Arg::new("NAME")
+        .value_name("COMMAND|TOPIC")
+        .help("The command or topic")
+        .long_help(format!(
+            "The command, or one of the topics {}",
+            guide::topics().collect::<Vec<_>>().join(", ")
+        ));
+    clap::Command::new("help")
+        .about("Print the help of a command or a topic")
+        .arg(name)
 }
 
 impl Command {
@@ -166,14 +185,17 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     ui.exit(code)
 }
 
-/// Whether errors are printed as JSON. Determined before the command line is parsed, because parsing may
-/// fail.
+/// Whether errors are printed as JSON. Determined before the command line is parsed, because
+/// parsing may fail.
 fn wants_json(args: &[OsString]) -> bool {
-    args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
+    args.iter()
+        .take_while(|arg| *arg != "--")
+        .any(|arg| arg == "--json")
 }
 
-/// Parses the command line. Defining all commands takes longer than drawing a small session, so only the command that
-/// is named is defined, without its guide. If parsing fails, all are defined, for messages and help.
+/// Parses the command line. Defining all commands takes longer than drawing a small session, so
+/// only the command that is named is defined, without its guide. If parsing fails, all are defined,
+/// for messages and help.
 fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
     let named = args.iter().skip(1).find_map(|arg| Command::named(arg));
     let alone = named.map(|named| Cli::command().subcommand(named.defined()));
@@ -185,10 +207,14 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
     let cli: Cli = read(matches)?;
     ui.configure(cli.color, cli.quiet);
     let exit = match matches.subcommand() {
-        Some(_) if cli.list => return Err(Failure::usage("--list takes no command").hint(external::LOOK)),
+        Some(_) if cli.list => {
+            return Err(Failure::usage("--list takes no command").hint(external::LOOK));
+        }
         None if cli.list => external::list(command(), ui),
         None => return Err(Failure::usage("no command given").hint(external::LOOK)),
-        Some(("help", args)) => return print_help(args.get_one::<String>("NAME"), cli.no_pager, ui),
+        Some(("help", args)) => {
+            return print_help(args.get_one::<String>("NAME"), cli.no_pager, ui);
+        }
         Some((name, args)) => match Command::named(name.as_ref()) {
             Some(command) => {
                 if command.is_paged() && !cli.no_pager {
@@ -218,7 +244,11 @@ fn print_help(name: Option<&String>, no_pager: bool, ui: &mut Ui) -> Result<u8, 
         return ui.flush().map(|()| Exit::Done.code());
     }
     let option = no_pager.then_some("--no-pager");
-    let args = ["pisess"].into_iter().chain(option).chain(name.map(|name| &**name)).chain(["--help"]);
+    let args = ["pisess"]
+        .into_iter()
+        .chain(option)
+        .chain(name.map(|name| &**name))
+        .chain(["--help"]);
     let args: Vec<_> = args.map(OsString::from).collect();
     match parse(&args) {
         Ok(matches) => dispatch(&matches, ui),
@@ -235,7 +265,11 @@ fn usage(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Fail
     let text = error.render();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            ui.print(&if ui.wants_colour() { text.ansi().to_string() } else { text.to_string() })?;
+            ui.print(&if ui.wants_colour() {
+                text.ansi().to_string()
+            } else {
+                text.to_string()
+            })?;
             ui.flush()?;
             Ok(Exit::Done.code())
         }
@@ -261,7 +295,11 @@ mod tests {
             ("pisess other tree", "other"),
         ] {
             let args: Vec<_> = line.split(' ').map(OsString::from).collect();
-            assert_eq!(parse(&args).unwrap().subcommand_name(), Some(verb), "{line}");
+            assert_eq!(
+                parse(&args).unwrap().subcommand_name(),
+                Some(verb),
+                "{line}"
+            );
         }
         let args = ["pisess", "--color", "tree", "list"].map(OsString::from);
         assert_eq!(parse(&args).unwrap_err().kind(), ErrorKind::InvalidValue);

@@ -14,7 +14,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Print the ids on the path to the last user message",
         "pisess path --ids session.jsonl '@^{user}'",
     ),
-    Example::new("Print the same entries as JSON", "pisess path --json session.jsonl '@^{user}'"),
+    Example::new(
+        "Print the same entries as JSON",
+        "pisess path --json session.jsonl '@^{user}'",
+    ),
 ]);
 
 /// List the entries from the root to an entry.
@@ -37,14 +40,20 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = if args.json || args.ids { Options::default() } else { row_options(ui) };
+    let options = if args.json || args.ids {
+        Options::default()
+    } else {
+        row_options(ui)
+    };
     let open = OpenSession::open(&args.session, options, ui)?;
     let end = open.resolve(&args.to)?;
     let path = open.session.path(end);
     if args.json {
         print_stored(&open, &path, ui)?;
     } else if args.ids {
-        let ids = path.iter().map(|&ix| visible(&open.session.id(ix).to_string_lossy()) + "\n");
+        let ids = path
+            .iter()
+            .map(|&ix| visible(&open.session.id(ix).to_string_lossy()) + "\n");
         ids.into_iter().try_for_each(|id| ui.print(&id))?;
     } else {
         // Rows have the same text as in the tree, which shows a tool result as its call.

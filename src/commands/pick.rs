@@ -11,7 +11,10 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Copy a finding from another branch", "pisess pick session.jsonl a6d84170"),
+    Example::new(
+        "Copy a finding from another branch",
+        "pisess pick session.jsonl a6d84170",
+    ),
     Example::new(
         "Copy a user message and its replies under an earlier entry",
         "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --at 'cause found'",
@@ -21,14 +24,15 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Append copies of entries under the leaf, or under another entry.
 ///
-/// The copies are new entries with their own ids and times; they form a chain, in the order of the originals in
-/// the tree. The originals are kept. The ids of the copies are printed; the last new entry becomes the leaf.
+/// The copies are new entries with their own ids and times; they form a chain, in the order of the
+/// originals in the tree. The originals are kept. The ids of the copies are printed; the last new
+/// entry becomes the leaf.
 ///
-/// A tool call and its results are always copied together: those you did not name are included, with a note.
-/// Labels stay on the originals, because a label names one entry. In a compaction, an edit or a summary, a
-/// reference to a copied entry becomes a reference to the copy; an entry that would refer to nothing on the new
-/// path is refused. Entries are copied as stored: an edit of an entry is copied only if the edit
-/// itself is picked as well.
+/// A tool call and its results are always copied together: those you did not name are included,
+/// with a note. Labels stay on the originals, because a label names one entry. In a compaction, an
+/// edit or a summary, a reference to a copied entry becomes a reference to the copy; an entry that
+/// would refer to nothing on the new path is refused. Entries are copied as stored: an edit of an
+/// entry is copied only if the edit itself is picked as well.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -52,13 +56,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let chosen = now.entries(&args.entries)?;
         let picked = needed(&now.reader(), &chosen).map_err(|refusal| now.refused(refusal))?;
         let chosen: HashSet<_> = chosen.into_iter().collect();
-        let unchosen: Vec<_> = picked.iter().copied().filter(|ix| !chosen.contains(ix)).collect();
+        let unchosen: Vec<_> = picked
+            .iter()
+            .copied()
+            .filter(|ix| !chosen.contains(ix))
+            .collect();
         along = ids(&now.session, &unchosen);
-        let change = copied(&now.reader(), &picked, at, fresh).map_err(|refusal| now.refused(refusal))?;
+        let change =
+            copied(&now.reader(), &picked, at, fresh).map_err(|refusal| now.refused(refusal))?;
         Ok(change.into())
     })?;
     if !along.is_empty() {
-        ui.warn(&format!("also copied {along}: a tool call and its results are always copied together"));
+        ui.warn(&format!(
+            "also copied {along}: a tool call and its results are always copied together"
+        ));
     }
     Ok(exit)
 }

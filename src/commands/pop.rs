@@ -9,7 +9,10 @@ use crate::ops::navigate::{last_request, navigate};
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Undo the last user message, and print it for editing", "pisess pop session.jsonl"),
+    Example::new(
+        "Undo the last user message, and print it for editing",
+        "pisess pop session.jsonl",
+    ),
     Example::new(
         "Undo two user messages at once, with a summary by a model",
         "pisess pop --summarizer 'llm -m MODEL' session.jsonl '@^{user}^^{user}'",
@@ -20,14 +23,16 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Undo the last user message, leaving a summary of what followed.
 ///
-/// The session continues from before the last user message, or from REF (if that is a user message, from
-/// before it). A summary of the branch you leave is appended there, so that the model knows what was tried.
-/// The user message is printed, to be edited and sent again. Popping again goes back one more user message.
+/// The session continues from before the last user message, or from REF (if that is a user message,
+/// from before it). A summary of the branch you leave is appended there, so that the model knows
+/// what was tried. The user message is printed, to be edited and sent again. Popping again goes
+/// back one more user message.
 ///
-/// Without a summary option, the summary is extracted from the conversation itself, without a model. If the
-/// message has no reply yet, there is nothing to summarize, and a mark is appended instead, as `pisess switch`
-/// does. If the branch you leave consists of a branch summary alone, it is not summarized again: the session continues from
-/// that summary. With --summary or --summary-file, the given summary is appended in any case. The id of the new entry is printed.
+/// Without a summary option, the summary is extracted from the conversation itself, without a
+/// model. If the message has no reply yet, there is nothing to summarize, and a mark is appended
+/// instead, as `pisess switch` does. If the branch you leave consists of a branch summary alone, it
+/// is not summarized again: the session continues from that summary. With --summary or
+/// --summary-file, the given summary is appended in any case. The id of the new entry is printed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -43,10 +48,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let target = match &args.to {
         Some(reference) => open.resolve(reference)?,
-        None => Some(last_request(&open.session, open.session.leaf).ok_or_else(|| {
-            let failure = open.input.no("there is no user message on the path to the leaf");
-            failure.hint("give the entry to go back to")
-        })?),
+        None => Some(
+            last_request(&open.session, open.session.leaf).ok_or_else(|| {
+                let failure = open
+                    .input
+                    .no("there is no user message on the path to the leaf");
+                failure.hint("give the entry to go back to")
+            })?,
+        ),
     };
     let navigation = navigate(&open.session, open.session.leaf, target);
     Move::summarized(&open, navigation, &args.options).go(ui)

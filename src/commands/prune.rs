@@ -11,8 +11,14 @@ use crate::ops::prune::{ValueKind, pruned_file};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("List what would be moved", "pisess prune -n --over 1k session.jsonl"),
-    Example::new("Prune images over 1 MB, and nothing else", "pisess prune --images --over 1M session.jsonl"),
+    Example::new(
+        "List what would be moved",
+        "pisess prune -n --over 1k session.jsonl",
+    ),
+    Example::new(
+        "Prune images over 1 MB, and nothing else",
+        "pisess prune --images --over 1M session.jsonl",
+    ),
     Example::new(
         "Prune large payloads, and put them back",
         "pisess prune --over 1k session.jsonl && pisess prune --restore session.jsonl",
@@ -30,29 +36,32 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Move payloads, old entries or a branch of a session into a file beside it.
 ///
 /// Images, results of tools and commands, and details stored by extensions and tools are moved to
-/// SESSION.pruned, one JSON line each, if they are larger than the size given with --over. Each is replaced by
-/// a short placeholder, such as `[image removed, 1.2 MB png]`, which is what a model sees. All other bytes of
-/// the session stay as they are.
+/// SESSION.pruned, one JSON line each, if they are larger than the size given with --over. Each is
+/// replaced by a short placeholder, such as `[image removed, 1.2 MB png]`, which is what a model
+/// sees. All other bytes of the session stay as they are.
 ///
-/// With --compacted, the entries above the last compaction of each branch are moved, except those that a branch needs: what
-/// the compaction keeps, the last model, thinking level, mode and name, context edits with their targets, what extensions
-/// have stored, and branches without a compaction. The context of the agent and its next compaction stay the same, and it
-/// opens a long session fast again. Tokens and cost of what was moved are still counted.
+/// With --compacted, the entries above the last compaction of each branch are moved, except those
+/// that a branch needs: what the compaction keeps, the last model, thinking level, mode and name,
+/// context edits with their targets, what extensions have stored, and branches without a
+/// compaction. The context of the agent and its next compaction stay the same, and it opens a long
+/// session fast again. Tokens and cost of what was moved are still counted.
 ///
-/// With --branch, the branch that REF is on is moved: the child of the nearest branch point above REF, and all that
-/// follows. Labels of its entries are moved with them; labels of other entries and the name of the session stay, even if
-/// they were set in it. If several branches end in it, they are listed, and --force is required. --force is also required
-/// for the active branch; the leaf then moves to the branch point. Sub-agents that it started and forks of the session are
+/// With --branch, the branch that REF is on is moved: the child of the nearest branch point above
+/// REF, and all that follows. Labels of its entries are moved with them; labels of other entries
+/// and the name of the session stay, even if they were set in it. If several branches end in it,
+/// they are listed, and --force is required. --force is also required for the active branch; the
+/// leaf then moves to the branch point. Sub-agents that it started and forks of the session are
 /// listed; they stay.
 ///
-/// While an agent may have the session open, no entries are moved (exit 3): a running pi keeps its leaf in memory, and
-/// could continue from an entry that is gone. --force overrides this, too.
+/// While an agent may have the session open, no entries are moved (exit 3): a running pi keeps its
+/// leaf in memory, and could continue from an entry that is gone. --force overrides this, too.
 ///
-/// With --restore, everything that was pruned is put back and SESSION.pruned is removed. The session is then what it
-/// was, byte for byte, plus any entries added since.
+/// With --restore, everything that was pruned is put back and SESSION.pruned is removed. The
+/// session is then what it was, byte for byte, plus any entries added since.
 ///
-/// SESSION.pruned is written and synced before the session changes. If the command is killed, the session
-/// is either as it was or pruned, and can be restored in both cases. The path of SESSION.pruned is printed.
+/// SESSION.pruned is written and synced before the session changes. If the command is killed, the
+/// session is either as it was or pruned, and can be restored in both cases. The path of
+/// SESSION.pruned is printed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path or a name (see `pisess --help`)
@@ -87,36 +96,57 @@ impl Args {
     fn kinds(&self) -> Vec<ValueKind> {
         let named = [self.images, self.results, self.details];
         let kinds = ValueKind::PAYLOADS.into_iter().zip(named);
-        kinds.filter(|(_, is_named)| *is_named || !named.contains(&true)).map(|(kind, _)| kind).collect()
+        kinds
+            .filter(|(_, is_named)| *is_named || !named.contains(&true))
+            .map(|(kind, _)| kind)
+            .collect()
     }
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.as_deref() == Some(Path::new("-")) {
-        let failure =
-            Failure::usage("-o -: the payloads go to a file beside the result, so it must be a file");
+        let failure = Failure::usage(
+            "-o -: the payloads go to a file beside the result, so it must be a file",
+        );
         return Err(failure.hint("give a path with -o"));
     }
     // A plan has the rows of entries.
     let has_rows = args.write.change.dry_run && (args.branch.is_some() || args.compacted);
     let rows = row_options(ui).rows.filter(|_| has_rows);
-    let options = Options { messages: true, usage: args.branch.is_some(), rows, ..Options::default() };
+    let options = Options {
+        messages: true,
+        usage: args.branch.is_some(),
+        rows,
+        ..Options::default()
+    };
     let open = OpenSession::open(&args.session, options, ui)?;
     let place = match (&args.write.output, open.input.file()) {
         (Some(path), _) => path.clone(),
         (None, Some(file)) => own_path(file),
         (None, None) if args.write.change.dry_run && !args.restore => PathBuf::from("-"),
         (None, None) => {
-            return Err(open.input.cannot("a stream cannot be pruned").hint("give the path of a file"));
+            return Err(open
+                .input
+                .cannot("a stream cannot be pruned")
+                .hint("give the path of a file"));
         }
     };
     let task = match &args.branch {
         _ if args.restore => Task::Restore,
         _ if args.compacted => Task::Compacted,
         Some(reference) => Task::Branch(reference.clone()),
-        None => Task::Payloads { over: args.over, kinds: args.kinds() },
+        None => Task::Payloads {
+            over: args.over,
+            kinds: args.kinds(),
+        },
     };
-    let job = Job { task, write: &args.write, open: &open, pruned: pruned_file(&place), place };
+    let job = Job {
+        task,
+        write: &args.write,
+        open: &open,
+        pruned: pruned_file(&place),
+        place,
+    };
     match (args.restore, args.write.change.dry_run) {
         (false, true) => job.plan(ui),
         (false, false) => job.prune(ui),

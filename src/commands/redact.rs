@@ -19,33 +19,42 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Make a copy without secrets", "pisess redact session.jsonl -o clean.jsonl"),
+    Example::new(
+        "Make a copy without secrets",
+        "pisess redact session.jsonl -o clean.jsonl",
+    ),
     Example::new(
         "Remove the values of a dotenv file, too",
         "pisess redact session.jsonl --env-file .env -o clean.jsonl",
     ),
-    Example::new("Report secrets, and write nothing", "pisess redact --check session.jsonl"),
-    Example::new("Report them for all sessions below a directory", "pisess redact --check sessions"),
+    Example::new(
+        "Report secrets, and write nothing",
+        "pisess redact --check session.jsonl",
+    ),
+    Example::new(
+        "Report them for all sessions below a directory",
+        "pisess redact --check sessions",
+    ),
 ])
 .found("--check found a secret");
 
 /// Write a copy of a session without its secrets.
 ///
-/// Secrets are found by their exact value (--env-file, --secret-file) and by their shape: private keys,
-/// provider keys, tokens in URLs and headers, passwords in connection strings. All text in the session is
-/// searched, with JSON escapes decoded. Each secret is replaced by a placeholder such as
-/// [REDACTED:github-pat#1], always the same for the same secret. Lines without a secret are copied byte for
-/// byte, and the copy is a valid session.
+/// Secrets are found by their exact value (--env-file, --secret-file) and by their shape: private
+/// keys, provider keys, tokens in URLs and headers, passwords in connection strings. All text in
+/// the session is searched, with JSON escapes decoded. Each secret is replaced by a placeholder
+/// such as [REDACTED:github-pat#1], always the same for the same secret. Lines without a secret are
+/// copied byte for byte, and the copy is a valid session.
 ///
-/// Signatures, encrypted thinking and images cannot be searched. They are removed; --keep-images keeps images.
-/// Review the copy before you share it: no tool recognizes every secret by its shape.
+/// Signatures, encrypted thinking and images cannot be searched. They are removed; --keep-images
+/// keeps images. Review the copy before you share it: no tool recognizes every secret by its shape.
 ///
-/// A secret that is found in one place is removed everywhere, also in base64 or encoded for a URL. A password or the
-/// value of a variable that has fewer than 8 characters, or only letters, is removed only where it is recognized. Other
-/// places with the same text are reported.
+/// A secret that is found in one place is removed everywhere, also in base64 or encoded for a URL.
+/// A password or the value of a variable that has fewer than 8 characters, or only letters, is
+/// removed only where it is recognized. Other places with the same text are reported.
 ///
-/// The copy is read again and searched for every secret that was found. If one is left, the copy is deleted, and the
-/// command fails with its place.
+/// The copy is read again and searched for every secret that was found. If one is left, the copy is
+/// deleted, and the command fails with its place.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess redact [OPTIONS] -o <PATH> <SESSION>\n",
@@ -53,8 +62,8 @@ pub const GUIDE: Guide = Guide::new(&[
     "       pisess redact [OPTIONS] --check --all",
 ))]
 pub struct Args {
-    /// The session: a path, a name such as `last`, or - for standard input; with --check or -n, any number of them, or
-    /// directories to search at any depth
+    /// The session: a path, a name such as `last`, or - for standard input; with --check or -n, any
+    /// number of them, or directories to search at any depth
     #[arg(required_unless_present = "all", value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
     /// Include the sessions of all projects (with --check or -n)
@@ -62,7 +71,8 @@ pub struct Args {
     pub all: bool,
     #[command(flatten)]
     pub redaction: RedactionArgs,
-    /// Only report what there is to do, and exit 1 if there is anything (here: if a secret is found)
+    /// Only report what there is to do, and exit 1 if there is anything (here: if a secret is
+    /// found)
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     pub check: bool,
     /// Accepted, because other programs want it; directories are searched in any case.
@@ -77,29 +87,44 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return report(args, ui);
     }
     if args.all {
-        return Err(
-            Failure::usage("--all requires --check or -n").hint("redact one session at a time, with -o")
-        );
+        return Err(Failure::usage("--all requires --check or -n")
+            .hint("redact one session at a time, with -o"));
     }
     let Some(output) = &args.write.output else {
-        return Err(Failure::usage("redact requires -o: it never changes the session itself")
-            .hint("give the path of the copy with -o, or --check for a report"));
+        return Err(
+            Failure::usage("redact requires -o: it never changes the session itself")
+                .hint("give the path of the copy with -o, or --check for a report"),
+        );
     };
     let [session] = &args.sessions[..] else {
-        return Err(Failure::usage("-o takes only one session").hint("--check reports on any number of them"));
+        return Err(Failure::usage("-o takes only one session")
+            .hint("--check reports on any number of them"));
     };
     create(args, output, &Input::open(session, ui)?, ui)
 }
 
-/// Prints what is found in the sessions, one row per secret. A session that cannot be read does not stop the others.
+/// Prints what is found in the sessions, one row per secret. A session that cannot be read does not
+/// stop the others.
 fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let sessions = if args.all { &everything(ui) } else { &args.sessions };
-    let FoundSessions { files, mut failures, .. } = expanded(sessions, Reach::Whole, ui);
+    let sessions = if args.all {
+        &everything(ui)
+    } else {
+        &args.sessions
+    };
+    let FoundSessions {
+        files,
+        mut failures,
+        ..
+    } = expanded(sessions, Reach::Whole, ui);
     let is_one = files.len() + failures.len() == 1;
     if let Some(failure) = failures.pop_if(|_| is_one) {
         return Err(failure);
     }
-    let mut exit = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
+    let mut exit = failures
+        .iter()
+        .map(|failure| ui.report(failure))
+        .max()
+        .unwrap_or(Exit::Done);
     let (mut values, mut searched, mut secrets) = (None, 0, 0);
     for file in files {
         let input = Input::open(&file.path, ui);
@@ -107,8 +132,13 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             values = Some(args.redaction.values(input, ui)?);
         }
         let found = input.and_then(|input| {
-            let mut redactor = args.redaction.redactor(&input, values.clone().unwrap_or_default(), ui)?;
-            Ok((input.read(redact(input.source(), &mut redactor, ui.processors(), None))?, input))
+            let mut redactor =
+                args.redaction
+                    .redactor(&input, values.clone().unwrap_or_default(), ui)?;
+            Ok((
+                input.read(redact(input.source(), &mut redactor, ui.processors(), None))?,
+                input,
+            ))
         });
         match found {
             Ok((report, input)) => {
@@ -134,9 +164,16 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     if searched > 1 {
         let secrets = counted(secrets, "secret", "secrets");
-        ui.status(&format!("{} searched: {secrets}", counted(searched, "session", "sessions")));
+        ui.status(&format!(
+            "{} searched: {secrets}",
+            counted(searched, "session", "sessions")
+        ));
     }
-    Ok(exit.max(if secrets == 0 || args.write.change.dry_run { Exit::Done } else { Exit::Found }))
+    Ok(exit.max(if secrets == 0 || args.write.change.dry_run {
+        Exit::Done
+    } else {
+        Exit::Found
+    }))
 }
 
 /// Writes the copy to a new file, which appears only if no secret that was found is left in it.
@@ -146,18 +183,29 @@ fn create(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, 
     if path == Path::new("-") {
         return print(args, input, &mut redactor, ui);
     }
-    let (report, mut left, workers) = (RefCell::new(Report::default()), Vec::new(), ui.processors());
+    let (report, mut left, workers) =
+        (RefCell::new(Report::default()), Vec::new(), ui.processors());
     let redactor = RefCell::new(redactor);
     let committed = store::create_checked(
         path,
         input.file(),
         args.write.change.force,
         &mut |out| {
-            report.replace(redact(input.source(), &mut redactor.borrow_mut(), workers, Some(out))?);
+            report.replace(redact(
+                input.source(),
+                &mut redactor.borrow_mut(),
+                workers,
+                Some(out),
+            )?);
             Ok(())
         },
         &mut |copy| {
-            left = left_over(copy, &mut redactor.borrow_mut(), &mut report.borrow_mut(), workers)?;
+            left = left_over(
+                copy,
+                &mut redactor.borrow_mut(),
+                &mut report.borrow_mut(),
+                workers,
+            )?;
             refuse_any(!left.is_empty())
         },
     );
@@ -167,13 +215,22 @@ fn create(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, 
     summarize(&report, input, true, ui);
     let name = path.to_string_lossy();
     ui.print_after(&name, |ui| {
-        if args.write.change.json { ui.print_json(&outcome(&name, &report)) } else { ui.print_path(&name) }
+        if args.write.change.json {
+            ui.print_json(&outcome(&name, &report))
+        } else {
+            ui.print_path(&name)
+        }
     })?;
     Ok(Exit::Done)
 }
 
 /// Writes the copy to standard output, but only if no secret that was found is left in it.
-fn print(args: &Args, input: &Input, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
+fn print(
+    args: &Args,
+    input: &Input,
+    redactor: &mut Redactor,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
     if args.write.change.json {
         return Err(Failure::carries_session());
     }
@@ -187,13 +244,19 @@ fn print(args: &Args, input: &Input, redactor: &mut Redactor, ui: &mut Ui) -> Re
 /// Returns a secret as text: its first place, and the lines of the others.
 fn line(input: &Input, places: &[&Found]) -> String {
     let found = places[0];
-    let mut lines: Vec<_> = places.iter().map(|place| place.line.0.to_string()).collect();
+    let mut lines: Vec<_> = places
+        .iter()
+        .map(|place| place.line.0.to_string())
+        .collect();
     lines.dedup();
     let places = match places.len() {
         1 => String::new(),
         count => format!(" ({count} places, lines {})", first_few(lines)),
     };
-    let id = found.id.as_ref().map_or_else(|| "-".to_owned(), |id| visible(&id.to_string_lossy()));
+    let id = found
+        .id
+        .as_ref()
+        .map_or_else(|| "-".to_owned(), |id| visible(&id.to_string_lossy()));
     let (secret, field) = (&found.secret, place(found));
     format!(
         "{}:{}: {id} {} in {field}, {} bytes{places}\n",
@@ -205,7 +268,10 @@ fn row(path: &Path, places: &[&Found]) -> Vec<u8> {
     let found = places[0];
     let place = |found: &&Found| {
         let place = Object::new().text_or_null("id", found.id.as_ref());
-        place.number("line", f64::from(found.line.0)).str("field", &found.secret.field).finish()
+        place
+            .number("line", f64::from(found.line.0))
+            .str("field", &found.secret.field)
+            .finish()
     };
     Object::new()
         .str("path", &path.to_string_lossy())

@@ -2,7 +2,9 @@
 
 use crate::agents::stores::{Here, Store};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Places, Scope, absolute_folder, stores_seen_from, stores_seen_from_recorded};
+use crate::cli::locate::{
+    Places, Scope, absolute_folder, stores_seen_from, stores_seen_from_recorded,
+};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
@@ -19,12 +21,17 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
-use pisess_store::{self as store, FoundFile, Glance, Locked, SessionFile, StoreError, WriteOptions};
+use pisess_store::{
+    self as store, FoundFile, Glance, Locked, SessionFile, StoreError, WriteOptions,
+};
 use std::io;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Move a session to the current directory", "pisess relocate session.jsonl ."),
+    Example::new(
+        "Move a session to the current directory",
+        "pisess relocate session.jsonl .",
+    ),
     Example::new(
         "After renaming ~/code/ferry to the current directory, move its sessions",
         "pisess relocate --moved-from ~/code/ferry .",
@@ -33,18 +40,19 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Move sessions to another project directory.
 ///
-/// Sets the working directory in the header of each session to DIR. A session in its agent's store is moved to
-/// where the agent keeps the sessions of DIR, without overwriting any file; a session elsewhere stays where it
-/// is. Files that belong to the session move with it: those that oh-my-pi keeps beside it, including sub-agents,
-/// and SESSION.pruned. The headers of its forks in the stores are updated to its new path. What stays behind is
-/// reported: other files whose names begin with that of the session, such as backups, and a directory of the store that
-/// is empty now.
+/// Sets the working directory in the header of each session to DIR. A session in its agent's store
+/// is moved to where the agent keeps the sessions of DIR, without overwriting any file; a session
+/// elsewhere stays where it is. Files that belong to the session move with it: those that oh-my-pi
+/// keeps beside it, including sub-agents, and SESSION.pruned. The headers of its forks in the
+/// stores are updated to its new path. What stays behind is reported: other files whose names begin
+/// with that of the session, such as backups, and a directory of the store that is empty now.
 ///
-/// With --moved-from, moves all sessions of a directory and of those below it, after that directory was moved or
-/// renamed: the last argument is its new path.
+/// With --moved-from, moves all sessions of a directory and of those below it, after that directory
+/// was moved or renamed: the last argument is its new path.
 ///
-/// A session is refused (exit 3) while an agent may have it open: while an agent runs in the old or the new
-/// directory, or if the session was written a moment ago. The agent would keep writing to the old path.
+/// A session is refused (exit 3) while an agent may have it open: while an agent runs in the old or
+/// the new directory, or if the session was written a moment ago. The agent would keep writing to
+/// the old path.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess relocate [OPTIONS] <SESSION>... <DIR>\n",
@@ -63,37 +71,61 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let (dir, sessions) = args.paths.split_last().ok_or_else(|| Failure::usage("no directory is given"))?;
+    let (dir, sessions) = args
+        .paths
+        .split_last()
+        .ok_or_else(|| Failure::usage("no directory is given"))?;
     let dir = absolute_folder(dir, ui);
     if !dir.is_dir() && !args.change.force {
         let dir = visible(&dir.to_string_lossy());
         return Err(Failure::cannot(format_args!("{dir} is not a directory"))
             .hint("the directory comes last; --force accepts one that does not exist"));
     }
-    let mut batch = Batch { args, worst: Exit::Done, moved: HashMap::default(), left: HashSet::default() };
-    let planned: Vec<(PathBuf, PathBuf)> = match (&args.moved_from, sessions) {
-        (Some(_), [_, ..]) => {
-            return Err(Failure::usage("--moved-from takes no session").hint("give only the new directory"));
-        }
-        (Some(old), []) => moved_with(&absolute_folder(old, ui), &dir, &mut batch, ui),
-        (None, []) => {
-            return Err(Failure::usage("no session is given").hint("give the session, then the directory"));
-        }
-        (None, sessions) => sessions.iter().map(|session| (session.clone(), dir.clone())).collect(),
+    let mut batch = Batch {
+        args,
+        worst: Exit::Done,
+        moved: HashMap::default(),
+        left: HashSet::default(),
     };
-    // Changes headers first, then forks, and moves files last. The same command completes an interrupted run,
-    // because it finds sessions that are not in their new place yet.
-    let sessions: Vec<_> =
-        planned.iter().map(|(session, cwd)| (session, batch.prepare(session, cwd, ui))).collect();
+    let planned: Vec<(PathBuf, PathBuf)> =
+        match (&args.moved_from, sessions) {
+            (Some(_), [_, ..]) => {
+                return Err(Failure::usage("--moved-from takes no session")
+                    .hint("give only the new directory"));
+            }
+            (Some(old), []) => moved_with(&absolute_folder(old, ui), &dir, &mut batch, ui),
+            (None, []) => {
+                return Err(Failure::usage("no session is given")
+                    .hint("give the session, then the directory"));
+            }
+            (None, sessions) => sessions
+                .iter()
+                .map(|session| (session.clone(), dir.clone()))
+                .collect(),
+        };
+    // Changes headers first, then forks, and moves files last. The same command completes an
+    // interrupted run, because it finds sessions that are not in their new place yet.
+    let sessions: Vec<_> = planned
+        .iter()
+        .map(|(session, cwd)| (session, batch.prepare(session, cwd, ui)))
+        .collect();
     batch.update_forks(ui);
-    // All is moved before anything is printed, so that a closed pipe does not end the command half done.
+    // All is moved before anything is printed, so that a closed pipe does not end the command half
+    // done.
     let finish = |(session, prepared): (_, Result<Relocation, Failure>)| {
         (session, prepared.and_then(|prepared| prepared.finish(args)))
     };
     let finished: Vec<_> = sessions.into_iter().map(finish).collect();
-    let print = |ui: &mut Ui| finished.into_iter().try_for_each(|(at, done)| batch.note(at, done, ui));
-    let printed =
-        if args.change.dry_run { print(ui) } else { ui.print_after("the sessions are moved", print) };
+    let print = |ui: &mut Ui| {
+        finished
+            .into_iter()
+            .try_for_each(|(at, done)| batch.note(at, done, ui))
+    };
+    let printed = if args.change.dry_run {
+        print(ui)
+    } else {
+        ui.print_after("the sessions are moved", print)
+    };
     let exit = batch.worst.printed(printed)?;
     if args.moved_from.is_some() && planned.is_empty() && exit == Exit::Done {
         ui.status("no session of that directory in the stores");
@@ -105,7 +137,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn moved_with(old: &Path, new: &Path, batch: &mut Batch, ui: &mut Ui) -> Vec<(PathBuf, PathBuf)> {
     let found = batch.heads(ui);
     let home = ui.home();
-    let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
+    let here = Here {
+        home: home.as_deref().map(Path::new),
+        folder: ui.folder(),
+    };
     let of_folder = |(path, head): (PathBuf, Header)| {
         let cwd = head.cwd?.to_string_lossy().into_owned();
         if let Some(cwd) = cwd_after(&cwd, old, new, here) {
@@ -113,8 +148,16 @@ fn moved_with(old: &Path, new: &Path, batch: &mut Batch, ui: &mut Ui) -> Vec<(Pa
         }
         // An interrupted run changed the header: the session is still where those of OLD are.
         let before = stores_seen_from_recorded(&cwd_after(&cwd, new, old, here)?, ui);
-        let is_left = |store: &Store| store.folders.iter().any(|own| Some(&**own) == path.parent());
-        before.iter().any(is_left).then(|| (path.clone(), PathBuf::from(cwd)))
+        let is_left = |store: &Store| {
+            store
+                .folders
+                .iter()
+                .any(|own| Some(&**own) == path.parent())
+        };
+        before
+            .iter()
+            .any(is_left)
+            .then(|| (path.clone(), PathBuf::from(cwd)))
     };
     found.into_iter().filter_map(of_folder).collect()
 }
@@ -128,8 +171,8 @@ struct Relocation {
 }
 
 impl Relocation {
-    /// Returns the files that stay behind and are named after the session. If there are none, and its directory is now
-    /// empty, returns the directory.
+    /// Returns the files that stay behind and are named after the session. If there are none, and
+    /// its directory is now empty, returns the directory.
     fn left(&self) -> Vec<PathBuf> {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Vec::new();
@@ -137,20 +180,29 @@ impl Relocation {
         if self.path == self.to {
             return Vec::new();
         }
-        let moving: Vec<_> = moves(&self.path, &self.to).into_iter().map(|(from, _)| from).collect();
+        let moving: Vec<_> = moves(&self.path, &self.to)
+            .into_iter()
+            .map(|(from, _)| from)
+            .collect();
         let paths = store::paths_in(folder);
         if paths.is_empty() && folder.is_dir() {
             return vec![folder.to_owned()];
         }
         let is_named = |path: &Path| {
-            path.file_name()
-                .is_some_and(|other| other.as_encoded_bytes().starts_with(name.as_encoded_bytes()))
+            path.file_name().is_some_and(|other| {
+                other
+                    .as_encoded_bytes()
+                    .starts_with(name.as_encoded_bytes())
+            })
         };
-        paths.into_iter().filter(|path| is_named(path) && !moving.contains(path)).collect()
+        paths
+            .into_iter()
+            .filter(|path| is_named(path) && !moving.contains(path))
+            .collect()
     }
 
-    /// Moves the session, whose header was changed before, and the files that belong to it, under its lock: `prune`
-    /// may write one of them at any time.
+    /// Moves the session, whose header was changed before, and the files that belong to it, under
+    /// its lock: `prune` may write one of them at any time.
     fn finish(self, args: &Args) -> Result<Relocation, Failure> {
         if self.status == Status::Moved {
             let late = |error: StoreError| {
@@ -158,7 +210,10 @@ impl Relocation {
                 failure.hint("run the same command again to move the file")
             };
             // That no agent has it open was checked when the header was changed.
-            let options = WriteOptions { is_omp: false, ..write_options(args) };
+            let options = WriteOptions {
+                is_omp: false,
+                ..write_options(args)
+            };
             let file = SessionFile::open(&self.path).map_err(late)?;
             let _locked = store::lock(&file, &options).map_err(late)?;
             for (from, to) in moves(&self.path, &self.to) {
@@ -199,10 +254,19 @@ impl Batch<'_> {
         let outcome = done.unwrap_or_else(|failure| {
             self.fail(&failure, ui);
             let (path, to) = (session.to_owned(), session.to_owned());
-            Relocation { path, to, status: Status::Failed, by_name: false }
+            Relocation {
+                path,
+                to,
+                status: Status::Failed,
+                by_name: false,
+            }
         });
         let [path, to] = [&outcome.path, &outcome.to].map(|path| path.to_string_lossy());
-        let left: Vec<_> = outcome.left().iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let left: Vec<_> = outcome
+            .left()
+            .iter()
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect();
         if self.args.change.json {
             let names: Vec<_> = left.iter().map(|path| Text::from(path.as_str())).collect();
             return ui.print_json(
@@ -215,9 +279,16 @@ impl Batch<'_> {
             );
         }
         // A directory that several sessions left is reported once.
-        let left: Vec<_> = left.into_iter().filter(|path| self.left.insert(path.clone())).collect();
+        let left: Vec<_> = left
+            .into_iter()
+            .filter(|path| self.left.insert(path.clone()))
+            .collect();
         if !left.is_empty() {
-            let verb = if outcome.status == Status::Planned { "would leave" } else { "left" };
+            let verb = if outcome.status == Status::Planned {
+                "would leave"
+            } else {
+                "left"
+            };
             ui.status(&format!("{verb} {}", left.join(", ")));
         }
         match outcome.status {
@@ -229,7 +300,10 @@ impl Batch<'_> {
             }
             _ => {
                 if outcome.by_name {
-                    ui.status(&format!("{} {path}", if path == to { "changed" } else { "moved" }));
+                    ui.status(&format!(
+                        "{} {path}",
+                        if path == to { "changed" } else { "moved" }
+                    ));
                 }
                 ui.print_path(&to)
             }
@@ -240,10 +314,16 @@ impl Batch<'_> {
     fn prepare(&mut self, session: &Path, cwd: &Path, ui: &mut Ui) -> Result<Relocation, Failure> {
         let open = OpenSession::open(session, Options::default(), ui)?;
         let Some(file) = open.input.file() else {
-            return Err(open.input.cannot("a stream cannot be moved").hint("give the path of a file"));
+            return Err(open
+                .input
+                .cannot("a stream cannot be moved")
+                .hint("give the path of a file"));
         };
         let (header, dialect) = (&open.session.header, open.session.dialect);
-        let old_cwd = header.cwd.as_ref().map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
+        let old_cwd = header
+            .cwd
+            .as_ref()
+            .map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
         let old = file.resolved().to_owned();
         let to = destination(&old, dialect, old_cwd.as_deref(), cwd, ui);
         let is_current = old == to && old_cwd.as_deref() == Some(cwd);
@@ -252,8 +332,9 @@ impl Batch<'_> {
             (false, true) => Status::Planned,
             (false, false) => Status::Moved,
         };
-        let is_occupied =
-            |(from, to): &(PathBuf, PathBuf)| to.symlink_metadata().is_ok() && !store::is_same(from, to);
+        let is_occupied = |(from, to): &(PathBuf, PathBuf)| {
+            to.symlink_metadata().is_ok() && !store::is_same(from, to)
+        };
         let mut occupied = moves(&old, &to).into_iter().filter(is_occupied);
         if let Some((_, to)) = occupied.next().filter(|_| status != Status::Current) {
             let what = format!("{} exists already", visible(&to.to_string_lossy()));
@@ -261,20 +342,40 @@ impl Batch<'_> {
         }
         if status == Status::Moved {
             let folders: Vec<_> = old_cwd.as_deref().into_iter().chain([cwd]).collect();
-            open.input.refuse_running(&folders, self.args.change.force)?;
-            let changes = moved(header, dialect, cwd, Some(&old).filter(|_| old != to).map(|old| &**old));
+            open.input
+                .refuse_running(&folders, self.args.change.force)?;
+            let changes = moved(
+                header,
+                dialect,
+                cwd,
+                Some(&old).filter(|_| old != to).map(|old| &**old),
+            );
             self.rewrite(&open.input, &changes, ui)?;
             self.moved.insert(old.clone(), to.clone());
         }
-        Ok(Relocation { path: old, to, status, by_name: open.input.by_name })
+        Ok(Relocation {
+            path: old,
+            to,
+            status,
+            by_name: open.input.by_name,
+        })
     }
 
-    fn rewrite(&self, input: &Input, changes: &[(&str, Vec<u8>)], ui: &mut Ui) -> Result<(), Failure> {
+    fn rewrite(
+        &self,
+        input: &Input,
+        changes: &[(&str, Vec<u8>)],
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<()> {
             let now = grown.as_ref().unwrap_or(input);
             let header: Header = now.header()?;
-            let mut write = |out: &mut dyn io::Write| write_with(&header, changes, now.source(), out);
-            Ok((Some(locked.carrying_growth().rewrite(None, &mut write)?), ()))
+            let mut write =
+                |out: &mut dyn io::Write| write_with(&header, changes, now.source(), out);
+            Ok((
+                Some(locked.carrying_growth().rewrite(None, &mut write)?),
+                (),
+            ))
         };
         let (committed, ()) = under_lock(input, &write_options(self.args), &mut attempt)?;
         committed.iter().for_each(|committed| ui.warn_of(committed));
@@ -284,7 +385,10 @@ impl Batch<'_> {
     /// Returns all sessions in the stores, with their headers. Reports what cannot be read.
     fn heads(&mut self, ui: &mut Ui) -> Vec<(PathBuf, Header)> {
         let found = Places::of(ui).find(&Scope::All);
-        let unread = found.troubles.into_iter().filter_map(|trouble| trouble.error);
+        let unread = found
+            .troubles
+            .into_iter()
+            .filter_map(|trouble| trouble.error);
         unread.for_each(|error| self.fail(&error.into(), ui));
         let mut heads = Vec::new();
         for FoundFile { path, .. } in found.files.into_iter().filter(|file| file.owner.is_none()) {
@@ -305,20 +409,29 @@ impl Batch<'_> {
 
     /// Updates the headers of forks to the new paths of their sources.
     fn update_forks(&mut self, ui: &mut Ui) {
-        if self.moved.values().zip(self.moved.keys()).all(|(to, from)| to == from) {
+        if self
+            .moved
+            .values()
+            .zip(self.moved.keys())
+            .all(|(to, from)| to == from)
+        {
             return;
         }
         let mut updated = 0;
         for (path, head) in self.heads(ui) {
             let parent = Raw::checked(&head.bytes).get_text("parentSession");
-            let source = parent.and_then(|parent| self.moved.get(Path::new(&*parent.to_string_lossy())));
-            let Some(source) = source.cloned() else { continue };
+            let source =
+                parent.and_then(|parent| self.moved.get(Path::new(&*parent.to_string_lossy())));
+            let Some(source) = source.cloned() else {
+                continue;
+            };
             let followed = Input::open_path(&path, ui.stdout_is())
                 .and_then(|input| self.rewrite(&input, &follows(&source), ui));
             match followed {
                 Ok(()) => updated += 1,
                 Err(failure) => {
-                    let late = failure.after_writing("the header of the session it was forked from");
+                    let late =
+                        failure.after_writing("the header of the session it was forked from");
                     self.fail(&late, ui);
                 }
             }
@@ -329,7 +442,13 @@ impl Batch<'_> {
     }
 }
 
-fn destination(old: &Path, dialect: Dialect, old_cwd: Option<&Path>, cwd: &Path, ui: &Ui) -> PathBuf {
+fn destination(
+    old: &Path,
+    dialect: Dialect,
+    old_cwd: Option<&Path>,
+    cwd: &Path,
+    ui: &Ui,
+) -> PathBuf {
     let folder = old.parent().unwrap_or(Path::new("/"));
     let before = stores_seen_from_recorded(old_cwd.unwrap_or(ui.folder()), ui);
     let after = stores_seen_from(cwd, ui);
@@ -337,14 +456,20 @@ fn destination(old: &Path, dialect: Dialect, old_cwd: Option<&Path>, cwd: &Path,
     to.map_or_else(|| old.to_owned(), |(folder, name)| folder.join(name))
 }
 
-/// Returns the moves to make, in order: the session last, so that an interrupted run can be repeated.
+/// Returns the moves to make, in order: the session last, so that an interrupted run can be
+/// repeated.
 fn moves(old: &Path, to: &Path) -> Vec<(PathBuf, PathBuf)> {
     if old == to {
         return Vec::new();
     }
-    let artifacts = folder_of(old).zip(folder_of(to)).map(|(from, to)| [from, to]);
+    let artifacts = folder_of(old)
+        .zip(folder_of(to))
+        .map(|(from, to)| [from, to]);
     let pruned = [old, to].map(pruned_file);
     let exists = |[from, _]: &[PathBuf; 2]| from.symlink_metadata().is_ok();
     let beside = artifacts.into_iter().chain([pruned]).filter(exists);
-    beside.chain([[old.to_owned(), to.to_owned()]]).map(|[from, to]| (from, to)).collect()
+    beside
+        .chain([[old.to_owned(), to.to_owned()]])
+        .map(|[from, to]| (from, to))
+        .collect()
 }

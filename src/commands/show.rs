@@ -2,7 +2,9 @@
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Clock, Exit, Failure, Glyphs, Styles, Ui, styled, visible, visible_lines};
+use crate::cli::output::{
+    Clock, Exit, Failure, Glyphs, Styles, Ui, styled, visible, visible_lines,
+};
 use crate::cli::prune::with_pruned;
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{Look, edit_mark, print_rows, print_stored, row_options, tone_style};
@@ -23,24 +25,43 @@ use pisess_json::text::Text;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Show the last entry of the conversation", "pisess show session.jsonl"),
-    Example::new("Show the last user message and the last entry", "pisess show session.jsonl '@^{user}' @"),
-    Example::new("Quote an answer in Markdown", "pisess show --as markdown session.jsonl '@^{assistant}'"),
-    Example::new("Print an entry as JSON", "pisess show --json session.jsonl '@^{assistant}'"),
-    Example::new("List the children of an entry", "pisess show --children session.jsonl '@~4'"),
-    Example::new("List the first entries of the session", "pisess show --children session.jsonl root"),
+    Example::new(
+        "Show the last entry of the conversation",
+        "pisess show session.jsonl",
+    ),
+    Example::new(
+        "Show the last user message and the last entry",
+        "pisess show session.jsonl '@^{user}' @",
+    ),
+    Example::new(
+        "Quote an answer in Markdown",
+        "pisess show --as markdown session.jsonl '@^{assistant}'",
+    ),
+    Example::new(
+        "Print an entry as JSON",
+        "pisess show --json session.jsonl '@^{assistant}'",
+    ),
+    Example::new(
+        "List the children of an entry",
+        "pisess show --children session.jsonl '@~4'",
+    ),
+    Example::new(
+        "List the first entries of the session",
+        "pisess show --children session.jsonl root",
+    ),
 ])
 .of_conversation();
 
 /// Show entries in full.
 ///
-/// For each entry, prints a heading with its id, type, time, label, line number and parent, then its
-/// full text: messages, thinking, tool calls, results, summaries, and any other fields by name.
+/// For each entry, prints a heading with its id, type, time, label, line number and parent, then
+/// its full text: messages, thinking, tool calls, results, summaries, and any other fields by name.
 /// Signatures and image data are omitted; use --json to get them.
 ///
 /// An entry that was pruned is shown as well, from SESSION.pruned, with the line that it had.
 ///
-/// With --as markdown, prints only the text of the entries, with tool calls folded, to paste it into an issue.
+/// With --as markdown, prints only the text of the entries, with tool calls folded, to paste it
+/// into an issue.
 ///
 /// With --children, prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
@@ -75,15 +96,26 @@ pub enum ShowFormat {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let quotes = args.format == ShowFormat::Markdown;
-    let options = if args.children && !args.json || quotes { row_options(ui) } else { Options::default() };
+    let options = if args.children && !args.json || quotes {
+        row_options(ui)
+    } else {
+        Options::default()
+    };
     let mut open = OpenSession::open(&args.session, options.clone(), ui)?;
     let entries = match chosen(args, &open) {
         Ok(entries) => entries,
         Err(failure) => {
             // It may be an entry that was pruned.
-            let Some(whole) = with_pruned(&args.session, options, ui)? else { return Err(failure) };
-            let Ok(entries) = chosen(args, &whole) else { return Err(failure) };
-            ui.status(&format!("{}: shown as before it was pruned", open.input.name));
+            let Some(whole) = with_pruned(&args.session, options, ui)? else {
+                return Err(failure);
+            };
+            let Ok(entries) = chosen(args, &whole) else {
+                return Err(failure);
+            };
+            ui.status(&format!(
+                "{}: shown as before it was pruned",
+                open.input.name
+            ));
             open = whole;
             entries
         }
@@ -95,9 +127,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             print_rows(&rows(&open.session, leaf), &open.edits(leaf)?, &entries, ui)?;
         }
         (false, false) if quotes => {
-            let mut contents = Contents::new(&open.session, open.input.source(), false, open.session.leaf);
+            let mut contents =
+                Contents::new(&open.session, open.input.source(), false, open.session.leaf);
             contents.rendered = args.renderers.render(&open, entries.iter().copied(), ui)?;
-            contents.cut(Cuts { thinking: true, ..Cuts::default() });
+            contents.cut(Cuts {
+                thinking: true,
+                ..Cuts::default()
+            });
             let source = Source::new(&contents);
             for (at, &ix) in entries.iter().enumerate() {
                 let text = open.input.read(quotation(&source, ix))?;
@@ -118,16 +154,22 @@ fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
         [] => vec![LEAF],
         names => names.iter().map(String::as_str).collect(),
     };
-    let places = names.iter().map(|name| open.resolve_entry(name)).collect::<Result<Vec<Position>, _>>()?;
+    let places = names
+        .iter()
+        .map(|name| open.resolve_entry(name))
+        .collect::<Result<Vec<Position>, _>>()?;
     if args.children {
         let tree = Tree::new(&open.session);
-        let below =
-            |place: Position| place.map_or_else(|| tree.roots().to_vec(), |ix| tree.children(ix).to_vec());
+        let below = |place: Position| {
+            place.map_or_else(|| tree.roots().to_vec(), |ix| tree.children(ix).to_vec())
+        };
         return Ok(places.into_iter().flat_map(below).collect());
     }
     let hint = "root is the position before the first entry; --children lists the first entries";
-    let entry =
-        |(place, name): (Position, &str)| open.entry_at(place, name).map_err(|failure| failure.hint(hint));
+    let entry = |(place, name): (Position, &str)| {
+        open.entry_at(place, name)
+            .map_err(|failure| failure.hint(hint))
+    };
     places.into_iter().zip(names).map(entry).collect()
 }
 
@@ -139,7 +181,12 @@ fn print_whole(
 ) -> Result<(), Failure> {
     let (session, reader, clock) = (&open.session, open.reader(), Clock::new(ui));
     let (drawing, edits) = (rows(session, session.leaf), open.edits(session.leaf)?);
-    let look = Look { drawing: &drawing, edits: &edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
+    let look = Look {
+        drawing: &drawing,
+        edits: &edits,
+        styles: ui.styles,
+        glyphs: Glyphs::UNICODE,
+    };
     for (at, &ix) in entries.iter().enumerate() {
         let mut out = String::from(if at == 0 { "" } else { "\n" });
         push_heading(&look, &clock, ix, &mut out);
@@ -149,9 +196,14 @@ fn print_whole(
             None => parts(Raw::checked(line.trim_ascii()), session.entry(ix).kind),
         };
         for (at, part) in parts.iter().enumerate() {
-            let is_text = |at: Option<usize>| matches!(at.and_then(|at| parts.get(at)), Some(Part::Body(_)));
+            let is_text =
+                |at: Option<usize>| matches!(at.and_then(|at| parts.get(at)), Some(Part::Body(_)));
             // An empty line separates two texts.
-            out += if is_text(Some(at)) && is_text(at.checked_sub(1)) { "\n" } else { "" };
+            out += if is_text(Some(at)) && is_text(at.checked_sub(1)) {
+                "\n"
+            } else {
+                ""
+            };
             push_part(part, &look.styles, &mut out);
         }
         ui.print(&out)?;
@@ -161,22 +213,39 @@ fn print_whole(
 
 /// Appends the heading of an entry: its id, type, time, label, line number and parent.
 fn push_heading(look: &Look, clock: &Clock, ix: EntryIx, out: &mut String) {
-    let Look { drawing, edits, styles, .. } = look;
+    let Look {
+        drawing,
+        edits,
+        styles,
+        ..
+    } = look;
     let session = drawing.session;
     let entry = session.entry(ix);
     let shown = |text: &Text| visible(&text.to_string_lossy());
-    let id = if entry.id.is_empty() { "(no id)".to_owned() } else { shown(&session.id(ix)) };
+    let id = if entry.id.is_empty() {
+        "(no id)".to_owned()
+    } else {
+        shown(&session.id(ix))
+    };
     let kind = shown(&session.kind_name(ix));
     let what = match session.role_name(ix) {
         Some(role) if entry.kind == Kind::Message => format!("{} {kind}", shown(&role)),
         _ => kind,
     };
-    let parent = session.parent_id(ix).map_or("no parent".to_owned(), |id| format!("parent {}", shown(&id)));
+    let parent = session.parent_id(ix).map_or("no parent".to_owned(), |id| {
+        format!("parent {}", shown(&id))
+    });
     *out += &styled(&id, styles.dim);
-    *out += &format!("  {}", styled(&what, tone_style(tone(entry.kind, entry.role), styles)));
+    *out += &format!(
+        "  {}",
+        styled(&what, tone_style(tone(entry.kind, entry.role), styles))
+    );
     *out += &styled(&format!("  {}", clock.text(entry.time_ms)), styles.dim);
     if let Some(label) = drawing.label(ix) {
-        *out += &format!("  {}", styled(&format!("[{}]", shown(&label)), styles.label));
+        *out += &format!(
+            "  {}",
+            styled(&format!("[{}]", shown(&label)), styles.label)
+        );
     }
     if let Some(&edited) = edits.get(&ix) {
         *out += &format!("  {}", styled(edit_mark(edited), styles.summary));
@@ -185,14 +254,18 @@ fn push_heading(look: &Look, clock: &Clock, ix: EntryIx, out: &mut String) {
     out.push('\n');
 }
 
-/// Appends one part of an entry. Text is indented further than field names, and field names further than
-/// headings, so that no text can be mistaken for either.
+/// Appends one part of an entry. Text is indented further than field names, and field names further
+/// than headings, so that no text can be mistaken for either.
 fn push_part(part: &Part, styles: &Styles, out: &mut String) {
     let shown = |text: &Text| visible(&text.to_string_lossy());
     match part {
         Part::Title(title) => *out += &format!("  {}\n", styled(&shown(title), styles.dim)),
         Part::Field(name, value) => {
-            *out += &format!("  {} {}\n", styled(&format!("{}:", shown(name)), styles.dim), shown(value));
+            *out += &format!(
+                "  {} {}\n",
+                styled(&format!("{}:", shown(name)), styles.dim),
+                shown(value)
+            );
         }
         Part::Body(text) => {
             for line in visible_lines(&text.to_string_lossy()).lines() {

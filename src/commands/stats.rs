@@ -13,7 +13,10 @@ use foldhash::HashSet;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Count one session, as pi's /session does", "pisess stats session.jsonl"),
+    Example::new(
+        "Count one session, as pi's /session does",
+        "pisess stats session.jsonl",
+    ),
     Example::new(
         "Print the tokens and cost of each day, for the sessions below a directory",
         "pisess stats --by day .",
@@ -22,8 +25,14 @@ pub const GUIDE: Guide = Guide::new(&[
         "Print the cost in October, for each day and model",
         "pisess stats --all --since 2026-10 --until 2026-10 --by day,model",
     ),
-    Example::new("Print which sessions read and wrote each file", "pisess stats --by file ."),
-    Example::new("Print the calls and failures of each tool", "pisess stats --by tool session.jsonl"),
+    Example::new(
+        "Print which sessions read and wrote each file",
+        "pisess stats --by file .",
+    ),
+    Example::new(
+        "Print the calls and failures of each tool",
+        "pisess stats --by tool session.jsonl",
+    ),
     Example::new(
         "Print the cost of all sessions since May, by model",
         "pisess stats --all --since 2026-05 --by model",
@@ -36,31 +45,39 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Count tokens, cost, messages, tools and time.
 ///
-/// Tokens and cost are those recorded in assistant messages, tool results, summaries and usage entries,
-/// including failed requests. No price is assumed: requests without a cost are counted as unpriced, unless a table
-/// of prices is given with --prices. Sums that include its estimates are marked with `~`. Reasoning counts as output.
+/// Tokens and cost are those recorded in assistant messages, tool results, summaries and usage
+/// entries, including failed requests. No price is assumed: requests without a cost are counted as
+/// unpriced, unless a table of prices is given with --prices. Sums that include its estimates are
+/// marked with `~`. Reasoning counts as output.
 ///
-/// With `--by file`, each file that `read`, `write` or `edit` names is listed with the number of these calls and the
-/// sessions that made them; with `--by file,session`, in a row for each of these.
+/// With `--by file`, each file that `read`, `write` or `edit` names is listed with the number of
+/// these calls and the sessions that made them; with `--by file,session`, in a row for each of
+/// these.
 ///
-/// Entries copied by a fork, which have the same id and timestamp in several files, count once. With `--by
-/// entry`, every copy is printed, and so is the usage of sub-agents that a tool result reports. Messages that `pisess pick` copied
-/// cost nothing.
+/// Entries copied by a fork, which have the same id and timestamp in several files, count once.
+/// With `--by entry`, every copy is printed, and so is the usage of sub-agents that a tool result
+/// reports. Messages that `pisess pick` copied cost nothing.
 ///
-/// Time is the sum of all turns, each from the request to the reply that ends it, without idle time: more than an hour
-/// between two entries of a turn counts as nothing. Files are
-/// those named in calls to `write` and `edit`. Days are local, and weeks begin on Monday. The usage of sub-agents
-/// is read from their sessions if these are included, else from the tool results that report it.
+/// Time is the sum of all turns, each from the request to the reply that ends it, without idle
+/// time: more than an hour between two entries of a turn counts as nothing. Files are those named
+/// in calls to `write` and `edit`. Days are local, and weeks begin on Monday. The usage of
+/// sub-agents is read from their sessions if these are included, else from the tool results that
+/// report it.
 ///
-/// Without SESSION, the sessions of the current directory are read. Directories are searched at any depth,
-/// including hidden ones.
+/// Without SESSION, the sessions of the current directory are read. Directories are searched at any
+/// depth, including hidden ones.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub sessions: SessionsArgs,
-    /// Print a row for each session, model, day, week, month, project, tool, file or entry (that records a request to
-    /// a model), or for each pair of two of these, such as `day,model`
-    #[arg(long, value_name = "KEY", value_delimiter = ',', hide_possible_values = true)]
+    /// Print a row for each session, model, day, week, month, project, tool, file or entry (that
+    /// records a request to a model), or for each pair of two of these, such as `day,model`
+    #[arg(
+        long,
+        value_name = "KEY",
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
     pub by: Vec<By>,
     /// Estimate costs that are not recorded, with the prices in FILE: JSON of LiteLLM
     #[arg(long, value_name = "FILE")]
@@ -76,7 +93,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     check_keys(&args.by)?;
     let by_entry = args.by == [By::Entry];
     let period = args.period.read(ui)?;
-    let prices = args.prices.as_deref().map(|path| prices(path, ui)).transpose()?;
+    let prices = args
+        .prices
+        .as_deref()
+        .map(|path| prices(path, ui))
+        .transpose()?;
     let mut sessions = args.sessions.find(period, ui)?;
     let is_none = sessions.is_none;
     let mut seen = HashSet::default();
@@ -86,7 +107,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         sessions.with_agents_first();
     }
     let is_one = sessions.is_one;
-    let options = Options { read_paths: args.by.contains(&By::File), ..options(by_entry, is_one, ui) };
+    let options = Options {
+        read_paths: args.by.contains(&By::File),
+        ..options(by_entry, is_one, ui)
+    };
     // In the table of entries, nothing is taken out.
     let agents = Some(std::mem::take(&mut sessions.agents)).filter(|_| !by_entry);
     let is_wanted = |entry: &Counted| period.has(entry.time_ms);
@@ -107,17 +131,39 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 warn_uncounted(&damaged, ui);
             }
             if let Some(damaged) = stats.malformed {
-                ui.warn(&skipped(&name, damaged, ["line is not JSON", "lines are not JSON"]));
+                ui.warn(&skipped(
+                    &name,
+                    damaged,
+                    ["line is not JSON", "lines are not JSON"],
+                ));
             }
             if by_entry {
-                let mut billed = stats.entries.iter().filter(|entry| entry.is_billed && is_wanted(entry));
+                let mut billed = stats
+                    .entries
+                    .iter()
+                    .filter(|entry| entry.is_billed && is_wanted(entry));
                 if args.json {
-                    return billed.try_for_each(|entry| ui.print_json(&entries::json(path, &stats, entry)));
+                    return billed
+                        .try_for_each(|entry| ui.print_json(&entries::json(path, &stats, entry)));
                 }
-                return entries::add_rows(&mut table, (!is_one).then_some(path), &stats, billed, ui);
+                return entries::add_rows(
+                    &mut table,
+                    (!is_one).then_some(path),
+                    &stats,
+                    billed,
+                    ui,
+                );
             }
-            let own = stats.entries.iter().zip(copies(&mut seen, &stats)).filter(|(_, copied)| !copied);
-            groups.add(path, &stats, own.map(|(entry, _)| entry).filter(|entry| is_wanted(entry)));
+            let own = stats
+                .entries
+                .iter()
+                .zip(copies(&mut seen, &stats))
+                .filter(|(_, copied)| !copied);
+            groups.add(
+                path,
+                &stats,
+                own.map(|(entry, _)| entry).filter(|entry| is_wanted(entry)),
+            );
             Ok(())
         },
     )?;
@@ -132,7 +178,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns what to collect from each session. A single one cannot have copies of entries of another.
+/// Returns what to collect from each session. A single one cannot have copies of entries of
+/// another.
 fn options(by_entry: bool, is_one: bool, ui: &Ui) -> Options {
     Options {
         workers: if is_one { ui.processors() } else { 1 },
@@ -152,8 +199,10 @@ fn check_keys(by: &[By]) -> Result<(), Failure> {
     if by.len() < 2 || by.len() == 2 && is_pair() {
         return Ok(());
     }
-    Err(Failure::usage("--by: give one key, or two different ones other than entry")
-        .hint("for example `--by day,model`"))
+    Err(
+        Failure::usage("--by: give one key, or two different ones other than entry")
+            .hint("for example `--by day,model`"),
+    )
 }
 
 fn warn_of_nothing(args: &Args, ui: &mut Ui) {
@@ -162,7 +211,11 @@ fn warn_of_nothing(args: &Args, ui: &mut Ui) {
         () if args.by.contains(&By::Tool) => "tool calls",
         () => "entries",
     };
-    let period = if args.period.is_given() { " and this period" } else { "" };
+    let period = if args.period.is_given() {
+        " and this period"
+    } else {
+        ""
+    };
     ui.warn(&format!("no {what} in these sessions{period}"));
 }
 

@@ -21,18 +21,21 @@ pub const GUIDE: Guide = Guide::new(&[
         "Go back with your own summary, and label it",
         "pisess summarize --summary 'The cache made it slower.' --label tried session.jsonl '@~2'",
     ),
-    Example::new("Print what would be summarized, as JSON", "pisess summarize --prepare session.jsonl '@~4'"),
+    Example::new(
+        "Print what would be summarized, as JSON",
+        "pisess summarize --prepare session.jsonl '@~4'",
+    ),
 ])
 .found("nothing to summarize and no summary given, or a hook cancelled the operation");
 
 /// Move to another entry, summarizing the branch you leave.
 ///
-/// The session continues from REF, where a summary of the branch you leave is appended. It covers the entries
-/// after the branch point, up to the leaf. If REF is a user message, the session continues from before it, and
-/// its text is printed, to be edited and sent again.
+/// The session continues from REF, where a summary of the branch you leave is appended. It covers
+/// the entries after the branch point, up to the leaf. If REF is a user message, the session
+/// continues from before it, and its text is printed, to be edited and sent again.
 ///
-/// Without a summary option, the summary is extracted from the conversation itself, without a model.
-/// The id of the new entry is printed.
+/// Without a summary option, the summary is extracted from the conversation itself, without a
+/// model. The id of the new entry is printed.
 #[derive(Debug, clap::Args)]
 #[command(alias = "summarise")]
 pub struct Args {

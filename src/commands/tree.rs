@@ -22,8 +22,14 @@ use pisess_json::write::Object;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Draw the conversation, the branch with the leaf first", "pisess tree session.jsonl"),
-    Example::new("Show each tool result in its own row", "pisess tree --unfold session.jsonl"),
+    Example::new(
+        "Draw the conversation, the branch with the leaf first",
+        "pisess tree session.jsonl",
+    ),
+    Example::new(
+        "Show each tool result in its own row",
+        "pisess tree --unfold session.jsonl",
+    ),
     Example::new(
         "Show only the user messages, with their times",
         "pisess tree --filter user-only --times session.jsonl",
@@ -32,33 +38,43 @@ pub const GUIDE: Guide = Guide::new(&[
         "Search entries of every type for a word",
         "pisess tree --filter all --search midnight session.jsonl",
     ),
-    Example::new("Draw only the rows near the leaf", "pisess tree --around 10 session.jsonl"),
-    Example::new("Draw the tree as if an earlier entry were the leaf", "pisess tree session.jsonl '@~3'"),
+    Example::new(
+        "Draw only the rows near the leaf",
+        "pisess tree --around 10 session.jsonl",
+    ),
+    Example::new(
+        "Draw the tree as if an earlier entry were the leaf",
+        "pisess tree session.jsonl '@~3'",
+    ),
     Example::new("Print the rows as JSON", "pisess tree --json session.jsonl"),
 ])
 .found("--search matched nothing");
 
 /// Draw the conversation as a tree.
 ///
-/// Each row is an entry: its id, a dot if it is on the path to the leaf, its label in brackets, its role and
-/// its text. In colour, rows of other branches are dimmed; without colour, only the dot marks the path. Rows are
-/// indented only where the conversation branches, and if it has several roots. The branch with the leaf comes
-/// first, then the others, oldest first; the first row of a branch ends with its number of entries and the age
-/// of the newest, labels and other bookkeeping not counted. A compaction is drawn as a rule: a model sees its
-/// summary instead of what is above it.
+/// Each row is an entry: its id, a dot if it is on the path to the leaf, its label in brackets, its
+/// role and its text. In colour, rows of other branches are dimmed; without colour, only the dot
+/// marks the path. Rows are indented only where the conversation branches, and if it has several
+/// roots. The branch with the leaf comes first, then the others, oldest first; the first row of a
+/// branch ends with its number of entries and the age of the newest, labels and other bookkeeping
+/// not counted. A compaction is drawn as a rule: a model sees its summary instead of what is above
+/// it.
 ///
-/// Paths are relative to the working directory of the session. Three or more consecutive tool results are
-/// folded into one row, which has the id of the last. Entries that failed, or were aborted, edited or omitted,
-/// are flagged; what `undo` took back, such as a compaction, ends with `(undone)`. How many entries were pruned from the
-/// session is printed above the first row. On a terminal, the session's project, size and cost are printed above the
-/// tree, and if the pager is less, it opens at the leaf.
+/// Paths are relative to the working directory of the session. Three or more consecutive tool
+/// results are folded into one row, which has the id of the last. Entries that failed, or were
+/// aborted, edited or omitted, are flagged; what `undo` took back, such as a compaction, ends with
+/// `(undone)`. How many entries were pruned from the session is printed above the first row. On a
+/// terminal, the session's project, size and cost are printed above the tree, and if the pager is
+/// less, it opens at the leaf.
 ///
-/// With --follow, entries are printed as other programs write them, each in a row of its own, until Ctrl-C: also labels, and
-/// what moves the leaf to another branch. The row of an entry that continues another branch ends with the entry it
-/// continues, as `(after ID)`. If the file is replaced or truncated, only entries with new ids are printed.
+/// With --follow, entries are printed as other programs write them, each in a row of its own, until
+/// Ctrl-C: also labels, and what moves the leaf to another branch. The row of an entry that
+/// continues another branch ends with the entry it continues, as `(after ID)`. If the file is
+/// replaced or truncated, only entries with new ids are printed.
 ///
-/// With --filter, the entries shown are those that the tree of the session's own agent shows in this mode, with the same
-/// text. With --json, no rows are folded, and texts are exactly as in the agent.
+/// With --filter, the entries shown are those that the tree of the session's own agent shows in
+/// this mode, with the same text. With --json, no rows are folded, and texts are exactly as in the
+/// agent.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -113,10 +129,19 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let open = OpenSession::open(&args.session, options(args, ui), ui)?;
     let leaf = open.resolve(args.at.as_ref().unwrap_or(&args.leaf))?;
-    if args.follow { follow(args, FollowedSession::of(open)?, ui) } else { print_all(args, &open, leaf, ui) }
+    if args.follow {
+        follow(args, FollowedSession::of(open)?, ui)
+    } else {
+        print_all(args, &open, leaf, ui)
+    }
 }
 
-fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Result<Exit, Failure> {
+fn print_all(
+    args: &Args,
+    open: &OpenSession,
+    leaf: Position,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
     let drawing = draw(&open.session, leaf, args.filter, &args.search);
     let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
     let usage = ui.stdout_is_terminal().then(|| usage(open));
@@ -124,8 +149,8 @@ fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Re
     Ok(if found_none { Exit::Found } else { Exit::Done })
 }
 
-/// Prints what is there and what is written from then on. Ends only with a failure, of which one is that nobody reads the
-/// output.
+/// Prints what is there and what is written from then on. Ends only with a failure, of which one is
+/// that nobody reads the output.
 fn follow(args: &Args, mut followed: FollowedSession, ui: &mut Ui) -> Result<Exit, Failure> {
     print_all(args, &followed.open, followed.open.session.leaf, ui)?;
     let mut wait = watch(std::slice::from_ref(&followed.path));
@@ -166,18 +191,39 @@ fn print(
     if !is_live {
         drawing.undone = open.input.read(undone(&open.session, &open.reader()))?;
         edits = open.edits(drawing.leaf)?;
-        pruned = prune::pruned(open).iter().map(|operation| operation.entries).sum();
+        pruned = prune::pruned(open)
+            .iter()
+            .map(|operation| operation.entries)
+            .sum();
     }
-    let glyphs = if args.ascii { Glyphs::ASCII } else { Glyphs::UNICODE };
-    let look = Look { drawing: &drawing, edits: &edits, styles: ui.styles, glyphs };
+    let glyphs = if args.ascii {
+        Glyphs::ASCII
+    } else {
+        Glyphs::UNICODE
+    };
+    let look = Look {
+        drawing: &drawing,
+        edits: &edits,
+        styles: ui.styles,
+        glyphs,
+    };
     let painter = Painter::new(look, args.folds() && !is_live, !args.no_ids, ui)?;
-    painter.paint(usage, args.times.then(|| Clock::new(ui)), around, pruned, ui)
+    painter.paint(
+        usage,
+        args.times.then(|| Clock::new(ui)),
+        around,
+        pruned,
+        ui,
+    )
 }
 
 /// Returns the usage of a session, with that of what was pruned from it.
 fn usage(open: &OpenSession) -> UsageSums {
     let whole = requests(open, None);
-    whole.map_or_else(|| open.session.usage(), |whole| whole.iter().map(|(_, usage)| usage).collect())
+    whole.map_or_else(
+        || open.session.usage(),
+        |whole| whole.iter().map(|(_, usage)| usage).collect(),
+    )
 }
 
 fn options(args: &Args, ui: &Ui) -> Options {
@@ -197,7 +243,10 @@ fn json_row(session: &Session, drawing: &Drawing, place: &TreeRow) -> Vec<u8> {
     let entry = session.entry(ix);
     let searched = !drawing.words.is_empty();
     Object::new()
-        .text_or_null("id", (!entry.id.is_empty()).then(|| session.id(ix)).as_ref())
+        .text_or_null(
+            "id",
+            (!entry.id.is_empty()).then(|| session.id(ix)).as_ref(),
+        )
         .text_or_null("parentId", session.parent_id(ix).as_ref())
         .text("type", &session.kind_name(ix))
         .text_or_null("role", session.role_name(ix).as_ref())
@@ -208,15 +257,24 @@ fn json_row(session: &Session, drawing: &Drawing, place: &TreeRow) -> Vec<u8> {
         .bool("active", drawing.is_active(ix))
         .bool("leaf", drawing.is_leaf(ix))
         .text("text", &drawing.text(ix))
-        .with(drawing.labelled(ix), |row, labelled| row.text("targetId", &labelled))
-        .with(drawing.is_live().then(|| drawing.turn(ix).is_some()), |row, turns| row.bool("branched", turns))
-        .with(searched.then(|| hit_json(drawing, ix)), |row, hit| row.json("match", &hit))
+        .with(drawing.labelled(ix), |row, labelled| {
+            row.text("targetId", &labelled)
+        })
+        .with(
+            drawing.is_live().then(|| drawing.turn(ix).is_some()),
+            |row, turns| row.bool("branched", turns),
+        )
+        .with(searched.then(|| hit_json(drawing, ix)), |row, hit| {
+            row.json("match", &hit)
+        })
         .finish()
 }
 
 /// Returns the position of the words; `null` if only the agent's own search matches the row.
 fn hit_json(drawing: &Drawing, ix: EntryIx) -> Vec<u8> {
-    let Some(hit) = drawing.hit(ix) else { return b"null".to_vec() };
+    let Some(hit) = drawing.hit(ix) else {
+        return b"null".to_vec();
+    };
     Object::new()
         .str("field", &hit.field)
         .number("start", hit.range.start as f64)

@@ -32,21 +32,23 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Undo the last operation, by appending.
 ///
-/// The last entry of the file decides what the operation was, whichever program appended it. A label, a name and a
-/// context edit are followed by one that restores the state before. After anything else (a compaction, a branch
-/// summary, a switch, picked or appended entries) the leaf moves back to where it was. Entries with the same
-/// timestamp, each under the one before it, are one operation. The ids of the new entries are printed, the
-/// last of which is a mark (see `pisess switch --help`), and on standard error what was undone.
+/// The last entry of the file decides what the operation was, whichever program appended it. A
+/// label, a name and a context edit are followed by one that restores the state before. After
+/// anything else (a compaction, a branch summary, a switch, picked or appended entries) the leaf
+/// moves back to where it was. Entries with the same timestamp, each under the one before it, are
+/// one operation. The ids of the new entries are printed, the last of which is a mark (see `pisess
+/// switch --help`), and on standard error what was undone.
 ///
-/// Nothing is removed: if the leaf moved, `pisess switch SESSION -` moves it back. The mark records the ids of the
-/// entries that were undone, so that undoing again goes further back.
+/// Nothing is removed: if the leaf moved, `pisess switch SESSION -` moves it back. The mark records
+/// the ids of the entries that were undone, so that undoing again goes further back.
 ///
-/// If the last entry is a reply or a tool result, nothing is undone: `pisess pop` goes back to before the last user
-/// message.
+/// If the last entry is a reply or a tool result, nothing is undone: `pisess pop` goes back to
+/// before the last user message.
 ///
-/// What rewrites the file is not undone. `prune --restore` restores what was pruned; `migrate --backup` and `check
-/// --repair --backup` keep a copy of the file as it was, which can be moved back; after `relocate`, relocate the session to
-/// its old directory. If the last operation was `prune` or `check --repair`, undo refuses unless --force is given.
+/// What rewrites the file is not undone. `prune --restore` restores what was pruned; `migrate
+/// --backup` and `check --repair --backup` keep a copy of the file as it was, which can be moved
+/// back; after `relocate`, relocate the session to its old directory. If the last operation was
+/// `prune` or `check --repair`, undo refuses unless --force is given.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -70,17 +72,33 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let back_to = now.input.read(back_to(&reader, &entries))?;
         now.new_parent(back_to.unwrap_or(now.session.leaf))?;
         undid = now.input.read(described(now, &entries, back_to))?;
-        Ok(now.input.read(undo(&reader, &entries, back_to, fresh))?.into())
+        Ok(now
+            .input
+            .read(undo(&reader, &entries, back_to, fresh))?
+            .into())
     })?;
-    let verb = if args.write.change.dry_run { "would undo" } else { "undid" };
+    let verb = if args.write.change.dry_run {
+        "would undo"
+    } else {
+        "undid"
+    };
     ui.status(&format!("{verb} {undid}"));
     Ok(exit)
 }
 
-/// Fails if the session was rewritten after its last entry was appended, according to the files beside it.
+/// Fails if the session was rewritten after its last entry was appended, according to the files
+/// beside it.
 fn not_rewritten(open: &OpenSession) -> Result<(), Failure> {
-    let Some(path) = open.input.file().map(SessionFile::path) else { return Ok(()) };
-    let last = open.session.entries.iter().map(|entry| entry.time_ms).max().unwrap_or(Entry::NO_TIME);
+    let Some(path) = open.input.file().map(SessionFile::path) else {
+        return Ok(());
+    };
+    let last = open
+        .session
+        .entries
+        .iter()
+        .map(|entry| entry.time_ms)
+        .max()
+        .unwrap_or(Entry::NO_TIME);
     // A mark that `prune` added may be of the same millisecond.
     let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time >= last);
     let name = &open.input.name;
@@ -88,24 +106,43 @@ fn not_rewritten(open: &OpenSession) -> Result<(), Failure> {
         ("prune", format!("`pisess prune --restore {name}`"))
     } else if is_newer(&with_suffix(path, ".rejected")) {
         let rejected = "move the backup back, if there is one; what was removed";
-        ("check --repair", format!("{rejected} is in {name}.rejected"))
+        (
+            "check --repair",
+            format!("{rejected} is in {name}.rejected"),
+        )
     } else {
         return Ok(());
     };
     let what = format!("the last operation was `{operation}`, which rewrote the file");
-    Err(open.input.no(what).hint(format!("{hint}; --force undoes what was appended before")))
+    Err(open
+        .input
+        .no(what)
+        .hint(format!("{hint}; --force undoes what was appended before")))
 }
 
 const DESCRIBED: usize = 3;
 
 /// Returns what was undone, and where the leaf is.
-fn described(open: &OpenSession, entries: &[EntryIx], back_to: Option<Position>) -> io::Result<String> {
+fn described(
+    open: &OpenSession,
+    entries: &[EntryIx],
+    back_to: Option<Position>,
+) -> io::Result<String> {
     let session = &open.session;
     let mut what = match *entries {
         [first, .., last] if entries.len() > DESCRIBED => {
-            format!("{} entries, {} to {}", entries.len(), session.id(first), session.id(last))
+            format!(
+                "{} entries, {} to {}",
+                entries.len(),
+                session.id(first),
+                session.id(last)
+            )
         }
-        _ => entries.iter().map(|&ix| entry(open, ix)).collect::<io::Result<Vec<_>>>()?.join(", "),
+        _ => entries
+            .iter()
+            .map(|&ix| entry(open, ix))
+            .collect::<io::Result<Vec<_>>>()?
+            .join(", "),
     };
     match back_to {
         Some(Some(leaf)) => what += &format!("; back to {}", session.id(leaf)),
@@ -119,7 +156,11 @@ fn entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
     let (session, reader) = (&open.session, open.reader());
     let line = reader.line(ix)?;
     let entry = Raw::checked(line.trim_ascii());
-    let text = |keys: &[&str]| keys.iter().find_map(|key| entry.get_text(key)).unwrap_or_default();
+    let text = |keys: &[&str]| {
+        keys.iter()
+            .find_map(|key| entry.get_text(key))
+            .unwrap_or_default()
+    };
     let named = |what: &str, name: &Text| {
         if name.is_empty() {
             format!("the clearing of the {what}")
@@ -128,7 +169,11 @@ fn entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
         }
     };
     Ok(match session.entry(ix).kind {
-        Kind::Label => format!("{} on {}", named("label", &text(&["label"])), text(&["targetId"])),
+        Kind::Label => format!(
+            "{} on {}",
+            named("label", &text(&["label"])),
+            text(&["targetId"])
+        ),
         Kind::SessionInfo | Kind::TitleChange => named("name", &text(&["name", "title"])),
         Kind::ContextEdit => format!("the edit of {}", text(&["targetId"])),
         Kind::Custom if moved(&reader, ix)?.is_some() => {
@@ -137,7 +182,10 @@ fn entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
         }
         _ => {
             let kind = session.kind_name(ix).to_string().replace('_', " ");
-            let role = session.role_name(ix).map(|role| format!("{role} ")).unwrap_or_default();
+            let role = session
+                .role_name(ix)
+                .map(|role| format!("{role} "))
+                .unwrap_or_default();
             format!("the {role}{kind} {}", session.id(ix))
         }
     })

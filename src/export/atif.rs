@@ -1,10 +1,11 @@
-//! One path as a trajectory: the Agent Trajectory Interchange Format (ATIF), version 1.7, of the Harbor project, which
-//! tools for evaluation and training read.
+//! One path as a trajectory: the Agent Trajectory Interchange Format (ATIF), version 1.7, of the
+//! Harbor project, which tools for evaluation and training read.
 //!
-//! A step is a message of the user, a reply with its tool calls and their results, or what an extension or the agent
-//! added. Steps with `is_copied_context` are those that the agent saw again: what a fork copied from its parent, what
-//! `pick` copied, and, after each compaction, the steps that it kept. They are not in `final_metrics`, which are the
-//! sums of `stats`, with what was pruned. Each step is on a line of its own, so that memory does not grow with the path.
+//! A step is a message of the user, a reply with its tool calls and their results, or what an
+//! extension or the agent added. Steps with `is_copied_context` are those that the agent saw again:
+//! what a fork copied from its parent, what `pick` copied, and, after each compaction, the steps
+//! that it kept. They are not in `final_metrics`, which are the sums of `stats`, with what was
+//! pruned. Each step is on a line of its own, so that memory does not grow with the path.
 
 mod step;
 
@@ -32,8 +33,8 @@ pub struct SubAgent<'a> {
     pub contents: Contents<'a>,
 }
 
-/// The compactions of a path may keep this many times as many entries as it has. Files of the agents stay far below;
-/// without a limit, a file could ask for the square of its size.
+/// The compactions of a path may keep this many times as many entries as it has. Files of the
+/// agents stay far below; without a limit, a file could ask for the square of its size.
 const MOST_COPIES: usize = 8;
 
 /// Whether the path to the leaf has a step; a trajectory without steps is invalid.
@@ -41,13 +42,15 @@ pub fn has_steps(contents: &Contents) -> bool {
     let session = contents.session;
     session.upwards(contents.leaf).any(|ix| {
         let entry = session.entry(ix);
-        matches!(entry.kind, Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary)
-            || entry.kind == Kind::Message && entry.role != Role::Missing
+        matches!(
+            entry.kind,
+            Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary
+        ) || entry.kind == Kind::Message && entry.role != Role::Missing
     })
 }
 
-/// Writes the trajectory of the path to the leaf, with those of the sub-agents that its results name, and of theirs.
-/// It is an error if the compactions keep the same entries over and over.
+/// Writes the trajectory of the path to the leaf, with those of the sub-agents that its results
+/// name, and of theirs. It is an error if the compactions keep the same entries over and over.
 pub fn trajectory(
     contents: &Contents,
     path: &str,
@@ -61,7 +64,8 @@ pub fn trajectory(
         let agent = &agents[at];
         written.insert(at);
         out.write_all(separator.as_bytes())?;
-        Trajectory::new(&agent.contents, &agent.path, agents, &mut named, out).write(Some(&agent.id))?;
+        Trajectory::new(&agent.contents, &agent.path, agents, &mut named, out)
+            .write(Some(&agent.id))?;
         out.write_all(b"}")?;
         separator = ",\n";
     }
@@ -136,11 +140,20 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let session = self.contents.session;
         let path = session.path(self.contents.leaf);
         let mut places = vec![usize::MAX; session.entries.len()];
-        path.iter().enumerate().for_each(|(at, ix)| places[ix.at()] = at);
+        path.iter()
+            .enumerate()
+            .for_each(|(at, ix)| places[ix.at()] = at);
         self.begin(id, &path)?;
         for (at, &ix) in path.iter().enumerate() {
             let entry = session.entry(ix);
-            self.entry(ix, if entry.time_ms < self.forked_ms { Copied::Forked } else { Copied::No })?;
+            self.entry(
+                ix,
+                if entry.time_ms < self.forked_ms {
+                    Copied::Forked
+                } else {
+                    Copied::No
+                },
+            )?;
             if entry.kind == Kind::Compaction {
                 self.write_kept(ix, at, &places, &path)?;
             }
@@ -157,7 +170,11 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let pruned = whole.map(|_| "with the requests that were pruned from the session");
         let notes: Vec<_> = copies.into_iter().chain(pruned).collect();
         if !notes.is_empty() {
-            write!(self.out, ",\n\"notes\":\"final_metrics are {}.\"", notes.join(", and "))?;
+            write!(
+                self.out,
+                ",\n\"notes\":\"final_metrics are {}.\"",
+                notes.join(", and ")
+            )?;
         }
         Ok(())
     }
@@ -173,12 +190,17 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let session = self.contents.session;
         let line = self.reader.line(compaction)?;
         let line = Raw::checked(line.trim_ascii());
-        let named = line.get_text("firstKeptEntryId").and_then(|id| session.find(&id));
+        let named = line
+            .get_text("firstKeptEntryId")
+            .and_then(|id| session.find(&id));
         let kept = named.or_else(|| native::first_kept(session, compaction, line));
-        let Some(from) = kept.map(|kept| places[kept.at()]).filter(|&from| from < at) else { return Ok(()) };
+        let Some(from) = kept.map(|kept| places[kept.at()]).filter(|&from| from < at) else {
+            return Ok(());
+        };
         self.kept += at - from;
         if self.kept > MOST_COPIES * path.len().max(1000) {
-            let what = "the compactions of this path keep the same entries too often for a trajectory";
+            let what =
+                "the compactions of this path keep the same entries too often for a trajectory";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         let effort = self.effort.take();
@@ -194,10 +216,15 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let line = self.reader.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
         if self.contents.session.entry(ix).kind == Kind::ThinkingLevelChange {
-            self.effort = line.get_text("thinkingLevel").map(|level| level.to_string_lossy().into_owned());
+            self.effort = line
+                .get_text("thinkingLevel")
+                .map(|level| level.to_string_lossy().into_owned());
         }
-        let Some(step) = self.step(ix, line, copied)? else { return Ok(()) };
-        self.out.write_all(if self.steps == 0 { b"" } else { b",\n" })?;
+        let Some(step) = self.step(ix, line, copied)? else {
+            return Ok(());
+        };
+        self.out
+            .write_all(if self.steps == 0 { b"" } else { b",\n" })?;
         self.steps += 1;
         write_valid(self.out, &step, self.contents.session.is_utf8())
     }
@@ -210,7 +237,9 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let agent = Object::new()
             .str("name", session.agent().name)
             .str("version", "unknown")
-            .with(self.last_model(path)?, |agent, model| agent.str("model_name", &model))
+            .with(self.last_model(path)?, |agent, model| {
+                agent.str("model_name", &model)
+            })
             .with(tools, |agent, tools| agent.json("tool_definitions", &tools));
         let mut head = Object::new()
             .str("schema_version", "ATIF-v1.7")
@@ -227,22 +256,28 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     fn last_model(&self, path: &[EntryIx]) -> io::Result<Option<String>> {
         let session = self.contents.session;
         let is_reply = |ix: &&EntryIx| session.is_message(**ix, Role::Assistant);
-        let Some(&last) = path.iter().rfind(is_reply) else { return Ok(None) };
+        let Some(&last) = path.iter().rfind(is_reply) else {
+            return Ok(None);
+        };
         self.results.with_message(last, model_of)
     }
 }
 
-/// Returns the time in milliseconds before which entries were copied by a fork: that of the header of a fork.
+/// Returns the time in milliseconds before which entries were copied by a fork: that of the header
+/// of a fork.
 fn forked_ms(session: &Session) -> i64 {
     let header = Raw::checked(&session.header.bytes);
     let is_fork = header.get("parentSession").is_some_and(Raw::is_string);
     let time = session.header.timestamp.as_ref().filter(|_| is_fork);
-    time.and_then(|time| parse_js_date(time.as_bytes())).unwrap_or(Entry::NO_TIME)
+    time.and_then(|time| parse_js_date(time.as_bytes()))
+        .unwrap_or(Entry::NO_TIME)
 }
 
 /// Returns the model of a reply or of a usage entry.
 fn model_of(object: Raw) -> Option<String> {
-    let [provider, model] = members(object, ["provider", "model"])
-        .map(|name| name.and_then(Raw::text).map(|name| name.to_string_lossy().into_owned()));
+    let [provider, model] = members(object, ["provider", "model"]).map(|name| {
+        name.and_then(Raw::text)
+            .map(|name| name.to_string_lossy().into_owned())
+    });
     model_name(provider.as_deref(), model.as_deref())
 }

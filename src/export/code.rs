@@ -76,7 +76,12 @@ struct Pen<'m> {
 impl<'m> Pen<'m> {
     fn new(markup: &'m mut Markup) -> Self {
         markup.begin();
-        Pen { markup, lines: 0, bytes: 0, limit: FIRST }
+        Pen {
+            markup,
+            lines: 0,
+            bytes: 0,
+            limit: FIRST,
+        }
     }
 
     fn put(&mut self, word: Option<Word>, text: &str) {
@@ -96,8 +101,8 @@ impl<'m> Pen<'m> {
         }
     }
 
-    /// Returns the length of the part of `text` that fits in the section: whole lines if possible; a line longer
-    /// than a section is split.
+    /// Returns the length of the part of `text` that fits in the section: whole lines if possible;
+    /// a line longer than a section is split.
     fn end_of_piece(&self, text: &str) -> usize {
         let most = self.limit.1 - self.bytes;
         let lines = self.limit.0 - self.lines;
@@ -109,7 +114,9 @@ impl<'m> Pen<'m> {
             return text.len();
         }
         let cut = memchr::memrchr(b'\n', window).map_or(most.max(4), |newline| newline + 1);
-        (cut..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
+        (cut..=text.len())
+            .find(|&at| text.is_char_boundary(at))
+            .unwrap_or(text.len())
     }
 
     fn finish(self) {
@@ -123,7 +130,11 @@ mod tests {
 
     fn sections(text: &str) -> Vec<String> {
         let markup = Markup::of(|m| block(text, "", None, m)).finish();
-        markup.split('\x05').skip(1).map(|part| part.split('\x06').next().unwrap().to_owned()).collect()
+        markup
+            .split('\x05')
+            .skip(1)
+            .map(|part| part.split('\x06').next().unwrap().to_owned())
+            .collect()
     }
 
     #[test]
@@ -133,7 +144,12 @@ mod tests {
         let found = sections(&text);
         assert_eq!(found.concat() + "\n", text);
         assert_eq!(found[0].lines().count(), FIRST.0);
-        assert!(found.len() > 2 && found.iter().all(|section| section.lines().count() <= MORE.0));
+        assert!(
+            found.len() > 2
+                && found
+                    .iter()
+                    .all(|section| section.lines().count() <= MORE.0)
+        );
     }
 
     #[test]
@@ -148,7 +164,15 @@ mod tests {
     #[test]
     fn a_diff_is_its_lines() {
         use Sign::{Added, Common, Removed};
-        let markup = Markup::of(|m| diff(&[(Common, "a"), (Removed, "b"), (Added, "c"), (Added, "d")], m));
-        assert_eq!(markup.finish(), "\x01I\x05a\n\x01-b\n\x04\x01+c\nd\n\x04\x06\x04");
+        let markup = Markup::of(|m| {
+            diff(
+                &[(Common, "a"), (Removed, "b"), (Added, "c"), (Added, "d")],
+                m,
+            )
+        });
+        assert_eq!(
+            markup.finish(),
+            "\x01I\x05a\n\x01-b\n\x04\x01+c\nd\n\x04\x06\x04"
+        );
     }
 }

@@ -1,13 +1,15 @@
 //! Converts Markdown to markup; raw HTML stays text.
 //!
-//! Differences from CommonMark: a single `~` strikes nothing out, addresses in a text are links, and emphasis may end
-//! at punctuation that a letter of a script without spaces follows. Long texts are shown verbatim.
+//! Differences from CommonMark: a single `~` strikes nothing out, addresses in a text are links,
+//! and emphasis may end at punctuation that a letter of a script without spaces follows. Long texts
+//! are shown verbatim.
 
 use super::code::{self, Language};
 use super::html::allowed;
 use super::markup::{Markup, Tag};
 use pulldown_cmark::{
-    Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag as Start, TagEnd, TextMergeWithOffset,
+    Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag as Start, TagEnd,
+    TextMergeWithOffset,
 };
 use std::borrow::Cow;
 
@@ -66,17 +68,19 @@ pub fn push(text: &str, breaks: Breaks, markup: &mut Markup) {
     });
 }
 
-/// What [`emphasis_apart`] inserts. It is neither a space nor punctuation, and is removed from the result.
+/// What [`emphasis_apart`] inserts. It is neither a space nor punctuation, and is removed from the
+/// result.
 const APART: char = '\u{2060}';
 
-/// Separates asterisks from punctuation if a letter of a script without spaces is on their other side, as in
-/// `**注意：**この`: by the rules of CommonMark, they would neither open nor close emphasis.
+/// Separates asterisks from punctuation if a letter of a script without spaces is on their other
+/// side, as in `**注意：**この`: by the rules of CommonMark, they would neither open nor close emphasis.
 fn emphasis_apart(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || !text.contains('*') || text.contains(APART) {
         return Cow::Borrowed(text);
     }
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && c >= '\u{2e80}');
-    let is_mark = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace() && c != '*');
+    let is_mark =
+        |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace() && c != '*');
     let mut apart = String::with_capacity(text.len() + 16);
     let mut rest = text;
     while let Some(at) = rest.find('*') {
@@ -101,21 +105,33 @@ pub(super) fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
     let mut from = 0;
     while let Some(at) = text[from..].find("://").map(|at| from + at) {
         from = at + 3;
-        let Some(scheme) = ["https", "http"].into_iter().find(|scheme| text[..at].ends_with(scheme)) else {
+        let Some(scheme) = ["https", "http"]
+            .into_iter()
+            .find(|scheme| text[..at].ends_with(scheme))
+        else {
             continue;
         };
         let start = at - scheme.len();
-        if text[..start].chars().last().is_some_and(|c| c.is_ascii_alphanumeric()) {
+        if text[..start]
+            .chars()
+            .last()
+            .is_some_and(|c| c.is_ascii_alphanumeric())
+        {
             continue;
         }
-        let is_end =
-            |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|') || c > '\u{2e7f}';
-        let end = text[from..].find(is_end).map_or(text.len(), |end| from + end);
+        let is_end = |c: char| {
+            c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|') || c > '\u{2e7f}'
+        };
+        let end = text[from..]
+            .find(is_end)
+            .map_or(text.len(), |end| from + end);
         let mut address =
             text[start..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
         // A bracket at the end belongs to the sentence, unless the address has opened it.
         for (open, close) in [('(', ')'), ('[', ']')] {
-            while address.ends_with(close) && address.matches(close).count() > address.matches(open).count() {
+            while address.ends_with(close)
+                && address.matches(close).count() > address.matches(open).count()
+            {
                 address = &address[..address.len() - 1];
             }
         }
@@ -131,7 +147,10 @@ const LINE: usize = 4 * 1024;
 
 /// Returns a text on one line, without its markup, for rows.
 pub fn one_line(text: &str) -> String {
-    let end = (0..=LINE.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let end = (0..=LINE.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0);
     let mut line = String::new();
     for event in Parser::new_ext(&text[..end], options()) {
         match event {
@@ -152,7 +171,10 @@ pub fn one_line(text: &str) -> String {
 }
 
 fn is_inline(end: TagEnd) -> bool {
-    matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
+    matches!(
+        end,
+        TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image
+    )
 }
 
 struct Writer<'a, 'm> {
@@ -187,7 +209,12 @@ impl Writer<'_, '_> {
             }
             Event::Html(text) => {
                 // The last line of a block has no newline.
-                self.markup.text(if std::mem::replace(&mut self.in_html, true) { "\n" } else { "" });
+                self.markup
+                    .text(if std::mem::replace(&mut self.in_html, true) {
+                        "\n"
+                    } else {
+                        ""
+                    });
                 self.text(&whole(text.trim_end_matches('\n')));
             }
             Event::InlineHtml(text) => self.text(&whole(&text)),
@@ -195,11 +222,16 @@ impl Writer<'_, '_> {
             Event::SoftBreak | Event::HardBreak => self.markup.element(Tag::Break, |_| ()),
             Event::Rule => self.markup.element(Tag::Rule, |_| ()),
             Event::TaskListMarker(done) => {
-                self.markup.element_with(Tag::Task, if done { "x" } else { "" }, |_| ());
+                self.markup
+                    .element_with(Tag::Task, if done { "x" } else { "" }, |_| ());
             }
             Event::FootnoteReference(name) => self.markup.text(&format!("[^{name}]")),
         }
-        let bytes = if self.markup.is_between_blocks() { SECTION } else { MOST.0 };
+        let bytes = if self.markup.is_between_blocks() {
+            SECTION
+        } else {
+            MOST.0
+        };
         if self.code.is_none() {
             self.markup.divide(bytes, MOST.1);
         }
@@ -217,9 +249,11 @@ impl Writer<'_, '_> {
             Start::BlockQuote(_) => self.markup.open(Tag::Quote),
             Start::CodeBlock(kind) => {
                 let language = match kind {
-                    CodeBlockKind::Fenced(info) => {
-                        info.split([' ', ',', '{']).next().unwrap_or_default().to_owned()
-                    }
+                    CodeBlockKind::Fenced(info) => info
+                        .split([' ', ',', '{'])
+                        .next()
+                        .unwrap_or_default()
+                        .to_owned(),
                     CodeBlockKind::Indented => String::new(),
                 };
                 self.code = Some((language, String::new()));
@@ -270,7 +304,8 @@ impl Writer<'_, '_> {
     fn link(&mut self, address: &str) {
         let address = whole(address);
         self.links += 1;
-        self.markup.open_with(Tag::Link, if allowed(&address) { &address } else { "" });
+        self.markup
+            .open_with(Tag::Link, if allowed(&address) { &address } else { "" });
     }
 
     /// Appends text, with links for the addresses in it.
@@ -294,19 +329,26 @@ impl Writer<'_, '_> {
             _ => "",
         };
         self.cell += 1;
-        self.markup.open_with(if self.head { Tag::HeadCell } else { Tag::Cell }, aligned);
+        self.markup
+            .open_with(if self.head { Tag::HeadCell } else { Tag::Cell }, aligned);
     }
 
-    /// Opens a heading, at most one level below the one before it: screen readers show headings as an outline.
+    /// Opens a heading, at most one level below the one before it: screen readers show headings as
+    /// an outline.
     fn heading(&mut self, level: HeadingLevel) {
         self.level = (level as usize).min(self.level + 1).min(3);
-        self.markup.open([Tag::Heading1, Tag::Heading2, Tag::Heading3][self.level - 1]);
+        self.markup
+            .open([Tag::Heading1, Tag::Heading2, Tag::Heading3][self.level - 1]);
     }
 }
 
 /// Returns a text without what [`emphasis_apart`] inserted.
 fn whole(text: &str) -> Cow<'_, str> {
-    if text.contains(APART) { Cow::Owned(text.replace(APART, "")) } else { Cow::Borrowed(text) }
+    if text.contains(APART) {
+        Cow::Owned(text.replace(APART, ""))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 #[cfg(test)]
@@ -315,31 +357,45 @@ mod tests {
 
     fn html_of(text: &str) -> String {
         let markup = Markup::of(|m| push(text, Breaks::Soft, m));
-        crate::export::html::html(&markup, &|_| false, &[]).to_string().replace(" dir=\"auto\"", "")
+        crate::export::html::html(&markup, &|_| false, &[])
+            .to_string()
+            .replace(" dir=\"auto\"", "")
     }
 
     #[test]
     fn no_level_of_headings_is_left_out() {
         let html = html_of("## a\n\n#### b\n\n# c\n\n## d\n\n###### e\n\n###### f");
-        let opened: Vec<_> = html.match_indices("<h").map(|(at, _)| &html[at + 1..at + 3]).collect();
+        let opened: Vec<_> = html
+            .match_indices("<h")
+            .map(|(at, _)| &html[at + 1..at + 3])
+            .collect();
         assert_eq!(opened, ["h3", "h4", "h3", "h4", "h5", "h5"]);
     }
 
     #[test]
     fn addresses_are_links_without_the_punctuation_behind_them() {
         for (text, address) in [
-            ("see https://a.b/c_d?e=1&f=2, then", "https://a.b/c_d?e=1&amp;f=2"),
+            (
+                "see https://a.b/c_d?e=1&f=2, then",
+                "https://a.b/c_d?e=1&amp;f=2",
+            ),
             ("(https://a.b/c_(d))", "https://a.b/c_(d)"),
             ("at http://a.b.", "http://a.b"),
             ("ここhttps://a.b/cです", "https://a.b/c"),
         ] {
             let html = html_of(text);
-            assert!(html.contains(&format!("href=\"{address}\"")), "{text}: {html}");
+            assert!(
+                html.contains(&format!("href=\"{address}\"")),
+                "{text}: {html}"
+            );
         }
         for text in ["`https://a.b`", "x://a.b", "https://", "xhttps://a.b"] {
             assert!(!html_of(text).contains("<a "), "{text}");
         }
-        assert_eq!(html_of("[https://a.b](https://c.d)").matches("<a ").count(), 1);
+        assert_eq!(
+            html_of("[https://a.b](https://c.d)").matches("<a ").count(),
+            1
+        );
     }
 
     #[test]
@@ -351,7 +407,10 @@ mod tests {
         );
         assert!(html_of("これは**「重要」**です").contains("<strong>「重要」</strong>です"));
         assert!(html_of("2 * 3 ** 4（*a*）").contains("2 * 3 ** 4（<em>a</em>）"));
-        assert_eq!(html_of("`注意：**この`"), "<div class=\"prose\"><p><code>注意：**この</code></p></div>");
+        assert_eq!(
+            html_of("`注意：**この`"),
+            "<div class=\"prose\"><p><code>注意：**この</code></p></div>"
+        );
     }
 
     #[test]
@@ -365,9 +424,11 @@ mod tests {
 
     #[test]
     fn one_line_has_no_marks() {
-        let text =
-            "# Plan\n\nTwo **of** `three`\nare [done](https://a.b):\n\n- [x] one\n- [ ] two\n\n<b>raw</b>\n";
-        assert_eq!(one_line(text), "Plan Two of three are done: [x] one [ ] two <b>raw</b>");
+        let text = "# Plan\n\nTwo **of** `three`\nare [done](https://a.b):\n\n- [x] one\n- [ ] two\n\n<b>raw</b>\n";
+        assert_eq!(
+            one_line(text),
+            "Plan Two of three are done: [x] one [ ] two <b>raw</b>"
+        );
         let long = "é".repeat(LINE);
         assert_eq!(one_line(&long).chars().count(), LINE / 2);
         assert_eq!(one_line(""), "");

@@ -26,7 +26,10 @@ impl Cuts {
     pub(super) fn keep(&self, session: &Session, leaf: Position, entries: &mut Vec<EntryIx>) {
         if let Some(last) = self.last {
             let path = session.path(leaf);
-            let first = path.iter().copied().find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST));
+            let first = path
+                .iter()
+                .copied()
+                .find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST));
             *entries = path[path.len().saturating_sub(last)..].to_vec();
             entries.extend(first);
             entries.sort_unstable();
@@ -38,8 +41,10 @@ impl Cuts {
         }
         if self.tools {
             // A silent entry contains nothing but calls.
-            let is_tool =
-                |ix| session.is_message(ix, Role::ToolResult) || session.entry(ix).flags.has(Flags::SILENT);
+            let is_tool = |ix| {
+                session.is_message(ix, Role::ToolResult)
+                    || session.entry(ix).flags.has(Flags::SILENT)
+            };
             entries.retain(|&ix| !is_tool(ix));
         }
     }
@@ -57,7 +62,9 @@ impl Cuts {
         });
         let tools = self.tools.then(|| "tool calls".to_owned());
         let thinking = self.thinking.then(|| "thinking".to_owned());
-        let entries = self.last.map(|_| format!("{left} entries after the first request"));
+        let entries = self
+            .last
+            .map(|_| format!("{left} entries after the first request"));
         let parts = [filtered, tools, thinking, output, entries, others];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join(", ")))

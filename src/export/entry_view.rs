@@ -1,4 +1,5 @@
-//! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else folded.
+//! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else
+//! folded.
 
 use crate::export::commonmark::Breaks;
 use crate::export::markup::Tag;
@@ -36,7 +37,11 @@ impl EntryView<'_> {
             }
             Kind::Compaction => self.compaction(line),
             Kind::BranchSummary => {
-                self.summary("Summary of a branch that was left", self.named(line, "fromId"), line);
+                self.summary(
+                    "Summary of a branch that was left",
+                    self.named(line, "fromId"),
+                    line,
+                );
             }
             Kind::Custom => self.member(line, "data"),
             Kind::ContextEdit => self.edit(line),
@@ -47,11 +52,14 @@ impl EntryView<'_> {
                 }
                 self.rest("settings", line, &["systemPrompt", "task"]);
             }
-            Kind::ResetBoundary => {
-                self.markup.words(Tag::Note, "What comes before is no longer sent to the model.")
-            }
+            Kind::ResetBoundary => self.markup.words(
+                Tag::Note,
+                "What comes before is no longer sent to the model.",
+            ),
             // A list of tools does not fit on the line of a setting.
-            kind if kind.schema().letter == 'n' && kind != Kind::ActiveToolsChange => self.setting(line),
+            kind if kind.schema().letter == 'n' && kind != Kind::ActiveToolsChange => {
+                self.setting(line)
+            }
             _ => self.rest("data", line, &[]),
         }
         Ok(())
@@ -83,21 +91,31 @@ impl EntryView<'_> {
         Ok(())
     }
 
-    /// Appends the parts of a system prompt that follow its text: sections and tools, which later messages change.
+    /// Appends the parts of a system prompt that follow its text: sections and tools, which later
+    /// messages change.
     fn system(&mut self, message: Raw) {
         for (name, text) in message.get("sections").map(js::entries).unwrap_or_default() {
             let name = cut(&name.to_string_lossy(), 100);
             match decoded(text) {
                 Some(text) => self.fold(&format!("Section {name}"), &text),
-                None => self.markup.words(Tag::Note, &format!("Section {name} removed")),
+                None => self
+                    .markup
+                    .words(Tag::Note, &format!("Section {name} removed")),
             }
         }
         for (key, said) in [("toolsAdded", "Tools"), ("toolsRemoved", "Tools removed")] {
-            let Some(tools) = message.get(key).filter(|tools| tools.items().next().is_some()) else {
+            let Some(tools) = message
+                .get(key)
+                .filter(|tools| tools.items().next().is_some())
+            else {
                 continue;
             };
-            let names = tools.items().filter_map(|tool| tool.get("name").unwrap_or(tool).text());
-            let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+            let names = tools
+                .items()
+                .filter_map(|tool| tool.get("name").unwrap_or(tool).text());
+            let names: Vec<String> = names
+                .map(|name| name.to_string_lossy().into_owned())
+                .collect();
             self.json(&cut(&format!("{said}: {}", names.join(", ")), 300), tools);
         }
     }
@@ -112,7 +130,10 @@ impl EntryView<'_> {
 
     /// Appends how the turn ended, unless it ended normally.
     fn ending(&mut self, message: Raw) {
-        let reason = message.get("stopReason").and_then(decoded).unwrap_or_default();
+        let reason = message
+            .get("stopReason")
+            .and_then(decoded)
+            .unwrap_or_default();
         let error = message.get("errorMessage").and_then(decoded);
         let said = match &*reason {
             "aborted" => "Stopped by the user",
@@ -131,7 +152,10 @@ impl EntryView<'_> {
     }
 
     fn compaction(&mut self, line: Raw) {
-        let tokens = line.get("tokensBefore").and_then(Raw::number).filter(|tokens| tokens.is_finite());
+        let tokens = line
+            .get("tokensBefore")
+            .and_then(Raw::number)
+            .filter(|tokens| tokens.is_finite());
         let title = match tokens {
             Some(tokens) => format!("Compacted at {} tokens", grouped(tokens)),
             None => "Compacted".to_owned(),
@@ -145,20 +169,24 @@ impl EntryView<'_> {
 
     /// Returns the entry whose id is this member.
     fn named(&self, line: Raw, key: &str) -> Option<EntryIx> {
-        line.get_text(key).and_then(|id| self.source.contents.session.find(&id))
+        line.get_text(key)
+            .and_then(|id| self.source.contents.session.find(&id))
     }
 
     fn summary(&mut self, title: &str, from: Option<EntryIx>, line: Raw) {
         let summary = line.get("summary").and_then(decoded).unwrap_or_default();
         self.text.push_str(summary.trim());
-        self.markup.fold("divider", title, |m| prose(&summary, Breaks::Soft, m));
+        self.markup
+            .fold("divider", title, |m| prose(&summary, Breaks::Soft, m));
         if let Some(from) = from {
             self.entry_link("It ended at ", from);
         }
     }
 
     fn entry_link(&mut self, before: &str, to: EntryIx) {
-        let Some(number) = self.source.contents.number(to) else { return };
+        let Some(number) = self.source.contents.number(to) else {
+            return;
+        };
         let id = self.source.contents.id(to);
         self.markup.element(Tag::Note, |m| {
             m.text(before);
@@ -187,22 +215,31 @@ impl EntryView<'_> {
 
     fn label(&mut self, line: Raw) {
         let target = self.named(line, "targetId");
-        let name = line.get("label").and_then(decoded).filter(|name| !name.is_empty());
+        let name = line
+            .get("label")
+            .and_then(decoded)
+            .filter(|name| !name.is_empty());
         let said = match &name {
             Some(name) => format!("Label “{}” on ", cut(name, 200)),
             None => "Label cleared of ".to_owned(),
         };
         match target {
             Some(target) => self.entry_link(&said, target),
-            None => self.markup.words(Tag::Note, &format!("{said}an entry that is not here")),
+            None => self
+                .markup
+                .words(Tag::Note, &format!("{said}an entry that is not here")),
         }
     }
 
     /// Appends a change of a setting, its values on one line.
     fn setting(&mut self, line: Raw) {
         let is_setting = |key: RawString| !ENVELOPE.iter().any(|name| key.is(name));
-        let values = line.members().filter(|(key, value)| is_setting(*key) && !value.is_null());
-        let values = values.map(|(key, value)| format!("{}: {}", key.text(), cut(&shown(value), 200)));
-        self.markup.words(Tag::Note, &values.collect::<Vec<_>>().join(" · "));
+        let values = line
+            .members()
+            .filter(|(key, value)| is_setting(*key) && !value.is_null());
+        let values =
+            values.map(|(key, value)| format!("{}: {}", key.text(), cut(&shown(value), 200)));
+        self.markup
+            .words(Tag::Note, &values.collect::<Vec<_>>().join(" · "));
     }
 }

@@ -8,8 +8,9 @@ use std::io::{self, Write};
 /// The numbers of lines that are tried, one after the other.
 const LINES: [usize; 7] = [80, 40, 20, 10, 5, 2, 0];
 
-/// Leaves out as little as possible so that what `write` writes has at most `most` bytes: lines of output first, then
-/// thinking, then tools, then entries between the first request and the last answers. Returns whether it fits.
+/// Leaves out as little as possible so that what `write` writes has at most `most` bytes: lines of
+/// output first, then thinking, then tools, then entries between the first request and the last
+/// answers. Returns whether it fits.
 pub fn fit(
     contents: &mut Contents,
     most: u64,
@@ -18,7 +19,9 @@ pub fn fit(
     let fits = |contents: &Contents| {
         let mut left = most;
         let count = |bytes: &[u8]| {
-            left = left.checked_sub(bytes.len() as u64).ok_or(io::ErrorKind::FileTooLarge)?;
+            left = left
+                .checked_sub(bytes.len() as u64)
+                .ok_or(io::ErrorKind::FileTooLarge)?;
             Ok(())
         };
         match write(contents, &mut FnWriter(count)) {
@@ -27,11 +30,24 @@ pub fn fit(
         }
     };
     let asked = contents.cuts;
-    let fewer = LINES.into_iter().filter(|&lines| asked.lines.is_none_or(|asked| lines < asked));
+    let fewer = LINES
+        .into_iter()
+        .filter(|&lines| asked.lines.is_none_or(|asked| lines < asked));
     let mut ladder: Vec<Cuts> = vec![asked];
-    ladder.extend(fewer.map(|lines| Cuts { lines: Some(lines), ..asked }));
-    ladder.push(Cuts { lines: Some(0), thinking: true, ..asked });
-    let least = Cuts { tools: true, thinking: true, ..asked };
+    ladder.extend(fewer.map(|lines| Cuts {
+        lines: Some(lines),
+        ..asked
+    }));
+    ladder.push(Cuts {
+        lines: Some(0),
+        thinking: true,
+        ..asked
+    });
+    let least = Cuts {
+        tools: true,
+        thinking: true,
+        ..asked
+    };
     ladder.push(least);
     for cuts in ladder {
         contents.cut(cuts);
@@ -42,9 +58,19 @@ pub fn fit(
     let (mut enough, mut too_many) = (None, contents.session.path(contents.leaf).len());
     while enough.map_or(0, |enough| enough + 1) < too_many {
         let last = enough.map_or(0, |enough: usize| enough.midpoint(too_many));
-        contents.cut(Cuts { last: Some(last), ..least });
-        if fits(contents)? { enough = Some(last) } else { too_many = last }
+        contents.cut(Cuts {
+            last: Some(last),
+            ..least
+        });
+        if fits(contents)? {
+            enough = Some(last)
+        } else {
+            too_many = last
+        }
     }
-    contents.cut(Cuts { last: Some(enough.unwrap_or(0)), ..least });
+    contents.cut(Cuts {
+        last: Some(enough.unwrap_or(0)),
+        ..least
+    });
     Ok(enough.is_some())
 }

@@ -1,5 +1,5 @@
-//! An estimate of how many lines an entry takes while nothing in it is unfolded. The page uses it to
-//! position what it has not drawn yet.
+//! An estimate of how many lines an entry takes while nothing in it is unfolded. The page uses it
+//! to position what it has not drawn yet.
 
 use super::markup::{Event, Markup, Tag};
 
@@ -9,14 +9,16 @@ const LINE: usize = 90;
 /// Returns the estimated number of lines.
 pub fn lines(markup: &Markup) -> u32 {
     let (mut lines, mut column, mut hidden) = (0_usize, 0_usize, 0_usize);
-    // Whether the next section is hidden: all sections of a fold are, and in other elements all but the first.
+    // Whether the next section is hidden: all sections of a fold are, and in other elements all but
+    // the first.
     let (mut seen, mut folds) = (false, false);
     for event in markup.events() {
         match event {
             Event::Section if hidden > 0 || seen || std::mem::take(&mut folds) => hidden += 1,
             Event::SectionEnd => {
                 hidden = hidden.saturating_sub(1);
-                // The next section belongs to the same element, unless another element begins before it.
+                // The next section belongs to the same element, unless another element begins
+                // before it.
                 seen = true;
             }
             Event::Open(tag, _) => {

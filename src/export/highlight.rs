@@ -1,8 +1,8 @@
 //! Colours for code: one small lexer for the languages that agents commonly write.
 //!
-//! It knows strings, comments, numbers, keywords, names that begin with a capital, and names that are called.
-//! Everything else (heredocs, JSX, regular expressions) is plain code. Grammars are not used: loading them takes
-//! longer than writing a session.
+//! It knows strings, comments, numbers, keywords, names that begin with a capital, and names that
+//! are called. Everything else (heredocs, JSX, regular expressions) is plain code. Grammars are not
+//! used: loading them takes longer than writing a session.
 
 use super::markup::Word;
 
@@ -33,11 +33,26 @@ const PLAIN: Language = Language {
     keys: false,
 };
 
-const C_LIKE: Language = Language { line_comments: &["//"], block_comment: Some(("/*", "*/")), ..PLAIN };
+const C_LIKE: Language = Language {
+    line_comments: &["//"],
+    block_comment: Some(("/*", "*/")),
+    ..PLAIN
+};
 
 static LANGUAGES: &[Language] = &[
     Language {
-        names: &["js", "javascript", "mjs", "cjs", "jsx", "ts", "typescript", "tsx", "mts", "cts"],
+        names: &[
+            "js",
+            "javascript",
+            "mjs",
+            "cjs",
+            "jsx",
+            "ts",
+            "typescript",
+            "tsx",
+            "mts",
+            "cts",
+        ],
         long_quotes: &["`"],
         keywords: "abstract any as async await boolean break case catch class const continue debugger declare default delete do else enum export extends false finally for from function get if implements import in infer instanceof interface is keyof let namespace never new null number of override private protected public readonly return satisfies set static string super switch this throw true try type typeof undefined unknown var void while with yield",
         ..C_LIKE
@@ -62,7 +77,9 @@ static LANGUAGES: &[Language] = &[
         ..C_LIKE
     },
     Language {
-        names: &["c", "h", "cpp", "c++", "cc", "cxx", "hpp", "hh", "cu", "m", "objc"],
+        names: &[
+            "c", "h", "cpp", "c++", "cc", "cxx", "hpp", "hh", "cu", "m", "objc",
+        ],
         keywords: "auto bool break case catch char class const constexpr continue default delete do double else enum explicit extern false final float for friend goto if inline int long mutable namespace new noexcept nullptr operator override private protected public register return short signed sizeof static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while",
         ..C_LIKE
     },
@@ -132,14 +149,24 @@ static LANGUAGES: &[Language] = &[
         ..PLAIN
     },
     Language {
-        names: &["toml", "ini", "cfg", "conf", "properties", "env", "editorconfig"],
+        names: &[
+            "toml",
+            "ini",
+            "cfg",
+            "conf",
+            "properties",
+            "env",
+            "editorconfig",
+        ],
         line_comments: &["#", ";"],
         long_quotes: &["\"\"\"", "'''"],
         keywords: "false true",
         ..PLAIN
     },
     Language {
-        names: &["html", "htm", "xml", "svg", "vue", "svelte", "xhtml", "plist"],
+        names: &[
+            "html", "htm", "xml", "svg", "vue", "svelte", "xhtml", "plist",
+        ],
         block_comment: Some(("<!--", "-->")),
         quotes: "\"",
         keywords: "a body br button div doctype form h1 h2 h3 head html i img input label li link main meta nav ol option p script section select slot span style table tbody td template th thead title tr ul xml",
@@ -182,13 +209,26 @@ static LANGUAGES: &[Language] = &[
         ..PLAIN
     },
     Language {
-        names: &["zig", "d", "dart", "v", "nim", "proto", "graphql", "gql", "hcl", "tf", "solidity", "sol"],
+        names: &[
+            "zig", "d", "dart", "v", "nim", "proto", "graphql", "gql", "hcl", "tf", "solidity",
+            "sol",
+        ],
         line_comments: &["//", "#"],
         keywords: "abstract and async await bool break case catch class comptime const continue default defer do double else enum errdefer export extends false final finally fn for fun func function get if implements import in int interface is late let message mixin module mut mutation new null of or orelse override package part private proc pub public query rec repeated required resource return rpc service set static string struct super switch syntax this throw true try type typedef union unreachable usingnamespace var variable void when where while with yield",
         ..C_LIKE
     },
     Language {
-        names: &["dockerfile", "docker", "containerfile", "makefile", "make", "mk", "cmake", "just", "nix"],
+        names: &[
+            "dockerfile",
+            "docker",
+            "containerfile",
+            "makefile",
+            "make",
+            "mk",
+            "cmake",
+            "just",
+            "nix",
+        ],
         line_comments: &["#"],
         keywords: "ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL RUN SHELL USER VOLUME WORKDIR define else endif endef export if ifdef ifeq ifndef ifneq in include inherit let override rec then with",
         ..PLAIN
@@ -199,7 +239,9 @@ impl Language {
     /// Returns the language with this name in a fence or as a file extension.
     pub fn named(name: &str) -> Option<&'static Language> {
         let lower = name.trim().to_ascii_lowercase();
-        LANGUAGES.iter().find(|language| language.names.contains(&lower.as_str()))
+        LANGUAGES
+            .iter()
+            .find(|language| language.names.contains(&lower.as_str()))
     }
 
     /// Returns its name in a fence.
@@ -214,8 +256,13 @@ impl Language {
     }
 
     fn is_keyword(&self, word: &str) -> bool {
-        let same =
-            |keyword: &str| if self.any_case { keyword.eq_ignore_ascii_case(word) } else { keyword == word };
+        let same = |keyword: &str| {
+            if self.any_case {
+                keyword.eq_ignore_ascii_case(word)
+            } else {
+                keyword == word
+            }
+        };
         word.len() <= 16 && self.keywords.split(' ').any(same)
     }
 }
@@ -248,17 +295,24 @@ fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
         return name(text, at, language);
     }
     if byte.is_ascii_digit() {
-        let end = rest.iter().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_')));
+        let end = rest
+            .iter()
+            .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_')));
         return (Some(Word::NUMBER), at + end.unwrap_or(rest.len()));
     }
     if byte.is_ascii_whitespace() || byte >= 0x80 {
-        return (None, at + text[at..].chars().next().map_or(1, char::len_utf8));
+        return (
+            None,
+            at + text[at..].chars().next().map_or(1, char::len_utf8),
+        );
     }
     if let Some((open, close)) = language.block_comment
         && rest.starts_with(open.as_bytes())
     {
         let (from, comment) = (at + open.len(), &text[at + open.len()..]);
-        let end = comment.find(close).map_or(text.len(), |end| from + end + close.len());
+        let end = comment
+            .find(close)
+            .map_or(text.len(), |end| from + end + close.len());
         return (Some(Word::COMMENT), end);
     }
     // `$#` in a shell and `//` in a URL begin no comment.
@@ -270,10 +324,21 @@ fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
                 _ => before != b':',
             }
     };
-    if language.line_comments.iter().any(|mark| starts_comment(mark)) {
-        return (Some(Word::COMMENT), memchr::memchr(b'\n', rest).map_or(text.len(), |end| at + end));
+    if language
+        .line_comments
+        .iter()
+        .any(|mark| starts_comment(mark))
+    {
+        return (
+            Some(Word::COMMENT),
+            memchr::memchr(b'\n', rest).map_or(text.len(), |end| at + end),
+        );
     }
-    if let Some(quote) = language.long_quotes.iter().find(|quote| rest.starts_with(quote.as_bytes())) {
+    if let Some(quote) = language
+        .long_quotes
+        .iter()
+        .find(|quote| rest.starts_with(quote.as_bytes()))
+    {
         let (Ok(end) | Err(end)) = end_of_string(text, at + quote.len(), quote, None);
         return (Some(Word::STRING), end);
     }
@@ -285,14 +350,21 @@ fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
 
 fn name(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     let rest = &text.as_bytes()[at..];
-    let end = rest.iter().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$')));
+    let end = rest
+        .iter()
+        .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$')));
     let end = at + end.unwrap_or(rest.len());
-    let (word, behind) = (&text[at..end], text.as_bytes().get(end).copied().unwrap_or(0));
+    let (word, behind) = (
+        &text[at..end],
+        text.as_bytes().get(end).copied().unwrap_or(0),
+    );
     let kind = if language.is_keyword(word) {
         Some(Word::KEYWORD)
     } else if language.keys && behind == b':' {
         Some(Word::CALL)
-    } else if word.as_bytes()[0].is_ascii_uppercase() && word.bytes().any(|b| b.is_ascii_lowercase()) {
+    } else if word.as_bytes()[0].is_ascii_uppercase()
+        && word.bytes().any(|b| b.is_ascii_lowercase())
+    {
         (!language.keys && !language.keywords.is_empty()).then_some(Word::TYPE)
     } else {
         (behind == b'(').then_some(Word::CALL)
@@ -313,8 +385,8 @@ fn string(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     (Some(if is_key { Word::CALL } else { Word::STRING }), end)
 }
 
-/// Returns the end of a string that may contain escapes; as an error, where it breaks off: at `stop`, or at the end of
-/// the text.
+/// Returns the end of a string that may contain escapes; as an error, where it breaks off: at
+/// `stop`, or at the end of the text.
 fn end_of_string(text: &str, from: usize, quote: &str, stop: Option<char>) -> Result<usize, usize> {
     let mut rest = text[from..].char_indices();
     while let Some((at, c)) = rest.next() {
@@ -336,10 +408,14 @@ mod tests {
 
     fn read(language: &str, text: &str) -> String {
         let mut out = String::new();
-        words(text, Language::named(language).unwrap(), &mut |word, text| match word {
-            Some(word) => out += &format!("<{}:{text}>", word.code()),
-            None => out += text,
-        });
+        words(
+            text,
+            Language::named(language).unwrap(),
+            &mut |word, text| match word {
+                Some(word) => out += &format!("<{}:{text}>", word.code()),
+                None => out += text,
+            },
+        );
         out
     }
 
@@ -353,8 +429,14 @@ mod tests {
             read("rust", "fn f(a: &'a Vec) -> u8 { 1_0.5 } /* x"),
             "<k:fn> <f:f>(a: &'a <t:Vec>) -> <k:u8> { <n:1_0.5> } <c:/* x>"
         );
-        assert_eq!(read("py", "x = \"\"\"a\nb\"\"\" # c"), "x = <s:\"\"\"a\nb\"\"\"> <c:# c>");
-        assert_eq!(read("json", "{\"a\": [true, \"b\"]}"), "{<f:\"a\">: [<k:true>, <s:\"b\">]}");
+        assert_eq!(
+            read("py", "x = \"\"\"a\nb\"\"\" # c"),
+            "x = <s:\"\"\"a\nb\"\"\"> <c:# c>"
+        );
+        assert_eq!(
+            read("json", "{\"a\": [true, \"b\"]}"),
+            "{<f:\"a\">: [<k:true>, <s:\"b\">]}"
+        );
         assert_eq!(read("sh", "echo $# it's # no"), "echo $# it's <c:# no>");
     }
 

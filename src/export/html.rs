@@ -1,7 +1,7 @@
 //! HTML that is safe by construction: an [`Html`] contains only what this module wrote.
 //!
-//! Text becomes HTML by being escaped, markup by its own elements; there is no other way in, and all
-//! attributes are written here. No attribute runs a script or carries a style.
+//! Text becomes HTML by being escaped, markup by its own elements; there is no other way in, and
+//! all attributes are written here. No attribute runs a script or carries a style.
 
 use super::markup::{Event, Markup, Tag, visible};
 use std::fmt;
@@ -11,8 +11,8 @@ use std::fmt;
 pub struct Html(String);
 
 impl Html {
-    /// Returns text as HTML: characters with a meaning in HTML, even within quotes, are escaped; control and
-    /// bidirectional characters are made visible (see [`super::markup::Markup::text`]).
+    /// Returns text as HTML: characters with a meaning in HTML, even within quotes, are escaped;
+    /// control and bidirectional characters are made visible (see [`super::markup::Markup::text`]).
     pub fn text(text: &str) -> Html {
         let mut html = Html::default();
         html.push_escaped(&visible(text));
@@ -58,7 +58,8 @@ impl Html {
         self.0.extend(["</", element, ">"]);
     }
 
-    /// Appends the beginning of an element other than links and images. Returns what has to be closed.
+    /// Appends the beginning of an element other than links and images. Returns what has to be
+    /// closed.
     fn element(&mut self, tag: Tag, value: &str) -> &'static str {
         let (element, class) = tag.element();
         match tag {
@@ -81,9 +82,17 @@ impl Html {
                     _ => class.to_owned(),
                 };
                 let direction = if tag.has_own_direction() { "auto" } else { "" };
-                let is_number = tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit());
+                let is_number =
+                    tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit());
                 let start = if is_number { value } else { "" };
-                self.open(element, &[("class", class.trim()), ("dir", direction), ("start", start)]);
+                self.open(
+                    element,
+                    &[
+                        ("class", class.trim()),
+                        ("dir", direction),
+                        ("start", start),
+                    ],
+                );
                 element
             }
         }
@@ -96,7 +105,14 @@ impl Html {
             self.open("span", &[class]);
             return "span";
         }
-        self.open("a", &[class, ("href", address), ("rel", "noopener noreferrer nofollow")]);
+        self.open(
+            "a",
+            &[
+                class,
+                ("href", address),
+                ("rel", "noopener noreferrer nofollow"),
+            ],
+        );
         "a"
     }
 
@@ -104,7 +120,10 @@ impl Html {
     fn image(&mut self, value: &str, images: &[(String, String)]) -> &'static str {
         let (kind, name) = value.split_once(' ').unwrap_or((value, ""));
         self.open("figure", &[("class", "image")]);
-        let data = images.iter().find(|(other, _)| other == name).map(|(_, data)| data);
+        let data = images
+            .iter()
+            .find(|(other, _)| other == name)
+            .map(|(_, data)| data);
         if let Some(data) = data.filter(|data| IMAGE_TYPES.contains(&kind) && is_base64(data)) {
             let source = format!("data:{kind};base64,{data}");
             self.open("img", &[("alt", "image of the session"), ("src", &source)]);
@@ -119,8 +138,9 @@ impl fmt::Display for Html {
     }
 }
 
-/// Returns markup as complete HTML: folds contain their content, and sections follow one another. `is_here` returns whether
-/// the document contains the entry with this number; `images` are those that the markup refers to, with their names.
+/// Returns markup as complete HTML: folds contain their content, and sections follow one another.
+/// `is_here` returns whether the document contains the entry with this number; `images` are those
+/// that the markup refers to, with their names.
 pub fn html(markup: &Markup, is_here: &dyn Fn(&str) -> bool, images: &[(String, String)]) -> Html {
     // A call whose result is in the document is omitted here: it is shown with the result.
     let is_omitted = |tag, value: &str| tag == Tag::Call && is_here(value);
@@ -162,24 +182,40 @@ fn written<'m>(
 }
 
 /// The types of images that a page may show.
-pub const IMAGE_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"];
+pub const IMAGE_TYPES: [&str; 5] = [
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "image/avif",
+];
 
 /// Whether the text is valid base64 and nothing else.
 pub fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
     data.len() - digits.len() <= 2
         && digits.len() % 4 != 1
-        && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+        && digits
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// Whether a link may have this address: http, https, mailto, or a fragment of the page. Addresses with
-/// control characters and spaces are refused, because browsers ignore these in the scheme.
+/// Whether a link may have this address: http, https, mailto, or a fragment of the page. Addresses
+/// with control characters and spaces are refused, because browsers ignore these in the scheme.
 pub fn allowed(address: &str) -> bool {
-    if address.chars().any(|c| c <= ' ' || ('\u{7f}'..='\u{a0}').contains(&c)) {
+    if address
+        .chars()
+        .any(|c| c <= ' ' || ('\u{7f}'..='\u{a0}').contains(&c))
+    {
         return false;
     }
-    let lower = address.get(..8.min(address.len())).unwrap_or_default().to_ascii_lowercase();
-    ["https://", "http://", "mailto:", "#"].iter().any(|scheme| lower.starts_with(scheme))
+    let lower = address
+        .get(..8.min(address.len()))
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    ["https://", "http://", "mailto:", "#"]
+        .iter()
+        .any(|scheme| lower.starts_with(scheme))
 }
 
 #[cfg(test)]
@@ -199,14 +235,21 @@ mod tests {
         let found = written(|m| {
             m.text(hostile);
             m.element_with(Tag::Fold, hostile, |m| m.words(Tag::Summary, hostile));
-            m.element_with(Tag::Link, &format!("https://x/{hostile}"), |m| m.text(hostile));
-            m.element_with(Tag::Block, hostile, |m| m.section(|m| m.word(Some(Word::STRING), hostile)));
+            m.element_with(Tag::Link, &format!("https://x/{hostile}"), |m| {
+                m.text(hostile)
+            });
+            m.element_with(Tag::Block, hostile, |m| {
+                m.section(|m| m.word(Some(Word::STRING), hostile))
+            });
         });
         assert!(
             !found.contains("<script") && !found.contains("\" onclick") && !found.contains("'x"),
             "{found}"
         );
-        assert_eq!(found.matches("<details").count(), found.matches("</details>").count());
+        assert_eq!(
+            found.matches("<details").count(),
+            found.matches("</details>").count()
+        );
     }
 
     #[test]
@@ -252,7 +295,12 @@ mod tests {
         assert!(!is_base64("index") && !is_base64("A===") && !is_base64("AA\nA"));
         let image = |value: &str| written(|m| m.element_with(Tag::Image, value, |_| ()));
         assert!(image("image/png good").contains("src=\"data:image/png;base64,AAAA\""));
-        for bad in ["image/svg+xml good", "text/html good", "image/png bad", "image/png\" good"] {
+        for bad in [
+            "image/svg+xml good",
+            "text/html good",
+            "image/png bad",
+            "image/png\" good",
+        ] {
             assert!(!image(bad).contains("<img"), "{bad}");
         }
     }

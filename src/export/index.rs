@@ -1,7 +1,7 @@
 //! The page's data about all entries: the tree, and a few facts about each entry.
 //!
-//! The first part precedes the entries, so that the tree can be drawn while the rest is still loading. The
-//! facts that require reading the entries follow the entries.
+//! The first part precedes the entries, so that the tree can be drawn while the rest is still
+//! loading. The facts that require reading the entries follow the entries.
 
 use super::commonmark;
 use super::markup::visible;
@@ -21,11 +21,20 @@ use pisess_json::{js, string};
 use std::borrow::Cow;
 
 /// The modes of the tree's filter, in the order of their bits.
-const FILTERS: [Filter; 4] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly];
+const FILTERS: [Filter; 4] = [
+    Filter::Default,
+    Filter::NoTools,
+    Filter::UserOnly,
+    Filter::LabeledOnly,
+];
 
-/// The bits of an entry that follow those of the filters: hidden by the agents in every mode unless it is the
-/// leaf; failed; aborted by the user.
-const FLAGS: [(u32, Flags); 3] = [(16, Flags::SILENT), (32, Flags::FAILED), (64, Flags::ABORTED)];
+/// The bits of an entry that follow those of the filters: hidden by the agents in every mode unless
+/// it is the leaf; failed; aborted by the user.
+const FLAGS: [(u32, Flags); 3] = [
+    (16, Flags::SILENT),
+    (32, Flags::FAILED),
+    (64, Flags::ABORTED),
+];
 
 /// The bit of an entry that is not part of the conversation.
 const NOTE: u32 = 128;
@@ -37,29 +46,52 @@ const FIRST: u32 = 48;
 pub fn early(contents: &Contents) -> Vec<u8> {
     let (session, entries) = (contents.session, &contents.entries);
     let labels = crate::session::labels::Labels::new(session);
-    let ids = entries.iter().map(|&ix| string::encoded(&Text::from(contents.id(ix))));
-    let kinds: String = entries.iter().map(|&ix| letter(session.entry(ix))).collect();
+    let ids = entries
+        .iter()
+        .map(|&ix| string::encoded(&Text::from(contents.id(ix))));
+    let kinds: String = entries
+        .iter()
+        .map(|&ix| letter(session.entry(ix)))
+        .collect();
     let masks: String = entries
         .iter()
         .map(|&ix| {
             let bits = FILTERS.iter().enumerate();
-            let passing = bits.filter(|&(_, &filter)| passes(session, &labels, Some(ix), filter, ix));
-            let flags = FLAGS.iter().filter(|(_, flag)| session.entry(ix).flags.has(*flag));
-            let note = if session.entry(ix).kind.is_bookkeeping() { NOTE } else { 0 };
-            let bits = passing.map(|(bit, _)| 1 << bit).sum::<u32>() + flags.map(|(bit, _)| bit).sum::<u32>();
+            let passing =
+                bits.filter(|&(_, &filter)| passes(session, &labels, Some(ix), filter, ix));
+            let flags = FLAGS
+                .iter()
+                .filter(|(_, flag)| session.entry(ix).flags.has(*flag));
+            let note = if session.entry(ix).kind.is_bookkeeping() {
+                NOTE
+            } else {
+                0
+            };
+            let bits = passing.map(|(bit, _)| 1 << bit).sum::<u32>()
+                + flags.map(|(bit, _)| bit).sum::<u32>();
             char::from_u32(FIRST + bits + note).unwrap_or_default()
         })
         .collect();
     let tree = Tree::new(session);
-    let up = contents.parents(&tree).into_iter().enumerate().map(|(number, parent)| {
-        parent.map_or("null".to_owned(), |parent| (number as i64 - i64::from(parent)).to_string())
-    });
+    let up = contents
+        .parents(&tree)
+        .into_iter()
+        .enumerate()
+        .map(|(number, parent)| {
+            parent.map_or("null".to_owned(), |parent| {
+                (number as i64 - i64::from(parent)).to_string()
+            })
+        });
     let labels = entries.iter().enumerate().filter_map(|(number, &ix)| {
         let name = quoted(&cut(&labels.name(ix)?.to_string_lossy(), 300));
         Some(array([number.to_string().into_bytes(), name]))
     });
     let usage = contents.usage();
-    let cwd = session.header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
+    let cwd = session
+        .header
+        .cwd
+        .as_ref()
+        .map(|cwd| cwd.to_string_lossy().into_owned());
     let (kind_names, kind_of) = kind_names(contents);
     Object::new()
         .str("tags", &super::markup::Tag::table())
@@ -72,7 +104,13 @@ pub fn early(contents: &Contents) -> Vec<u8> {
         .str("session", &session.header.id.to_string_lossy())
         .json("left", &or_null(contents.note(None).as_deref()))
         .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))
-        .number("leaf", contents.leaf.and_then(|leaf| contents.number(leaf)).map_or(-1.0, f64::from))
+        .number(
+            "leaf",
+            contents
+                .leaf
+                .and_then(|leaf| contents.number(leaf))
+                .map_or(-1.0, f64::from),
+        )
         .json("ids", &array(ids))
         .json("up", &array(up))
         .str("kind", &kinds)
@@ -101,8 +139,8 @@ pub(super) fn letter(entry: &Entry) -> char {
     }
 }
 
-/// Returns the name of an entry's type or role if the letter does not imply it; for what an extension made, the name that
-/// the extension gives it.
+/// Returns the name of an entry's type or role if the letter does not imply it; for what an
+/// extension made, the name that the extension gives it.
 pub(super) fn name_of(session: &Session, ix: EntryIx) -> Option<String> {
     let (role, body) = session.row_parts(ix);
     let name = match letter(session.entry(ix)) {
@@ -119,14 +157,16 @@ pub(super) fn name_of(session: &Session, ix: EntryIx) -> Option<String> {
     Some(cut(&name, 60))
 }
 
-/// Returns the names of types that have no letter of their own, and the entries that have them: `[number,
-/// name, …]`.
+/// Returns the names of types that have no letter of their own, and the entries that have them:
+/// `[number, name, …]`.
 fn kind_names(contents: &Contents) -> (Vec<u8>, Vec<u8>) {
     let mut names: Vec<String> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::default();
     let mut of = Vec::new();
     for (number, &ix) in contents.entries.iter().enumerate() {
-        let Some(name) = name_of(contents.session, ix) else { continue };
+        let Some(name) = name_of(contents.session, ix) else {
+            continue;
+        };
         let at = index_of(name, &mut names, &mut known);
         of.extend([number.to_string(), at.to_string()]);
     }
@@ -145,14 +185,19 @@ fn index_of(name: String, names: &mut Vec<String>, known: &mut HashMap<String, u
 /// Returns the milliseconds since the previous entry; `null` without a time.
 fn times(contents: &Contents) -> Vec<u8> {
     let mut before = 0;
-    array(contents.entries.iter().map(|&ix| match contents.session.entry(ix).time_ms {
-        Entry::NO_TIME => "null".to_owned(),
-        time => {
-            let since = time - before;
-            before = time;
-            since.to_string()
-        }
-    }))
+    array(
+        contents
+            .entries
+            .iter()
+            .map(|&ix| match contents.session.entry(ix).time_ms {
+                Entry::NO_TIME => "null".to_owned(),
+                time => {
+                    let since = time - before;
+                    before = time;
+                    since.to_string()
+                }
+            }),
+    )
 }
 
 /// Returns the children of entries whose children are not in file order: `[parent, [children]]`.
@@ -163,9 +208,15 @@ fn order(contents: &Contents, tree: &Tree) -> Vec<u8> {
             return None;
         }
         // Where an entry is left out, those below it take its place, in file order.
-        let children: Option<Vec<u32>> = children.iter().map(|&child| contents.number(child)).collect();
+        let children: Option<Vec<u32>> = children
+            .iter()
+            .map(|&child| contents.number(child))
+            .collect();
         let children = array(children?.iter().map(u32::to_string));
-        Some(array([contents.number(ix)?.to_string().into_bytes(), children]))
+        Some(array([
+            contents.number(ix)?.to_string().into_bytes(),
+            children,
+        ]))
     });
     array(siblings)
 }
@@ -194,14 +245,20 @@ impl Late {
     pub fn push(&mut self, facts: Facts, lines: u32) {
         let number = self.count;
         self.count += 1;
-        let model = facts.model.map_or(0, |model| index_of(model, &mut self.models, &mut self.known) + 1);
+        let model = facts.model.map_or(0, |model| {
+            index_of(model, &mut self.models, &mut self.known) + 1
+        });
         add(model.to_string().as_bytes(), &mut self.model);
         if facts.is_hidden {
             self.hidden.push(number.to_string());
         }
         add(lines.to_string().as_bytes(), &mut self.lines);
         if let Some((target, omits)) = facts.edits {
-            let edit = [number.to_string(), target.to_string(), u8::from(omits).to_string()];
+            let edit = [
+                number.to_string(),
+                target.to_string(),
+                u8::from(omits).to_string(),
+            ];
             self.edits.push(array(edit));
         }
     }
@@ -212,8 +269,17 @@ impl Late {
         let used = || contents.entries.iter().map(used);
         let cost = |usage: Usage| js::number((usage.cost.unwrap_or(0.0) * 1e6).round() / 1e6);
         let parts = |usage: Usage| {
-            let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
-            if usage.tokens() > 0.0 { array(parts.map(js::number)) } else { b"0".to_vec() }
+            let parts = [
+                usage.input,
+                usage.output,
+                usage.cache_read,
+                usage.cache_write,
+            ];
+            if usage.tokens() > 0.0 {
+                array(parts.map(js::number))
+            } else {
+                b"0".to_vec()
+            }
         };
         let models = self.models.iter().map(|model| quoted(&cut(model, 120)));
         Object::new()
@@ -231,20 +297,36 @@ impl Late {
 /// The characters of a body in a row: the width of the side bar.
 const BODY: usize = 160;
 
-/// Returns the row of an entry in the tree: its role and its body, separated by a tab. If the body contains a
-/// path, its directory is enclosed in further tabs, so that a narrow row can keep the file's name.
+/// Returns the row of an entry in the tree: its role and its body, separated by a tab. If the body
+/// contains a path, its directory is enclosed in further tabs, so that a narrow row can keep the
+/// file's name.
 pub fn row(row: &Row) -> String {
     let role = row.role.to_string_lossy();
-    let role = if role == "leaf" { "switch".into() } else { role };
+    let role = if role == "leaf" {
+        "switch".into()
+    } else {
+        role
+    };
     let body = row.body.to_string_lossy();
-    let body = if row.path.is_empty() && row.tone != Tone::Tool { readable(&body) } else { body };
+    let body = if row.path.is_empty() && row.tone != Tone::Tool {
+        readable(&body)
+    } else {
+        body
+    };
     let path = body.get(row.path.clone()).filter(|path| !path.is_empty());
     let mut parts = vec![&*role];
     match path {
         Some(path) => {
-            let name = path.trim_end_matches(['/', '\\']).rfind(['/', '\\']).map_or(0, |at| at + 1);
+            let name = path
+                .trim_end_matches(['/', '\\'])
+                .rfind(['/', '\\'])
+                .map_or(0, |at| at + 1);
             let name = row.path.start + name;
-            parts.extend([&body[..row.path.start], &body[row.path.start..name], &body[name..]]);
+            parts.extend([
+                &body[..row.path.start],
+                &body[row.path.start..name],
+                &body[name..],
+            ]);
         }
         None => parts.push(&body),
     }
@@ -259,7 +341,10 @@ pub fn row(row: &Row) -> String {
 
 /// Returns a row's text without marks of Markdown; a skill is shown as the user called it.
 fn readable(body: &str) -> Cow<'_, str> {
-    if let Some(name) = body.strip_prefix("<skill name=\"").and_then(|rest| rest.split('"').next()) {
+    if let Some(name) = body
+        .strip_prefix("<skill name=\"")
+        .and_then(|rest| rest.split('"').next())
+    {
         return Cow::Owned(format!("/skill:{name}"));
     }
     if !body.contains(['*', '`', '_', '#', '[', '~']) && !body.starts_with(['-', '>']) {
@@ -267,7 +352,11 @@ fn readable(body: &str) -> Cow<'_, str> {
     }
     // The number of an item would be lost.
     let is_item = body.starts_with(|c: char| c.is_ascii_digit());
-    let line = if is_item { body.to_owned() } else { commonmark::one_line(body) };
+    let line = if is_item {
+        body.to_owned()
+    } else {
+        commonmark::one_line(body)
+    };
     // A row is one line, so marks that begin a line, and those that end behind the row, remain.
     let words = line.split_whitespace().filter(|word| {
         let is_mark = |all: &str| word.chars().all(|c| all.contains(c));
@@ -277,13 +366,18 @@ fn readable(body: &str) -> Cow<'_, str> {
     Cow::Owned(words.join(" "))
 }
 
-/// Returns a word without the marks of emphasis around it; a pattern such as `src/**/*.rs` keeps its asterisks.
+/// Returns a word without the marks of emphasis around it; a pattern such as `src/**/*.rs` keeps
+/// its asterisks.
 fn bare(word: &str) -> String {
     let is_text = |c: Option<char>| c.is_some_and(|c| !"/*\\".contains(c));
-    let begun = word.strip_prefix("**").filter(|rest| is_text(rest.chars().next())).unwrap_or(word);
+    let begun = word
+        .strip_prefix("**")
+        .filter(|rest| is_text(rest.chars().next()))
+        .unwrap_or(word);
     match begun.rsplit_once("**") {
         Some((inner, end))
-            if is_text(inner.chars().next_back()) && end.chars().all(|c| c.is_ascii_punctuation()) =>
+            if is_text(inner.chars().next_back())
+                && end.chars().all(|c| c.is_ascii_punctuation()) =>
         {
             format!("{inner}{end}")
         }

@@ -1,11 +1,12 @@
-//! The path as a Markdown document, for display on a forge: requests are headings, answers are text, tools and thinking
-//! are folded, and code is in fences.
+//! The path as a Markdown document, for display on a forge: requests are headings, answers are
+//! text, tools and thinking are folded, and code is in fences.
 //!
-//! It is written from markup. Every character of the session that has a meaning in Markdown is escaped, and a
-//! fence is longer than any in its content, so no content can end the block that it is in.
+//! It is written from markup. Every character of the session that has a meaning in Markdown is
+//! escaped, and a fence is longer than any in its content, so no content can end the block that it
+//! is in.
 //!
-//! Settings are left out, unless a filter asks for them. The time is written at each request, and the model at its first
-//! answer and where it changes.
+//! Settings are left out, unless a filter asks for them. The time is written at each request, and
+//! the model at its first answer and where it changes.
 
 use super::commonmark::one_line;
 use super::entry_view::entry_view;
@@ -44,7 +45,11 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
         let view = entry_view(&source, ix)?;
         let text = writer::markdown(&view.markup, &is_here);
         let mut notes: Vec<String> = Vec::new();
-        notes.extend(labels.name(ix).map(|label| format!("Label “{}”", label.to_string_lossy())));
+        notes.extend(
+            labels
+                .name(ix)
+                .map(|label| format!("Label “{}”", label.to_string_lossy())),
+        );
         notes.extend(edits.get(&ix).map(|note| (*note).to_owned()));
         // A message that contains only tool calls is left out: each call is shown with its result.
         if text.is_empty() && notes.is_empty() {
@@ -70,7 +75,9 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
                 notes.splice(0..0, new.clone());
                 model = new.or(model);
             }
-            _ => notes.splice(0..0, [name_of(contents, ix)].into_iter().chain(time)).for_each(drop),
+            _ => notes
+                .splice(0..0, [name_of(contents, ix)].into_iter().chain(time))
+                .for_each(drop),
         }
         write_notes(&notes, out)?;
         out.write_all(text.as_bytes())?;
@@ -86,7 +93,11 @@ pub fn quotation(source: &Source, ix: EntryIx) -> io::Result<String> {
 
 /// Writes remarks of the document, on a line of their own.
 fn write_notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {
-    if notes.is_empty() { Ok(()) } else { write!(out, "\n*{}*\n", line(&notes.join(" · "))) }
+    if notes.is_empty() {
+        Ok(())
+    } else {
+        write!(out, "\n*{}*\n", line(&notes.join(" · ")))
+    }
 }
 
 /// The most characters of a heading.
@@ -95,9 +106,14 @@ const LONGEST_HEADING: usize = 120;
 /// Returns a request in Markdown as a heading, if it is a short line of text.
 fn as_heading(text: &str) -> Option<&str> {
     let line = text.trim();
-    let starts_block = ["#", "-", ">", "|", "<"].iter().any(|mark| line.starts_with(mark));
-    let is_item = line.split_once(". ").is_some_and(|(number, _)| number.parse::<u64>().is_ok());
-    let is_short = !line.is_empty() && !line.contains('\n') && line.chars().count() <= LONGEST_HEADING;
+    let starts_block = ["#", "-", ">", "|", "<"]
+        .iter()
+        .any(|mark| line.starts_with(mark));
+    let is_item = line
+        .split_once(". ")
+        .is_some_and(|(number, _)| number.parse::<u64>().is_ok());
+    let is_short =
+        !line.is_empty() && !line.contains('\n') && line.chars().count() <= LONGEST_HEADING;
     (is_short && !starts_block && !is_item).then_some(line)
 }
 

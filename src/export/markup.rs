@@ -1,8 +1,9 @@
 //! The appearance of an entry, as text with a few control characters as marks.
 //!
-//! The page's script builds elements from it, and [`super::html`] writes it as HTML. Both know only the
-//! elements of [`Tag`], so no text of a session can become an element or an attribute: [`Markup::text`] makes
-//! every control character visible, and everything between the marks is text.
+//! The page's script builds elements from it, and [`super::html`] writes it as HTML. Both know only
+//! the elements of [`Tag`], so no text of a session can become an element or an attribute:
+//! [`Markup::text`] makes every control character visible, and everything between the marks is
+//! text.
 //!
 //! ```text
 //! 01 TAG              opens an element            05 … 06   a section: built when it is viewed
@@ -103,8 +104,8 @@ tags! {
     Cell = 'D', "td", "";
     /// Rendered Markdown, in sections.
     Prose = 'P', "div", "prose";
-    /// A block of code in sections; the value is its language, then the number of its first line if lines are
-    /// numbered.
+    /// A block of code in sections; the value is its language, then the number of its first line if
+    /// lines are numbered.
     Block = 'B', "div", "block";
     /// Terminal output in sections.
     Output = 'O', "div", "block output";
@@ -148,7 +149,9 @@ impl Tag {
 
     /// Whether the element is part of a line.
     pub fn is_inline(self) -> bool {
-        let elements = ["em", "strong", "del", "code", "a", "b", "span", "ins", "td", "th", "summary"];
+        let elements = [
+            "em", "strong", "del", "code", "a", "b", "span", "ins", "td", "th", "summary",
+        ];
         elements.contains(&self.element().0) && self != Tag::Call
     }
 }
@@ -280,7 +283,10 @@ impl Markup {
     }
 
     /// Returns what it consists of, without some elements and their content.
-    pub fn events_without(&self, is_omitted: impl Fn(Tag, &str) -> bool) -> impl Iterator<Item = Event<'_>> {
+    pub fn events_without(
+        &self,
+        is_omitted: impl Fn(Tag, &str) -> bool,
+    ) -> impl Iterator<Item = Event<'_>> {
         let mut levels = 0;
         self.events().filter(move |event| {
             let outside = levels == 0;
@@ -366,8 +372,12 @@ impl Markup {
     /// Begins a section.
     pub fn begin(&mut self) {
         self.out.push(SECTION);
-        let section = Section { start: self.out.len(), ..Section::default() };
-        self.outside.push(std::mem::replace(&mut self.section, section));
+        let section = Section {
+            start: self.out.len(),
+            ..Section::default()
+        };
+        self.outside
+            .push(std::mem::replace(&mut self.section, section));
     }
 
     /// Ends the section begun last.
@@ -376,14 +386,16 @@ impl Markup {
         self.section = self.outside.pop().unwrap_or_default();
     }
 
-    /// Ends the section and begins another if it has at least `bytes` bytes or `elements` elements. Open
-    /// elements are opened again. Returns whether it did.
+    /// Ends the section and begins another if it has at least `bytes` bytes or `elements` elements.
+    /// Open elements are opened again. Returns whether it did.
     pub fn divide(&mut self, bytes: usize, elements: usize) -> bool {
         if self.out.len() - self.section.start < bytes && self.section.elements < elements {
             return false;
         }
         let open = self.section.open.iter_mut().flatten();
-        let openings: Vec<_> = open.map(|range| (self.out[range.clone()].to_owned(), range)).collect();
+        let openings: Vec<_> = open
+            .map(|range| (self.out[range.clone()].to_owned(), range))
+            .collect();
         openings.iter().for_each(|_| self.out.push(CLOSE));
         self.out.extend([SECTION_END, SECTION]);
         (self.section.start, self.section.elements) = (self.out.len(), 0);
@@ -431,7 +443,11 @@ mod tests {
         let every: String = (0..=0x10_ffff).filter_map(char::from_u32).collect();
         markup.text(&every);
         markup.element_with(Tag::Link, &every, |m| m.word(Some(Word::KEYWORD), &every));
-        let marks: String = markup.as_str().chars().filter(|c| *c < ' ' && !"\n\t".contains(*c)).collect();
+        let marks: String = markup
+            .as_str()
+            .chars()
+            .filter(|c| *c < ' ' && !"\n\t".contains(*c))
+            .collect();
         assert_eq!(marks, "\x02\x03\x0e\x0f\x04");
     }
 
@@ -458,6 +474,9 @@ mod tests {
                 m.words(Tag::Item, "two");
             });
         });
-        assert_eq!(markup.finish(), "\x05\x02o7\x03\x01lone\x04\x04\x06\x05\x02o7\x03\x01ltwo\x04\x04\x06");
+        assert_eq!(
+            markup.finish(),
+            "\x05\x02o7\x03\x01lone\x04\x04\x06\x05\x02o7\x03\x01ltwo\x04\x04\x06"
+        );
     }
 }

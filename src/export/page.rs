@@ -4,10 +4,10 @@
 //! head: policy, style │ skeleton │ index, rows │ script │ entries, images … │ facts
 //! ```
 //!
-//! The script runs before the entries are loaded, so the tree appears at once. Pieces are base64 of gzip, in
-//! elements that no browser runs; the script inflates those that are viewed. The content security policy
-//! allows this script and this style by their hashes, and images of the page itself. It forbids everything else:
-//! requests, forms, plug-ins, and turning text into HTML.
+//! The script runs before the entries are loaded, so the tree appears at once. Pieces are base64 of
+//! gzip, in elements that no browser runs; the script inflates those that are viewed. The content
+//! security policy allows this script and this style by their hashes, and images of the page
+//! itself. It forbids everything else: requests, forms, plug-ins, and turning text into HTML.
 
 use super::entry_view::entry_view;
 use super::height::lines;
@@ -50,7 +50,10 @@ const MOST_PROSE: usize = 4 << 20;
 pub(super) const PROSE: &str = "<noscript id=\"prose\">";
 
 const SKELETON: &str = include_str!("page/page.html");
-const STYLE: &str = concat!(include_str!("page/common.css"), include_str!("page/page.css"));
+const STYLE: &str = concat!(
+    include_str!("page/common.css"),
+    include_str!("page/page.css")
+);
 /// The style of a page without a script.
 pub(super) const STATIC_STYLE: &str = include_str!("page/common.css");
 const SCRIPT: &str = concat!(
@@ -67,7 +70,12 @@ const SCRIPT: &str = concat!(
 );
 
 /// Writes the page. `attach` adds the entries as a session, which the reader can save.
-pub fn page(contents: &Contents, workers: usize, attach: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn page(
+    contents: &Contents,
+    workers: usize,
+    attach: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     head(contents, STYLE, Some(SCRIPT), out)?;
     out.write_all(b"<body>\n")?;
     out.write_all(SKELETON.as_bytes())?;
@@ -79,7 +87,9 @@ pub fn page(contents: &Contents, workers: usize, attach: bool, out: &mut dyn Wri
     if attach {
         let attached = FnWriter(|bytes: &[u8]| piece("class=\"session\"", bytes, out));
         let mut pieces = BufWriter::with_capacity(PIECE as usize, attached);
-        let written = contents.write_session(&mut pieces).and_then(|()| pieces.flush());
+        let written = contents
+            .write_session(&mut pieces)
+            .and_then(|()| pieces.flush());
         // Dropped after an error, it would write once more.
         drop(pieces.into_parts());
         written?;
@@ -96,7 +106,9 @@ pub(super) fn head(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
-    let scripts = script.map_or(String::new(), |script| format!("script-src 'sha256-{}'; ", hash(script)));
+    let scripts = script.map_or(String::new(), |script| {
+        format!("script-src 'sha256-{}'; ", hash(script))
+    });
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -116,22 +128,37 @@ pub(super) fn head(
 
 /// Writes a piece: an element that contains compressed bytes.
 fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 4 + 64), Compression::new(6));
+    let mut packed = GzEncoder::new(
+        Vec::with_capacity(bytes.len() / 4 + 64),
+        Compression::new(6),
+    );
     packed.write_all(bytes)?;
-    writeln!(out, "<script type=\"text/plain\" {attributes}>{}</script>", STANDARD.encode(packed.finish()?))
+    writeln!(
+        out,
+        "<script type=\"text/plain\" {attributes}>{}</script>",
+        STANDARD.encode(packed.finish()?)
+    )
 }
 
 fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     let drawing = rows(contents.session, contents.leaf);
     for (at, entries) in contents.entries.chunks(ROWS).enumerate() {
-        let rows: Vec<String> = entries.iter().map(|&ix| index::row(&drawing.row(ix))).collect();
-        piece(&format!("class=\"rows\" data-n=\"{}\"", at * ROWS), rows.join("\n").as_bytes(), out)?;
+        let rows: Vec<String> = entries
+            .iter()
+            .map(|&ix| index::row(&drawing.row(ix)))
+            .collect();
+        piece(
+            &format!("class=\"rows\" data-n=\"{}\"", at * ROWS),
+            rows.join("\n").as_bytes(),
+            out,
+        )?;
     }
     Ok(())
 }
 
-/// Writes the pieces in file order; several workers make them. Returns the facts that follow them, and the prose of the
-/// prompts and answers on the path up to [`MOST_PROSE`], by the numbers of their entries.
+/// Writes the pieces in file order; several workers make them. Returns the facts that follow them,
+/// and the prose of the prompts and answers on the path up to [`MOST_PROSE`], by the numbers of
+/// their entries.
 fn entry_pieces(
     contents: &Contents,
     workers: usize,
@@ -150,7 +177,9 @@ fn entry_pieces(
     in_order(batches, workers, make, |made| {
         let made = made?;
         out.write_all(&made.bytes)?;
-        made.facts.into_iter().for_each(|(facts, lines)| late.push(facts, lines));
+        made.facts
+            .into_iter()
+            .for_each(|(facts, lines)| late.push(facts, lines));
         for (number, prose) in made.said {
             bytes_said += prose.as_str().len();
             if bytes_said <= MOST_PROSE {
@@ -163,11 +192,21 @@ fn entry_pieces(
 }
 
 /// Writes the prompts and answers of the path for browsers that do not run the script.
-fn without_script(contents: &Contents, said: &HashMap<u32, Html>, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{PROSE}\n<div class=\"document\">\n<h1>{}</h1>", Html::text(&contents.title()))?;
+fn without_script(
+    contents: &Contents,
+    said: &HashMap<u32, Html>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(
+        out,
+        "{PROSE}\n<div class=\"document\">\n<h1>{}</h1>",
+        Html::text(&contents.title())
+    )?;
     out.write_all(b"<p class=\"note\">Only the prompts and answers: the rest of this page needs JavaScript, which runs without network access.</p>\n")?;
     for ix in contents.session.path(contents.leaf) {
-        let Some((number, prose)) = contents.number(ix).and_then(|number| Some((number, said.get(&number)?)))
+        let Some((number, prose)) = contents
+            .number(ix)
+            .and_then(|number| Some((number, said.get(&number)?)))
         else {
             continue;
         };
@@ -191,7 +230,8 @@ struct MadePiece {
 }
 
 fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::Result<MadePiece> {
-    let (mut text, mut images, mut facts) = (String::new(), Vec::new(), Vec::with_capacity(range.len()));
+    let (mut text, mut images, mut facts) =
+        (String::new(), Vec::new(), Vec::with_capacity(range.len()));
     let mut said = Vec::new();
     for number in range.clone() {
         let mut view = entry_view(source, source.contents.entries[number])?;
@@ -205,14 +245,25 @@ fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::
             text += &visible(&view.text);
         }
         let prose = is_said[number].then(|| prose(&view.markup));
-        said.extend(prose.filter(|prose| !prose.as_str().is_empty()).map(|prose| (number as u32, prose)));
+        said.extend(
+            prose
+                .filter(|prose| !prose.as_str().is_empty())
+                .map(|prose| (number as u32, prose)),
+        );
         images.append(&mut view.images);
     }
     let mut bytes = Vec::new();
-    piece(&format!("class=\"entries\" data-n=\"{}\"", range.start), text.as_bytes(), &mut bytes)?;
+    piece(
+        &format!("class=\"entries\" data-n=\"{}\"", range.start),
+        text.as_bytes(),
+        &mut bytes,
+    )?;
     for (name, data) in images {
         // Images are compressed already. The data was checked to be base64 and nothing else.
-        writeln!(bytes, "<script type=\"text/plain\" id=\"{name}\">{data}</script>")?;
+        writeln!(
+            bytes,
+            "<script type=\"text/plain\" id=\"{name}\">{data}</script>"
+        )?;
     }
     Ok(MadePiece { bytes, facts, said })
 }
@@ -226,7 +277,11 @@ mod tests {
         assert!(!SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
         assert!(!STYLE.contains("</") && !STATIC_STYLE.contains("</"));
         for part in [SCRIPT, SKELETON, STYLE] {
-            assert!(!part.contains("innerHTML") && !part.contains("style=\"") && !part.contains("http://"));
+            assert!(
+                !part.contains("innerHTML")
+                    && !part.contains("style=\"")
+                    && !part.contains("http://")
+            );
         }
     }
 }

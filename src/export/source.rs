@@ -31,8 +31,8 @@ pub struct Contents<'a> {
     pub cuts: Cuts,
     /// Markdown that renderers made of entries.
     pub rendered: HashMap<EntryIx, String>,
-    /// The requests of the session, or of the path, with those that were pruned, and their times; `None` if none was
-    /// pruned.
+    /// The requests of the session, or of the path, with those that were pruned, and their times;
+    /// `None` if none was pruned.
     pub requests: Option<Vec<(i64, Usage)>>,
     path_only: bool,
     end: Option<EntryIx>,
@@ -84,20 +84,30 @@ impl<'a> Contents<'a> {
         for (number, ix) in entries.iter().enumerate() {
             numbers[ix.at()] = number as u32;
         }
-        let calls = session.collected.tool_calls.iter().map(|call| (call.entry, session.bytes(call.id)));
+        let calls = session
+            .collected
+            .tool_calls
+            .iter()
+            .map(|call| (call.entry, session.bytes(call.id)));
         self.calls = calls.collect();
-        let results =
-            session.collected.tool_results.iter().map(|result| (result.entry, session.bytes(result.text)));
+        let results = session
+            .collected
+            .tool_results
+            .iter()
+            .map(|result| (result.entry, session.bytes(result.text)));
         self.results = results.collect();
         for list in [&mut self.calls, &mut self.results] {
             list.retain(|(ix, id)| numbers[ix.at()] != u32::MAX && !id.is_empty());
             list.sort_unstable_by(|(ix, id), (other, other_id)| (id, ix).cmp(&(other_id, other)));
         }
         (self.entries, self.numbers, self.cuts) = (entries, numbers, cuts);
-        self.leaf = session.upwards(self.end).find(|&ix| self.number(ix).is_some());
+        self.leaf = session
+            .upwards(self.end)
+            .find(|&ix| self.number(ix).is_some());
     }
 
-    /// Returns the usage of the session, or of the path. Pruned requests count, and so do entries that the export leaves out.
+    /// Returns the usage of the session, or of the path. Pruned requests count, and so do entries
+    /// that the export leaves out.
     pub fn usage(&self) -> UsageSums {
         if let Some(requests) = &self.requests {
             return requests.iter().map(|(_, usage)| usage).collect();
@@ -117,7 +127,10 @@ impl<'a> Contents<'a> {
     pub fn on_path(&self) -> impl Fn(&str) -> bool + '_ {
         let on_path = active(self.session, self.leaf);
         move |number| {
-            let entry = number.parse().ok().and_then(|number: usize| self.entries.get(number));
+            let entry = number
+                .parse()
+                .ok()
+                .and_then(|number: usize| self.entries.get(number));
             entry.is_some_and(|ix| on_path[ix.at()])
         }
     }
@@ -133,7 +146,8 @@ impl<'a> Contents<'a> {
         self.entries.iter().map(|ix| above[ix.at()]).collect()
     }
 
-    /// Writes the exported entries as a session: the whole file, or the header and the lines of the path.
+    /// Writes the exported entries as a session: the whole file, or the header and the lines of the
+    /// path.
     pub fn write_session(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.path_only {
             return copy_all(self.file, out);
@@ -151,20 +165,30 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    /// Returns the note that tells readers what is left out. `others` is [`Contents::others`] in a document of the path.
+    /// Returns the note that tells readers what is left out. `others` is [`Contents::others`] in a
+    /// document of the path.
     pub fn note(&self, others: Option<String>) -> Option<String> {
-        let all = if self.cuts.last.is_some() { self.session.path(self.end).len() } else { 0 };
-        self.cuts.note(all.saturating_sub(self.entries.len()), others)
+        let all = if self.cuts.last.is_some() {
+            self.session.path(self.end).len()
+        } else {
+            0
+        };
+        self.cuts
+            .note(all.saturating_sub(self.entries.len()), others)
     }
 
-    /// Returns the number of branches that are not on the path, and of their entries, if the path is that to the leaf and
-    /// there are any.
+    /// Returns the number of branches that are not on the path, and of their entries, if the path
+    /// is that to the leaf and there are any.
     pub fn others(&self) -> Option<String> {
         let session = self.session;
         let is_whole = self.end == session.leaf;
-        let others = branches(session, &Tree::new(session)).iter().filter(|branch| !branch.active).count();
+        let others = branches(session, &Tree::new(session))
+            .iter()
+            .filter(|branch| !branch.active)
+            .count();
         let on_path = active(session, self.end);
-        let is_other = |ix: &EntryIx| !on_path[ix.at()] && !session.entry(*ix).kind.is_bookkeeping();
+        let is_other =
+            |ix: &EntryIx| !on_path[ix.at()] && !session.entry(*ix).kind.is_bookkeeping();
         let entries = session.all().filter(is_other).count();
         (is_whole && others > 0 && entries > 0).then(|| {
             let others = counted(others, "other branch", "other branches");
@@ -174,7 +198,9 @@ impl<'a> Contents<'a> {
 
     /// Returns the name of the session.
     pub fn name(&self) -> Option<String> {
-        self.session.name().map(|name| name.to_string_lossy().into_owned())
+        self.session
+            .name()
+            .map(|name| name.to_string_lossy().into_owned())
     }
 
     /// Returns the title of the export: the session's name, or else its project and day.
@@ -185,15 +211,25 @@ impl<'a> Contents<'a> {
         let header = &self.session.header;
         let shown = |text: &Text| text.to_string_lossy().into_owned();
         let cwd = header.cwd.as_ref().map(shown).unwrap_or_default();
-        let project = cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()).map(str::to_owned);
+        let project = cwd
+            .rsplit(['/', '\\'])
+            .find(|part| !part.is_empty())
+            .map(str::to_owned);
         let time = header.timestamp.as_ref().map(shown).unwrap_or_default();
         let day = time.get(..10).map(str::to_owned);
-        [project, day].into_iter().flatten().collect::<Vec<_>>().join(", ")
+        [project, day]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// Returns the position of an entry among the exported ones.
     pub fn number(&self, ix: EntryIx) -> Option<u32> {
-        self.numbers.get(ix.at()).copied().filter(|&number| number != u32::MAX)
+        self.numbers
+            .get(ix.at())
+            .copied()
+            .filter(|&number| number != u32::MAX)
     }
 
     /// Returns the id of an entry, for people.
@@ -203,24 +239,30 @@ impl<'a> Contents<'a> {
 
     /// Returns the entry that made a call: the nearest one before the result.
     fn call(&self, id: &[u8], result: EntryIx) -> Option<EntryIx> {
-        let end = self.calls.partition_point(|&(ix, other)| (other, ix) < (id, result));
+        let end = self
+            .calls
+            .partition_point(|&(ix, other)| (other, ix) < (id, result));
         let (ix, found) = *self.calls.get(end.checked_sub(1)?)?;
         (found == id).then_some(ix)
     }
 
     /// Returns the result of a call that answers no later call with the same id.
     pub fn answer(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
-        self.result(id, call).filter(|&result| self.call(id, result) == Some(call))
+        self.result(id, call)
+            .filter(|&result| self.call(id, result) == Some(call))
     }
 
     /// Whether a result is the [`Contents::answer`] of a call.
     pub fn is_answer(&self, id: &[u8], result: EntryIx) -> bool {
-        self.call(id, result).is_some_and(|call| self.result(id, call) == Some(result))
+        self.call(id, result)
+            .is_some_and(|call| self.result(id, call) == Some(result))
     }
 
     /// Returns the entry with the result of a call: the nearest one after it.
     pub fn result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
-        let start = self.results.partition_point(|&(ix, other)| (other, ix) <= (id, call));
+        let start = self
+            .results
+            .partition_point(|&(ix, other)| (other, ix) <= (id, call));
         let (ix, found) = *self.results.get(start)?;
         (found == id).then_some(ix)
     }
@@ -246,12 +288,21 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Calls `see` with the block of the call that a result answers, or with `null` if there is none.
-    pub fn with_call<T>(&self, id: &[u8], result: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
-        let Some(ix) = self.contents.call(id, result) else { return Ok(see(Raw::NULL)) };
+    /// Calls `see` with the block of the call that a result answers, or with `null` if there is
+    /// none.
+    pub fn with_call<T>(
+        &self,
+        id: &[u8],
+        result: EntryIx,
+        see: impl FnOnce(Raw) -> T,
+    ) -> io::Result<T> {
+        let Some(ix) = self.contents.call(id, result) else {
+            return Ok(see(Raw::NULL));
+        };
         self.earlier.with_message(ix, |message| {
             let mut calls = blocks_of(message.get("content").unwrap_or(Raw::NULL), "toolCall");
-            let call = calls.find(|call| call.get_text("id").is_some_and(|own| own.as_bytes() == id));
+            let call =
+                calls.find(|call| call.get_text("id").is_some_and(|own| own.as_bytes() == id));
             see(call.unwrap_or(Raw::NULL))
         })
     }

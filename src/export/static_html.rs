@@ -15,10 +15,17 @@ use std::io::{self, Write};
 pub fn static_page(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
     let path = contents.path();
-    let (edits, labels, is_here) =
-        (edit_notes(&source, &path)?, Labels::new(contents.session), contents.on_path());
+    let (edits, labels, is_here) = (
+        edit_notes(&source, &path)?,
+        Labels::new(contents.session),
+        contents.on_path(),
+    );
     head(contents, STATIC_STYLE, None, out)?;
-    writeln!(out, "<body class=\"document\">\n<h1>{}</h1>", Html::text(&contents.title()))?;
+    writeln!(
+        out,
+        "<body class=\"document\">\n<h1>{}</h1>",
+        Html::text(&contents.title())
+    )?;
     if let Some(note) = contents.note(contents.others()) {
         writeln!(out, "<p class=\"note\">{}</p>", Html::text(&note))?;
     }
@@ -33,9 +40,13 @@ pub fn static_page(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
         }
         let new = view.facts.model.filter(|new| model.as_ref() != Some(new));
         let in_element = |begin: &str, text: Option<&str>, end: &str| {
-            text.map(|text| format!("{begin}{}{end}", Html::text(text))).unwrap_or_default()
+            text.map(|text| format!("{begin}{}{end}", Html::text(text)))
+                .unwrap_or_default()
         };
-        let heading: Vec<_> = [name_of(contents, ix)].into_iter().chain(time_of(contents, ix)).collect();
+        let heading: Vec<_> = [name_of(contents, ix)]
+            .into_iter()
+            .chain(time_of(contents, ix))
+            .collect();
         let label_text = label.map(|label| label.to_string_lossy().into_owned());
         writeln!(
             out,
@@ -76,7 +87,9 @@ pub(super) fn name_of(contents: &Contents, ix: EntryIx) -> String {
 /// Returns the day and the time of an entry, in UTC, because a document has no time zone.
 pub(super) fn time_of(contents: &Contents, ix: EntryIx) -> Option<String> {
     let time = contents.session.entry(ix).time_ms;
-    let time = Some(time).filter(|&time| time != Entry::NO_TIME).map(iso_string)?;
+    let time = Some(time)
+        .filter(|&time| time != Entry::NO_TIME)
+        .map(iso_string)?;
     let (day, clock) = time.split_once('T')?;
     Some(format!("{day} {} UTC", clock.get(..5)?))
 }
@@ -85,21 +98,36 @@ pub(super) fn time_of(contents: &Contents, ix: EntryIx) -> Option<String> {
 fn in_words(name: &str) -> String {
     let words = cut(name, 60).replace('_', " ");
     let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    letters
+        .next()
+        .map(|first| first.to_uppercase().chain(letters).collect())
+        .unwrap_or_default()
 }
 
-/// Returns the notes for the reader of entries that were edited on a path, by the last edit of each.
-pub(super) fn edit_notes(source: &Source, path: &[EntryIx]) -> io::Result<HashMap<EntryIx, &'static str>> {
+/// Returns the notes for the reader of entries that were edited on a path, by the last edit of
+/// each.
+pub(super) fn edit_notes(
+    source: &Source,
+    path: &[EntryIx],
+) -> io::Result<HashMap<EntryIx, &'static str>> {
     let (session, mut notes) = (source.contents.session, HashMap::default());
-    for &ix in path.iter().filter(|&&ix| session.entry(ix).kind == Kind::ContextEdit) {
+    for &ix in path
+        .iter()
+        .filter(|&&ix| session.entry(ix).kind == Kind::ContextEdit)
+    {
         source.reader.with_entry(ix, |line| {
-            let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else { return };
+            let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else {
+                return;
+            };
             match line.get("replacement") {
-                Some(new) if new.is_null() => {
-                    notes.insert(target, "No longer sent to the model: an edit further down omits it.")
-                }
-                Some(_) => notes
-                    .insert(target, "The model sees other content in its place: see the edit further down."),
+                Some(new) if new.is_null() => notes.insert(
+                    target,
+                    "No longer sent to the model: an edit further down omits it.",
+                ),
+                Some(_) => notes.insert(
+                    target,
+                    "The model sees other content in its place: see the edit further down.",
+                ),
                 None => notes.remove(&target),
             };
         })?;

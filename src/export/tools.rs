@@ -1,7 +1,7 @@
 //! Tool calls for people: a command with its output, a file with its lines, an edit as a diff.
 //!
-//! A call and its result are two entries. Both are drawn at the result, and the call links there; a call
-//! without a result is drawn in its own place.
+//! A call and its result are two entries. Both are drawn at the result, and the call links there; a
+//! call without a result is drawn in its own place.
 
 use super::code::{self, Language};
 use super::markup::{Markup, Tag};
@@ -28,16 +28,23 @@ impl EntryView<'_> {
         let name = block.get("name").and_then(decoded).unwrap_or_default();
         let arguments = block.get("arguments").unwrap_or(Raw::NULL);
         let subject = self.subject(&name, arguments);
-        let result = block.get_text("id").and_then(|id| self.source.contents.result(id.as_bytes(), self.ix));
+        let result = block
+            .get_text("id")
+            .and_then(|id| self.source.contents.result(id.as_bytes(), self.ix));
         if let Some(result) = result.and_then(|result| self.source.contents.number(result)) {
-            return self.markup.element_with(Tag::Call, &result.to_string(), |m| {
-                m.words(Tag::Name, &cut(&name, 80));
-                m.words(Tag::Subject, &cut(&subject, SUBJECT));
-            });
+            return self
+                .markup
+                .element_with(Tag::Call, &result.to_string(), |m| {
+                    m.words(Tag::Name, &cut(&name, 80));
+                    m.words(Tag::Subject, &cut(&subject, SUBJECT));
+                });
         }
         // A filter may have left out the result.
-        let marks: &[_] =
-            if self.source.contents.cuts.filter.is_some() { &[] } else { &[(Tag::Mark, "no result")] };
+        let marks: &[_] = if self.source.contents.cuts.filter.is_some() {
+            &[]
+        } else {
+            &[(Tag::Mark, "no result")]
+        };
         self.markup.open_with(Tag::Tool, "open");
         self.head(&name, &subject, marks);
         self.work(&name, arguments, Raw::NULL);
@@ -46,12 +53,18 @@ impl EntryView<'_> {
 
     /// Appends a result with the call it answers.
     pub fn result(&mut self, message: Raw) -> io::Result<()> {
-        let (id, source) = (message.get_text("toolCallId").unwrap_or_default(), self.source);
+        let (id, source) = (
+            message.get_text("toolCallId").unwrap_or_default(),
+            self.source,
+        );
         source.with_call(id.as_bytes(), self.ix, |call| self.answered(call, message))
     }
 
     fn answered(&mut self, call: Raw, message: Raw) {
-        let name = message.get("toolName").or(call.get("name")).and_then(decoded);
+        let name = message
+            .get("toolName")
+            .or(call.get("name"))
+            .and_then(decoded);
         let name = name.unwrap_or("tool".into());
         let arguments = call.get("arguments").unwrap_or(Raw::NULL);
         let (text, others) = output(message.get("content"));
@@ -65,18 +78,29 @@ impl EntryView<'_> {
         if message.get("prunedAt").is_some() {
             marks.push((Tag::Mark, "shortened by the agent"));
         }
-        self.markup.open_with(Tag::Tool, if failed { "failed" } else { "" });
+        self.markup
+            .open_with(Tag::Tool, if failed { "failed" } else { "" });
         self.head(&name, &self.subject(&name, arguments), &marks);
-        let is_work = self.work(&name, arguments, message.get("details").unwrap_or(Raw::NULL));
+        let is_work = self.work(
+            &name,
+            arguments,
+            message.get("details").unwrap_or(Raw::NULL),
+        );
         match &*name {
             _ if text.trim().is_empty() && others.is_empty() && !is_work => {
                 self.markup.words(Tag::Note, "no output");
             }
             _ if text.trim().is_empty() => {}
             "read" if !failed => {
-                let first = arguments.get("offset").and_then(Raw::index).unwrap_or(1).max(1);
+                let first = arguments
+                    .get("offset")
+                    .and_then(Raw::index)
+                    .unwrap_or(1)
+                    .max(1);
                 let language = self.path(arguments).as_deref().and_then(Language::of_path);
-                self.beginning(&text, |text, m| code::lines(text, first as u64, language, m));
+                self.beginning(&text, |text, m| {
+                    code::lines(text, first as u64, language, m)
+                });
             }
             // The diff shows the change, so the first line of the output suffices.
             "edit" | "write" | "Edit" | "MultiEdit" | "Write" if !failed && is_work => {
@@ -99,18 +123,25 @@ impl EntryView<'_> {
 
     /// Appends the calls that a tool made itself, folded.
     fn nested(&mut self, message: Raw) {
-        let calls = message.get("nestedCalls").and_then(|nested| nested.get("calls"));
+        let calls = message
+            .get("nestedCalls")
+            .and_then(|nested| nested.get("calls"));
         let calls: Vec<Raw> = calls.into_iter().flat_map(Raw::items).collect();
         if calls.is_empty() {
             return;
         }
         self.markup.open(Tag::Fold);
-        self.markup.words(Tag::Summary, &counted(calls.len(), "call", "calls"));
+        self.markup
+            .words(Tag::Summary, &counted(calls.len(), "call", "calls"));
         self.markup.begin();
         for call in calls {
             let name = call.get("name").and_then(decoded).unwrap_or_default();
             let failed = call.get("isError").is_some_and(Raw::is_truthy);
-            let marks: &[(Tag, &str)] = if failed { &[(Tag::BadMark, "failed")] } else { &[] };
+            let marks: &[(Tag, &str)] = if failed {
+                &[(Tag::BadMark, "failed")]
+            } else {
+                &[]
+            };
             let arguments = call.get("arguments").unwrap_or(Raw::NULL);
             self.head(&name, &self.subject(&name, arguments), marks);
             self.markup.divide(usize::MAX, 200);
@@ -138,7 +169,9 @@ impl EntryView<'_> {
             "bash" | "Bash" => text("command").map(|command| first_line(&command)),
             // Codex has the words of a command.
             "shell" | "local_shell" => {
-                let command = arguments.get("command").and_then(|line| readable::command(line, SUBJECT));
+                let command = arguments
+                    .get("command")
+                    .and_then(|line| readable::command(line, SUBJECT));
                 command.map(|command| first_line(&command.to_string_lossy()))
             }
             "read" => path().map(|path| {
@@ -162,7 +195,9 @@ impl EntryView<'_> {
         };
         // The first string is usually the subject.
         let first = || arguments.members().find_map(|(_, value)| decoded(value));
-        subject.or_else(|| first().map(|text| first_line(&text))).unwrap_or_default()
+        subject
+            .or_else(|| first().map(|text| first_line(&text)))
+            .unwrap_or_default()
     }
 
     /// Returns the path that arguments name, relative to the session's directory.
@@ -171,14 +206,25 @@ impl EntryView<'_> {
             .iter()
             .find_map(|key| arguments.get(key));
         let path = path.and_then(decoded)?;
-        let cwd = self.source.contents.session.header.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
-        match cwd.as_deref().and_then(|cwd| below(path.as_bytes(), cwd.as_bytes())) {
+        let cwd = self
+            .source
+            .contents
+            .session
+            .header
+            .cwd
+            .as_ref()
+            .map(|cwd| cwd.to_string_lossy());
+        match cwd
+            .as_deref()
+            .and_then(|cwd| below(path.as_bytes(), cwd.as_bytes()))
+        {
             Some(rest) if !rest.is_empty() => Some(path[path.len() - rest.len()..].to_owned()),
             _ => Some(path),
         }
     }
 
-    /// Appends what the head line does not show of a call. Returns whether it shows a change to a file.
+    /// Appends what the head line does not show of a call. Returns whether it shows a change to a
+    /// file.
     fn work(&mut self, name: &str, arguments: Raw, details: Raw) -> bool {
         let text = |key: &str| arguments.get(key).and_then(decoded);
         match name {
@@ -189,10 +235,14 @@ impl EntryView<'_> {
                 }
                 return false;
             }
-            "read" | "ls" | "grep" | "find" | "glob" | "Read" | "LS" | "Grep" | "Glob" => return false,
+            "read" | "ls" | "grep" | "find" | "glob" | "Read" | "LS" | "Grep" | "Glob" => {
+                return false;
+            }
             "write" | "Write" => {
                 if let Some(content) = text("content") {
-                    let language = self.path(arguments).and_then(|path| Language::of_path(&path));
+                    let language = self
+                        .path(arguments)
+                        .and_then(|path| Language::of_path(&path));
                     self.beginning(&content, |text, m| code::lines(text, 1, language, m));
                     return true;
                 }
@@ -200,8 +250,14 @@ impl EntryView<'_> {
             _ => {}
         }
         // Some agents store only the headers of the hunks.
-        let changes = |diff: &str| diff.lines().any(|line| line_of_diff(line).0 != Sign::Common);
-        let diff = details.get("diff").and_then(decoded).filter(|diff| changes(diff));
+        let changes = |diff: &str| {
+            diff.lines()
+                .any(|line| line_of_diff(line).0 != Sign::Common)
+        };
+        let diff = details
+            .get("diff")
+            .and_then(decoded)
+            .filter(|diff| changes(diff));
         if let Some(diff) = diff {
             self.changes(diff.lines().map(line_of_diff).collect());
             return true;
@@ -217,14 +273,28 @@ impl EntryView<'_> {
     fn compared(&mut self, old: &str, new: &str) {
         if old.len() + new.len() > LONGEST_COMPARED {
             let lines = old.lines().map(|line| (Sign::Removed, line));
-            return self.changes(lines.chain(new.lines().map(|line| (Sign::Added, line))).collect());
+            return self.changes(
+                lines
+                    .chain(new.lines().map(|line| (Sign::Added, line)))
+                    .collect(),
+            );
         }
         let lines = changes::lines(old, new);
         let signed: Vec<_> = lines
             .iter()
-            .map(|(sign, line)| (*sign, format!("{}{}", sign.as_str(), line.trim_end_matches(['\n', '\r']))))
+            .map(|(sign, line)| {
+                (
+                    *sign,
+                    format!("{}{}", sign.as_str(), line.trim_end_matches(['\n', '\r'])),
+                )
+            })
             .collect();
-        self.changes(signed.iter().map(|(side, text)| (*side, text.as_str())).collect());
+        self.changes(
+            signed
+                .iter()
+                .map(|(side, text)| (*side, text.as_str()))
+                .collect(),
+        );
     }
 
     /// Appends the first lines of a diff.
@@ -253,7 +323,11 @@ impl EntryView<'_> {
         let all = text.lines().count();
         let shown = self.shown(all);
         self.omitted(all, "earlier ");
-        let left: usize = text.split_inclusive('\n').take(all - shown).map(str::len).sum();
+        let left: usize = text
+            .split_inclusive('\n')
+            .take(all - shown)
+            .map(str::len)
+            .sum();
         if shown > 0 {
             code::output(&text[left..], &mut self.markup);
         }
@@ -270,7 +344,8 @@ impl EntryView<'_> {
         let which = if shown == 0 { "" } else { which };
         if all > shown {
             let (one, many) = (format!("{which}line"), format!("{which}lines"));
-            self.markup.words(Tag::Note, &counted(all - shown, &one, &many));
+            self.markup
+                .words(Tag::Note, &counted(all - shown, &one, &many));
         }
     }
 
@@ -284,14 +359,26 @@ impl EntryView<'_> {
         };
         let outcome = Outcome::of(message, "");
         let exit = outcome.exit_code().map(|code| format!("exit {code}"));
-        let mark = if outcome == Outcome::Stopped { Some("cancelled") } else { exit.as_deref() };
+        let mark = if outcome == Outcome::Stopped {
+            Some("cancelled")
+        } else {
+            exit.as_deref()
+        };
         let mut marks: Vec<_> = mark.map(|mark| (Tag::BadMark, mark)).into_iter().collect();
-        for (key, mark) in
-            [("excludeFromContext", "not sent to the model"), ("truncated", "output shortened")]
-        {
+        for (key, mark) in [
+            ("excludeFromContext", "not sent to the model"),
+            ("truncated", "output shortened"),
+        ] {
             marks.extend(truthy(message, key).then_some((Tag::Mark, mark)));
         }
-        self.markup.open_with(Tag::Tool, if outcome == Outcome::Passed { "" } else { "failed" });
+        self.markup.open_with(
+            Tag::Tool,
+            if outcome == Outcome::Passed {
+                ""
+            } else {
+                "failed"
+            },
+        );
         self.head(name, &first_line(&ran), &marks);
         if ran.trim_end().contains('\n') {
             code::block(&ran, language, Language::named(language), &mut self.markup);
@@ -310,9 +397,14 @@ impl EntryView<'_> {
             self.markup.open_with(Tag::Tool, "");
             self.head("file", &path, &[]);
             if let Some(reason) = file.get("skippedReason").and_then(decoded) {
-                self.markup.words(Tag::Note, &format!("left out: {}", cut(&reason, 100)));
+                self.markup
+                    .words(Tag::Note, &format!("left out: {}", cut(&reason, 100)));
             }
-            if let Some(content) = file.get("content").and_then(decoded).filter(|text| !text.is_empty()) {
+            if let Some(content) = file
+                .get("content")
+                .and_then(decoded)
+                .filter(|text| !text.is_empty())
+            {
                 let language = Language::of_path(&path);
                 self.beginning(&content, |text, m| code::lines(text, 1, language, m));
             }
@@ -339,8 +431,15 @@ fn line_of_diff(line: &str) -> (Sign, &str) {
 /// Returns the old and new texts of an edit, by the names that agents use for them.
 fn replacements(arguments: Raw) -> Vec<(String, String)> {
     let pair = |object: Raw| {
-        let text = |keys: &[&str]| keys.iter().find_map(|key| object.get(key)).and_then(decoded);
-        Some((text(&["oldText", "old_text", "old_string"])?, text(&["newText", "new_text", "new_string"])?))
+        let text = |keys: &[&str]| {
+            keys.iter()
+                .find_map(|key| object.get(key))
+                .and_then(decoded)
+        };
+        Some((
+            text(&["oldText", "old_text", "old_string"])?,
+            text(&["newText", "new_text", "new_string"])?,
+        ))
     };
     match arguments.get("edits").filter(|edits| edits.is_array()) {
         Some(edits) => edits.items().filter_map(pair).collect(),
@@ -351,6 +450,12 @@ fn replacements(arguments: Raw) -> Vec<(String, String)> {
 /// Returns the text of a result, and its blocks that are not text.
 fn output<'t>(content: Option<Raw<'t>>) -> (String, Vec<Raw<'t>>) {
     let is_text = |block: &Raw| is_block(*block, "text") && block.get("text").is_some();
-    let others = content.into_iter().flat_map(Raw::items).filter(|block| !is_text(block));
-    (joined_text(content, "").into_string_lossy(), others.collect())
+    let others = content
+        .into_iter()
+        .flat_map(Raw::items)
+        .filter(|block| !is_text(block));
+    (
+        joined_text(content, "").into_string_lossy(),
+        others.collect(),
+    )
 }

@@ -1,8 +1,8 @@
 //! Reads an export back, and searches it for values that must not be in it.
 //!
-//! A value may be hidden in an export: by compression, entities, backslashes, elements that highlighting inserts
-//! into it, or the margin of a quotation. So the text is searched in several forms, each time for the values in
-//! the same form:
+//! A value may be hidden in an export: by compression, entities, backslashes, elements that
+//! highlighting inserts into it, or the margin of a quotation. So the text is searched in several
+//! forms, each time for the values in the same form:
 //!
 //! ```text
 //! page ──> pieces, inflated ─┐         ┌─ Marked:   elements with their attributes (addresses of links)
@@ -46,14 +46,22 @@ pub enum Rendition {
 }
 
 /// Returns the indexes of the values that are in an export: none, if it is correct.
-pub fn left_over(format: Rendition, written: &dyn ReadAt, values: &[Value]) -> io::Result<BTreeSet<usize>> {
-    let mut searchers: Vec<_> =
-        Spelling::ALL.into_iter().filter_map(|form| Searcher::new(form, values)).collect();
+pub fn left_over(
+    format: Rendition,
+    written: &dyn ReadAt,
+    values: &[Value],
+) -> io::Result<BTreeSet<usize>> {
+    let mut searchers: Vec<_> = Spelling::ALL
+        .into_iter()
+        .filter_map(|form| Searcher::new(form, values))
+        .collect();
     let (mut is_style, mut is_prose) = (false, false);
     each_line(written, 0..written.len(), |Line { bytes: line, .. }| {
         let mut search = |text: &[u8], format| {
             let plain = plain(text, format);
-            searchers.iter_mut().for_each(|searcher| searcher.push(text, &plain, format));
+            searchers
+                .iter_mut()
+                .for_each(|searcher| searcher.push(text, &plain, format));
         };
         match format {
             Rendition::Markdown | Rendition::Trajectory => search(line, format),
@@ -84,9 +92,16 @@ const TITLE: &[u8] = b"<title>";
 
 /// Returns the content of a piece of a page; nothing for an image.
 fn piece(line: &[u8]) -> io::Result<Vec<u8>> {
-    let invalid = || io::Error::new(io::ErrorKind::InvalidData, "a piece of the page cannot be decoded");
+    let invalid = || {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            "a piece of the page cannot be decoded",
+        )
+    };
     let start = memchr::memchr(b'>', line).ok_or_else(invalid)? + 1;
-    let end = memchr::memrchr(b'<', line).filter(|&end| end >= start).ok_or_else(invalid)?;
+    let end = memchr::memrchr(b'<', line)
+        .filter(|&end| end >= start)
+        .ok_or_else(invalid)?;
     let mut text = Vec::new();
     match STANDARD.decode(&line[start..end]) {
         Ok(packed) if packed.starts_with(&[0x1f, 0x8b]) => {
@@ -124,12 +139,20 @@ enum Spelling {
 }
 
 impl Spelling {
-    const ALL: [Spelling; 4] = [Spelling::Marked, Spelling::Plain, Spelling::Squeezed, Spelling::Block];
+    const ALL: [Spelling; 4] = [
+        Spelling::Marked,
+        Spelling::Plain,
+        Spelling::Squeezed,
+        Spelling::Block,
+    ];
 
-    /// Whether the value is searched for in this spelling: values of several lines only in `Block`, others only in
-    /// the other spellings.
+    /// Whether the value is searched for in this spelling: values of several lines only in `Block`,
+    /// others only in the other spellings.
     fn is_for(self, value: &[u8]) -> bool {
-        value.iter().any(|byte| matches!(byte, b'\n' | b'\r' | b'\t')) == (self == Spelling::Block)
+        value
+            .iter()
+            .any(|byte| matches!(byte, b'\n' | b'\r' | b'\t'))
+            == (self == Spelling::Block)
     }
 
     fn of(self, text: &[u8]) -> Vec<u8> {
@@ -163,16 +186,36 @@ struct Searcher {
 
 impl Searcher {
     fn new(form: Spelling, values: &[Value]) -> Option<Searcher> {
-        let fitting = values.iter().enumerate().filter(|(_, value)| form.is_for(&value.bytes));
+        let fitting = values
+            .iter()
+            .enumerate()
+            .filter(|(_, value)| form.is_for(&value.bytes));
         let formed = fitting.map(|(at, value)| (at, value, form.of(&value.bytes)));
-        let wanted = formed.filter(|(_, value, bytes)| *bytes == value.bytes || bytes.len() >= SHORTEST);
-        let (which, values): (Vec<_>, Vec<_>) =
-            wanted.map(|(at, value, bytes)| (at, Value { kind: value.kind, bytes })).unzip();
+        let wanted =
+            formed.filter(|(_, value, bytes)| *bytes == value.bytes || bytes.len() >= SHORTEST);
+        let (which, values): (Vec<_>, Vec<_>) = wanted
+            .map(|(at, value, bytes)| {
+                (
+                    at,
+                    Value {
+                        kind: value.kind,
+                        bytes,
+                    },
+                )
+            })
+            .unzip();
         // Percent-encoding takes three characters for one.
         let longest = values.iter().map(|value| value.bytes.len() * 3).max()?;
         let exact = Exact::new(&values);
         let (window, found) = (Vec::new(), BTreeSet::new());
-        Some(Searcher { form, exact, which, window, overlap: longest, found })
+        Some(Searcher {
+            form,
+            exact,
+            which,
+            window,
+            overlap: longest,
+            found,
+        })
     }
 
     /// Adds more of the text, in whole lines of this format; `plain` is what [`plain`] returns.
@@ -207,11 +250,13 @@ impl Searcher {
 
 /// Returns HTML without its elements.
 fn without_elements(html: &[u8]) -> Cow<'_, [u8]> {
-    static ELEMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new("(?-u)<[^>]*>?").expect("a constant"));
+    static ELEMENT: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("(?-u)<[^>]*>?").expect("a constant"));
     ELEMENT.replace_all(html, NoExpand(b""))
 }
 
-/// Returns markup without its marks: a letter follows the beginning of an element or a word, the value that of others.
+/// Returns markup without its marks: a letter follows the beginning of an element or a word, the
+/// value that of others.
 fn without_marks(markup: &[u8]) -> Vec<u8> {
     static MARK: LazyLock<Regex> = LazyLock::new(|| {
         let others = format!("[{CLOSE}{SECTION}{SECTION_END}{WORD_END}]");
@@ -221,11 +266,17 @@ fn without_marks(markup: &[u8]) -> Vec<u8> {
     MARK.replace_all(markup, NoExpand(b"")).into_owned()
 }
 
-/// Returns text in which the entities that pisess writes are replaced by their characters, and what it writes between
-/// characters is left out.
+/// Returns text in which the entities that pisess writes are replaced by their characters, and what
+/// it writes between characters is left out.
 fn entities_decoded(text: &[u8]) -> Vec<u8> {
-    const ENTITIES: [(&str, &str); 6] =
-        [("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), (APART, "")];
+    const ENTITIES: [(&str, &str); 6] = [
+        ("&amp;", "&"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        (APART, ""),
+    ];
     static ENTITY: LazyLock<AhoCorasick> =
         LazyLock::new(|| AhoCorasick::new(ENTITIES.map(|(entity, _)| entity)).expect("a constant"));
     ENTITY.replace_all_bytes(text, &ENTITIES.map(|(_, character)| character))
@@ -236,11 +287,19 @@ mod tests {
     use super::*;
 
     fn values(values: &[&str]) -> Vec<Value> {
-        values.iter().map(|value| Value { kind: "secret", bytes: value.as_bytes().to_vec() }).collect()
+        values
+            .iter()
+            .map(|value| Value {
+                kind: "secret",
+                bytes: value.as_bytes().to_vec(),
+            })
+            .collect()
     }
 
     fn left(format: Rendition, text: &str, value: &str) -> usize {
-        left_over(format, &text.as_bytes().to_vec(), &values(&[value])).unwrap().len()
+        left_over(format, &text.as_bytes().to_vec(), &values(&[value]))
+            .unwrap()
+            .len()
     }
 
     #[test]
@@ -251,11 +310,18 @@ mod tests {
             ("in p!@&#8203;host\\#&#8203;12 here\n", "p!@host#12"),
             ("<summary>x &amp;y&lt;z1</summary>\n", "&y<z1"),
             ("[x](<https://h/p?token=t0k3n1>)\n", "t0k3n1"),
-            ("> -----BEGIN KEY-----\n> MIIabc\n> def==\n", "-----BEGIN KEY-----\nMIIabc\ndef=="),
+            (
+                "> -----BEGIN KEY-----\n> MIIabc\n> def==\n",
+                "-----BEGIN KEY-----\nMIIabc\ndef==",
+            ),
             ("the c2VjcmV0LWhlcmUtbm93 now\n", "secret-here-now"),
         ] {
             assert_eq!(left(Rendition::Markdown, text, value), 1, "{text}");
-            assert_eq!(left(Rendition::Markdown, &text[..text.len() / 2 - 2], value), 0, "{text}");
+            assert_eq!(
+                left(Rendition::Markdown, &text[..text.len() / 2 - 2], value),
+                0,
+                "{text}"
+            );
         }
     }
 
@@ -263,26 +329,60 @@ mod tests {
     fn no_escape_of_json_hides_a_value() {
         for (text, value) in [
             (r#"{"message":"the a\"b\\c\u0064 here"}"#, "a\"b\\cd"),
-            (r#"{"arguments":{"json":"{\"key\":\"x\\\"y\\\"z12\"}"}}"#, "x\"y\"z12"),
-            (r#"{"message":"-----BEGIN KEY-----\nMIIabc\ndef=="}"#, "-----BEGIN KEY-----\nMIIabc\ndef=="),
+            (
+                r#"{"arguments":{"json":"{\"key\":\"x\\\"y\\\"z12\"}"}}"#,
+                "x\"y\"z12",
+            ),
+            (
+                r#"{"message":"-----BEGIN KEY-----\nMIIabc\ndef=="}"#,
+                "-----BEGIN KEY-----\nMIIabc\ndef==",
+            ),
         ] {
             assert_eq!(left(Rendition::Trajectory, text, value), 1, "{text}");
-            assert_eq!(left(Rendition::Trajectory, &text[..text.len() / 2 - 2], value), 0, "{text}");
+            assert_eq!(
+                left(Rendition::Trajectory, &text[..text.len() / 2 - 2], value),
+                0,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn what_is_no_escape_does_no_harm() {
-        assert_eq!(left(Rendition::Trajectory, r#"{"message":"C:\\u"}"#, "secret"), 0);
+        assert_eq!(
+            left(Rendition::Trajectory, r#"{"message":"C:\\u"}"#, "secret"),
+            0
+        );
     }
 
     #[test]
     fn no_element_of_html_hides_a_value() {
         let word = "<p>sk<span class=\"w-n\">-live</span>-&quot;42</p>\n";
         assert_eq!(left(Rendition::StaticPage, word, "sk-live-\"42"), 1);
-        assert_eq!(left(Rendition::StaticPage, "<a href=\"https://h/a&amp;bcdef\">x</a>", "a&bcdef"), 1);
-        assert_eq!(left(Rendition::StaticPage, "<style>border\nsecret</style>\nx", "secret"), 0);
-        assert_eq!(left(Rendition::StaticPage, "<style>border</style>\n</head>\nsecret", "secret"), 1);
+        assert_eq!(
+            left(
+                Rendition::StaticPage,
+                "<a href=\"https://h/a&amp;bcdef\">x</a>",
+                "a&bcdef"
+            ),
+            1
+        );
+        assert_eq!(
+            left(
+                Rendition::StaticPage,
+                "<style>border\nsecret</style>\nx",
+                "secret"
+            ),
+            0
+        );
+        assert_eq!(
+            left(
+                Rendition::StaticPage,
+                "<style>border</style>\n</head>\nsecret",
+                "secret"
+            ),
+            1
+        );
     }
 
     #[test]
@@ -292,17 +392,29 @@ mod tests {
             let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             packed.write_all(text.as_bytes()).unwrap();
             let packed = STANDARD.encode(packed.finish().unwrap());
-            format!("<script type=\"text/plain\" class=\"entries\" data-n=\"0\">{packed}</script>\n")
+            format!(
+                "<script type=\"text/plain\" class=\"entries\" data-n=\"0\">{packed}</script>\n"
+            )
         };
         let marked = packed("\u{1}pmy \u{e}nsk\u{f}-live-\u{2}ahttps://x/9secret9\u{3}here\u{4}");
         assert_eq!(left(Rendition::Page, &marked, "sk-live-here"), 1);
         assert_eq!(left(Rendition::Page, &marked, "9secret9"), 1);
         assert_eq!(left(Rendition::Page, &marked, "not-here"), 0);
-        let prose = format!("{PROSE}\n<p>my sk&quot;-<em>live</em></p>\n</noscript>\n<p>after</p>\n");
+        let prose =
+            format!("{PROSE}\n<p>my sk&quot;-<em>live</em></p>\n</noscript>\n<p>after</p>\n");
         assert_eq!(left(Rendition::Page, &prose, "sk\"-live"), 1);
         assert_eq!(left(Rendition::Page, &prose, "after"), 0);
-        assert_eq!(left(Rendition::Page, "<script>const border = 1;</script>\n", "border"), 0);
-        let broken = "<script type=\"text/plain\" id=\"late\">AAAA</script>\n".as_bytes().to_vec();
+        assert_eq!(
+            left(
+                Rendition::Page,
+                "<script>const border = 1;</script>\n",
+                "border"
+            ),
+            0
+        );
+        let broken = "<script type=\"text/plain\" id=\"late\">AAAA</script>\n"
+            .as_bytes()
+            .to_vec();
         assert!(left_over(Rendition::Page, &broken, &values(&["border"])).is_err());
     }
 

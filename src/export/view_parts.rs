@@ -1,4 +1,5 @@
-//! The parts that the views of entries consist of: texts as Markdown, images, values and texts that are folded.
+//! The parts that the views of entries consist of: texts as Markdown, images, values and texts that
+//! are folded.
 
 use super::code::{self, Language};
 use super::commonmark::{self, Breaks};
@@ -35,7 +36,8 @@ pub struct Facts {
     pub model: Option<String>,
     /// Whether the agent does not show it.
     pub is_hidden: bool,
-    /// If this entry changes what the model sees of another: the number of that entry, and whether it is omitted.
+    /// If this entry changes what the model sees of another: the number of that entry, and whether
+    /// it is omitted.
     pub edits: Option<(u32, bool)>,
 }
 
@@ -43,7 +45,14 @@ impl<'s> EntryView<'s> {
     /// Returns a view that is still empty.
     pub fn new(source: &'s Source<'s>, ix: EntryIx) -> Self {
         let (markup, facts) = (Markup::default(), Facts::default());
-        EntryView { source, ix, markup, images: Vec::new(), text: String::new(), facts }
+        EntryView {
+            source,
+            ix,
+            markup,
+            images: Vec::new(),
+            text: String::new(),
+            facts,
+        }
     }
 
     /// Appends a text as Markdown, and keeps its source.
@@ -72,38 +81,59 @@ impl<'s> EntryView<'s> {
     pub fn block(&mut self, block: Raw, breaks: Breaks) {
         let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
         let text = |key| block.get(key).and_then(decoded);
-        let is_reply = self.source.contents.session.is_message(self.ix, Role::Assistant);
+        let is_reply = self
+            .source
+            .contents
+            .session
+            .is_message(self.ix, Role::Assistant);
         match (kind.as_bytes(), text("text"), text("thinking")) {
             (b"text", Some(text), _) => self.prose(&text, breaks),
             (b"toolCall", ..) if is_reply && self.source.contents.cuts.tools => {}
             (b"toolCall", ..) if is_reply => self.call(block),
             (b"thinking" | b"redactedThinking", ..) if self.source.contents.cuts.thinking => {}
             (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
-            (b"thinking", _, Some(thinking)) => {
-                self.markup.fold("thinking", "Thinking", |m| commonmark::push(&thinking, Breaks::Soft, m))
-            }
-            (b"redactedThinking", ..) => self.markup.words(Tag::Note, "Thinking, encrypted by the provider"),
+            (b"thinking", _, Some(thinking)) => self.markup.fold("thinking", "Thinking", |m| {
+                commonmark::push(&thinking, Breaks::Soft, m)
+            }),
+            (b"redactedThinking", ..) => self
+                .markup
+                .words(Tag::Note, "Thinking, encrypted by the provider"),
             (b"image", ..) => self.image(block),
-            _ => self.json(if kind.is_empty() { "block" } else { "other content" }, block),
+            _ => self.json(
+                if kind.is_empty() {
+                    "block"
+                } else {
+                    "other content"
+                },
+                block,
+            ),
         }
     }
 
     /// Appends an image, or why it is not shown.
     pub fn image(&mut self, block: Raw) {
         let text = |key: &str| block.get(key).and_then(decoded);
-        let kind = text("mimeType").unwrap_or_default().trim().to_ascii_lowercase();
+        let kind = text("mimeType")
+            .unwrap_or_default()
+            .trim()
+            .to_ascii_lowercase();
         let data = block.get("data").and_then(Raw::text).unwrap_or_default();
         let data = data.to_string_lossy();
         if IMAGE_TYPES.contains(&kind.as_str()) && !data.is_empty() && is_base64(&data) {
             let number = self.source.contents.number(self.ix).unwrap_or(u32::MAX);
             let name = format!("i{number}-{}", self.images.len());
-            self.markup.element_with(Tag::Image, &format!("{kind} {name}"), |_| ());
+            self.markup
+                .element_with(Tag::Image, &format!("{kind} {name}"), |_| ());
             self.images.push((name, data.into_owned()));
             return;
         }
         self.markup.element(Tag::Note, |m| {
             m.text("Image, ");
-            m.text(if kind.is_empty() { "type unknown" } else { &kind });
+            m.text(if kind.is_empty() {
+                "type unknown"
+            } else {
+                &kind
+            });
             match text("url") {
                 Some(url) if super::html::allowed(&url) => {
                     m.text(": ");
@@ -119,14 +149,16 @@ impl<'s> EntryView<'s> {
     pub fn hidden(&mut self, message: Raw) {
         if message.get("display").and_then(Raw::bool) == Some(false) {
             self.facts.is_hidden = true;
-            self.markup.words(Tag::Note, "For the model; the agent does not show it");
+            self.markup
+                .words(Tag::Note, "For the model; the agent does not show it");
         }
     }
 
     /// Appends a text, folded, unless it is empty.
     pub fn fold(&mut self, title: &str, text: &str) {
         if !text.trim().is_empty() {
-            self.markup.fold("", title, |m| prose(text, Breaks::Soft, m));
+            self.markup
+                .fold("", title, |m| prose(text, Breaks::Soft, m));
         }
     }
 
@@ -158,7 +190,9 @@ impl<'s> EntryView<'s> {
     /// Appends a value, folded.
     pub fn json(&mut self, title: &str, value: Raw) {
         let text = String::from_utf8_lossy(&pretty(value)).into_owned();
-        self.markup.fold("data", title, |m| code::block(&text, "json", Language::named("json"), m));
+        self.markup.fold("data", title, |m| {
+            code::block(&text, "json", Language::named("json"), m)
+        });
     }
 }
 

@@ -3,17 +3,26 @@
 use crate::session::entry::Entry;
 
 /// The units of ages, in seconds.
-pub const AGES: [(&str, i64); 6] =
-    [("y", 31_557_600), ("mo", 2_629_800), ("w", 604_800), ("d", 86_400), ("h", 3_600), ("min", 60)];
+pub const AGES: [(&str, i64); 6] = [
+    ("y", 31_557_600),
+    ("mo", 2_629_800),
+    ("w", 604_800),
+    ("d", 86_400),
+    ("h", 3_600),
+    ("min", 60),
+];
 
-/// Returns how long ago a time was, in the largest unit that yields at least 1: `now`, `5min`, `12h`, `8mo`.
+/// Returns how long ago a time was, in the largest unit that yields at least 1: `now`, `5min`,
+/// `12h`, `8mo`.
 pub fn age(now: i64, time: i64) -> String {
     if time == Entry::NO_TIME {
         return "?".to_owned();
     }
     let seconds = now.saturating_sub(time).max(0) / 1000;
     let found = AGES.iter().find(|&&(_, length)| seconds >= length);
-    found.map_or("now".to_owned(), |(unit, length)| format!("{}{unit}", seconds / length))
+    found.map_or("now".to_owned(), |(unit, length)| {
+        format!("{}{unit}", seconds / length)
+    })
 }
 
 #[cfg(test)]
@@ -23,10 +32,24 @@ mod tests {
     #[test]
     fn ages_are_told_in_one_unit() {
         let shown = |seconds: i64| age(seconds * 1000, 0);
-        let ages = [-5, 0, 59, 60, 3_599, 3_600, 86_400, 604_799, 604_800, 2_629_800, 400 * 86_400];
+        let ages = [
+            -5,
+            0,
+            59,
+            60,
+            3_599,
+            3_600,
+            86_400,
+            604_799,
+            604_800,
+            2_629_800,
+            400 * 86_400,
+        ];
         assert_eq!(
             ages.map(shown),
-            ["now", "now", "now", "1min", "59min", "1h", "1d", "6d", "1w", "1mo", "1y"]
+            [
+                "now", "now", "now", "1min", "59min", "1h", "1d", "6d", "1w", "1mo", "1y"
+            ]
         );
         assert_eq!(age(0, Entry::NO_TIME), "?");
     }

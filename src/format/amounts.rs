@@ -5,7 +5,11 @@ use pisess_json::js;
 /// Returns a number of tokens: `950`, `12.3k`, `4.5M`.
 pub fn tokens(count: f64) -> String {
     let scaled = |value: f64, unit: &str| {
-        if value < 100.0 { format!("{value:.1}{unit}") } else { format!("{value:.0}{unit}") }
+        if value < 100.0 {
+            format!("{value:.1}{unit}")
+        } else {
+            format!("{value:.0}{unit}")
+        }
     };
     match count {
         // The limits are where rounding would reach the next unit: `1.0k`, not `1000`.
@@ -39,7 +43,11 @@ pub fn grouped(number: f64) -> String {
 pub fn size(bytes: usize) -> String {
     let scaled = |unit: f64, name: &str| {
         let value = bytes as f64 / unit;
-        if value < 9.95 { format!("{value:.1} {name}") } else { format!("{value:.0} {name}") }
+        if value < 9.95 {
+            format!("{value:.1} {name}")
+        } else {
+            format!("{value:.0} {name}")
+        }
     };
     match bytes {
         0..1_000 => format!("{bytes} B"),
@@ -51,9 +59,13 @@ pub fn size(bytes: usize) -> String {
 /// The number of characters that are shown of the end of a session's id.
 pub const ID: usize = 8;
 
-/// Returns the last characters of a session's id. Ids begin with a time, so their ends tell them apart.
+/// Returns the last characters of a session's id. Ids begin with a time, so their ends tell them
+/// apart.
 pub fn id_end(id: &str, length: usize) -> &str {
-    id.char_indices().rev().nth(length - 1).map_or(id, |(at, _)| &id[at..])
+    id.char_indices()
+        .rev()
+        .nth(length - 1)
+        .map_or(id, |(at, _)| &id[at..])
 }
 
 #[cfg(test)]
@@ -62,9 +74,27 @@ mod tests {
 
     #[test]
     fn amounts_are_short() {
-        let counts = [0.0, 999.0, 999.6, 1_000.0, 12_345.0, 123_456.0, 999_499.0, 999_500.0, 4_500_000.0];
-        assert_eq!(counts.map(tokens), ["0", "999", "1.0k", "1.0k", "12.3k", "123k", "999k", "1.0M", "4.5M"]);
-        assert_eq!([0.0, 0.0123, 0.1, 12.345].map(dollars), ["$0.00", "$0.0123", "$0.10", "$12.35"]);
+        let counts = [
+            0.0,
+            999.0,
+            999.6,
+            1_000.0,
+            12_345.0,
+            123_456.0,
+            999_499.0,
+            999_500.0,
+            4_500_000.0,
+        ];
+        assert_eq!(
+            counts.map(tokens),
+            [
+                "0", "999", "1.0k", "1.0k", "12.3k", "123k", "999k", "1.0M", "4.5M"
+            ]
+        );
+        assert_eq!(
+            [0.0, 0.0123, 0.1, 12.345].map(dollars),
+            ["$0.00", "$0.0123", "$0.10", "$12.35"]
+        );
     }
 
     #[test]
@@ -72,7 +102,9 @@ mod tests {
         let sizes = [0, 999, 1_000, 9_949, 9_950, 999_499, 999_500, 12_345_678];
         assert_eq!(
             sizes.map(size),
-            ["0 B", "999 B", "1.0 kB", "9.9 kB", "10 kB", "999 kB", "1.0 MB", "12 MB"]
+            [
+                "0 B", "999 B", "1.0 kB", "9.9 kB", "10 kB", "999 kB", "1.0 MB", "12 MB"
+            ]
         );
     }
 
@@ -87,6 +119,9 @@ mod tests {
     #[test]
     fn ids_end_where_they_should() {
         assert_eq!(id_end("0199-abcdefgh", 8), "abcdefgh");
-        assert_eq!((id_end("abc", 8), id_end("", 8), id_end("éé", 1)), ("abc", "", "é"));
+        assert_eq!(
+            (id_end("abc", 8), id_end("", 8), id_end("éé", 1)),
+            ("abc", "", "é")
+        );
     }
 }

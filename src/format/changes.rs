@@ -26,28 +26,42 @@ impl Sign {
     }
 }
 
-/// Returns the ranges of the items that differ, in order: of the old items and of the new ones. One of both may be empty.
+/// Returns the ranges of the items that differ, in order: of the old items and of the new ones. One
+/// of both may be empty.
 pub fn differing<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<[Range<usize>; 2]> {
     let interner = Interner::new(old.len() + new.len());
-    let mut input = InternedInput { before: Vec::new(), after: Vec::new(), interner };
+    let mut input = InternedInput {
+        before: Vec::new(),
+        after: Vec::new(),
+        interner,
+    };
     input.update_before(old.iter());
     input.update_after(new.iter());
     let mut diff = Diff::compute(Algorithm::Myers, &input);
     diff.postprocess_no_heuristic(&input);
     let range = |range: Range<u32>| range.start as usize..range.end as usize;
-    diff.hunks().map(|hunk| [range(hunk.before), range(hunk.after)]).collect()
+    diff.hunks()
+        .map(|hunk| [range(hunk.before), range(hunk.after)])
+        .collect()
 }
 
 /// Returns the lines of both texts, with their ends.
 pub fn lines<'t>(old: &'t str, new: &'t str) -> Vec<(Sign, &'t str)> {
     let [old, new] = [old, new].map(split);
-    signed(&differing(&old, &new), 0..old.len(), |at| old[at], |at| new[at])
+    signed(
+        &differing(&old, &new),
+        0..old.len(),
+        |at| old[at],
+        |at| new[at],
+    )
 }
 
 /// Returns the lines of a text, each with the line feed or carriage return that ends it, or both.
 fn split(text: &str) -> Vec<&str> {
-    let ends =
-        text.match_indices(['\n', '\r']).map(|(at, _)| at).filter(|&at| !text[at..].starts_with("\r\n"));
+    let ends = text
+        .match_indices(['\n', '\r'])
+        .map(|(at, _)| at)
+        .filter(|&at| !text[at..].starts_with("\r\n"));
     let (mut lines, mut start) = (Vec::new(), 0);
     for end in ends {
         lines.push(&text[start..=end]);
@@ -57,7 +71,8 @@ fn split(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Returns the lines of a range of the old text, and for each change in it, the removed and then the added lines.
+/// Returns the lines of a range of the old text, and for each change in it, the removed and then
+/// the added lines.
 pub fn signed<'t>(
     changes: &[[Range<usize>; 2]],
     range: Range<usize>,
@@ -78,9 +93,15 @@ pub fn signed<'t>(
 /// A line in parts, each with whether it differs.
 type Marked<'t> = Vec<(bool, &'t str)>;
 
-/// Returns the lines of a change with the words that differ marked; `None` if less than half of their words are common.
+/// Returns the lines of a change with the words that differ marked; `None` if less than half of
+/// their words are common.
 pub fn marked<'t>(old: &[&'t str], new: &[&'t str]) -> Option<[Vec<Marked<'t>>; 2]> {
-    let words = [old, new].map(|lines| lines.iter().flat_map(|line| words(line)).collect::<Vec<_>>());
+    let words = [old, new].map(|lines| {
+        lines
+            .iter()
+            .flat_map(|line| words(line))
+            .collect::<Vec<_>>()
+    });
     let changes = differing(&words[0], &words[1]);
     let changed: usize = changes.iter().flatten().map(Range::len).sum();
     let all = words[0].len() + words[1].len();
@@ -120,7 +141,9 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
         let is_space = rest.chars().next()?.is_whitespace();
-        let end = rest.find(|letter: char| letter.is_whitespace() != is_space).unwrap_or(rest.len());
+        let end = rest
+            .find(|letter: char| letter.is_whitespace() != is_space)
+            .unwrap_or(rest.len());
         let (word, behind) = rest.split_at(end);
         rest = behind;
         Some(word)
@@ -173,7 +196,10 @@ mod tests {
     #[test]
     fn of_a_change_the_removed_lines_come_first() {
         let lines = lines("a\nb\nc\n", "a\nd\nc\ne\n");
-        let signs: String = lines.iter().map(|(sign, line)| format!("{}{line}", sign.as_str())).collect();
+        let signs: String = lines
+            .iter()
+            .map(|(sign, line)| format!("{}{line}", sign.as_str()))
+            .collect();
         assert_eq!(signs, " a\n-b\n+d\n c\n+e\n");
         assert_eq!(split("a\rb\r\nc\n\rd"), ["a\r", "b\r\n", "c\n", "\r", "d"]);
     }

@@ -7,7 +7,11 @@ use unicode_width::UnicodeWidthStr;
 
 /// Returns the number of columns that the text occupies.
 pub fn columns(text: &str) -> usize {
-    if is_plain(text.as_bytes()) { text.len() } else { text.width() }
+    if is_plain(text.as_bytes()) {
+        text.len()
+    } else {
+        text.width()
+    }
 }
 
 /// Returns the length in UTF-16 units, as the agents count it.
@@ -15,8 +19,9 @@ pub fn units(text: &str) -> usize {
     utf16_len(text.as_bytes())
 }
 
-/// Returns the text cut at `max` units: between words if that keeps enough, and never inside a grapheme. An
-/// ellipsis marks the cut. Inline code at the cut, often the word that matters, is kept whole, up to a third further.
+/// Returns the text cut at `max` units: between words if that keeps enough, and never inside a
+/// grapheme. An ellipsis marks the cut. Inline code at the cut, often the word that matters, is
+/// kept whole, up to a third further.
 pub fn clip(text: &str, max: usize) -> String {
     // A unit takes at least one byte, so few texts need to be counted.
     if text.len() <= max || units(text) <= max {
@@ -25,24 +30,39 @@ pub fn clip(text: &str, max: usize) -> String {
     let room = max.saturating_sub(2);
     let words = &text[..fitting(text.split_word_bounds(), room)];
     let is_enough = units(words) * 2 > room;
-    let kept = if is_enough { words } else { &text[..fitting(text.graphemes(true), room)] };
+    let kept = if is_enough {
+        words
+    } else {
+        &text[..fitting(text.graphemes(true), room)]
+    };
     let is_in_code = kept.matches('`').count() % 2 == 1;
-    let code = text[kept.len()..].find('`').map(|end| &text[..kept.len() + end + 1]);
+    let code = text[kept.len()..]
+        .find('`')
+        .map(|end| &text[..kept.len() + end + 1]);
     if let Some(whole) = code.filter(|whole| is_in_code && units(whole) < max + max / 3) {
         return format!("{whole}…");
     }
     let open = if is_in_code { "`" } else { "" };
-    format!("{}…{open}", kept.trim_end_matches(|c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c)))
+    format!(
+        "{}…{open}",
+        kept.trim_end_matches(|c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c))
+    )
 }
 
 /// Returns how many of these sizes fit into the room together.
 pub fn fit(sizes: impl Iterator<Item = usize>, mut room: usize) -> usize {
-    sizes.map_while(|size| room.checked_sub(size).inspect(|rest| room = *rest)).count()
+    sizes
+        .map_while(|size| room.checked_sub(size).inspect(|rest| room = *rest))
+        .count()
 }
 
 /// Returns the length in bytes of the first pieces that fit into `room` units.
 pub fn fitting<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> usize {
-    pieces.clone().take(fit(pieces.map(units), room)).map(str::len).sum()
+    pieces
+        .clone()
+        .take(fit(pieces.map(units), room))
+        .map(str::len)
+        .sum()
 }
 
 #[cfg(test)]
@@ -57,7 +77,10 @@ mod tests {
             "I cannot run `systemctl restart`…"
         );
         assert_eq!(clip("one two three four five", 12), "one two…");
-        assert_eq!(clip("第一句话很长很长。第二句话也很长。", 12), "第一句话很长很长。第…");
+        assert_eq!(
+            clip("第一句话很长很长。第二句话也很长。", 12),
+            "第一句话很长很长。第…"
+        );
         let family = "👨‍👩‍👧‍👦".repeat(4);
         assert_eq!(clip(&family, 26), format!("{}…", "👨‍👩‍👧‍👦".repeat(2)));
         assert_eq!(clip(&"x".repeat(50), 10), format!("{}…", "x".repeat(8)));

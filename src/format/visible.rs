@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-/// Returns the text with every character that would act on a terminal escaped: control characters as
-/// their pictures (`␛`), the others by number (`<U+202E>`).
+/// Returns the text with every character that would act on a terminal escaped: control characters
+/// as their pictures (`␛`), the others by number (`<U+202E>`).
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_visible(&mut out, text);
@@ -20,9 +20,15 @@ pub fn push_visible(out: &mut String, text: &str) {
         return;
     }
     let (mut copied, mut at) = (0, 0);
-    while let Some(plain) = text.as_bytes()[at..].iter().position(|byte| !matches!(byte, b' '..=b'~')) {
+    while let Some(plain) = text.as_bytes()[at..]
+        .iter()
+        .position(|byte| !matches!(byte, b' '..=b'~'))
+    {
         at += plain;
-        let c = text[at..].chars().next().expect("a character starts at the first byte that is not plain");
+        let c = text[at..]
+            .chars()
+            .next()
+            .expect("a character starts at the first byte that is not plain");
         if acts(c) {
             out.push_str(&text[copied..at]);
             push(out, c);
@@ -36,28 +42,42 @@ pub fn push_visible(out: &mut String, text: &str) {
 /// Whether all of the text is printable ASCII, so that each byte takes one column.
 pub fn is_plain(text: &[u8]) -> bool {
     // There is no early return, so that many bytes are compared at once.
-    text.iter().fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x5f))
+    text.iter()
+        .fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x5f))
 }
 
-/// Returns the text escaped as by [`visible`] except for newlines and tabs: for text of several lines.
+/// Returns the text escaped as by [`visible`] except for newlines and tabs: for text of several
+/// lines.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
-    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
+    let is_plain = text
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
     let is_kept = |c: char| matches!(c, '\n' | '\t') || !acts(c);
     if is_plain || text.chars().all(is_kept) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    text.chars().for_each(|c| if is_kept(c) { out.push(c) } else { push(&mut out, c) });
+    text.chars().for_each(|c| {
+        if is_kept(c) {
+            out.push(c)
+        } else {
+            push(&mut out, c)
+        }
+    });
     Cow::Owned(out)
 }
 
-/// Returns JSON in which characters that act on a terminal are escaped, such as `\u202e`; its value is
-/// unchanged.
+/// Returns JSON in which characters that act on a terminal are escaped, such as `\u202e`; its value
+/// is unchanged.
 pub fn escaped_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if acts(c) {
-            out.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+            out.extend(
+                c.encode_utf16(&mut [0; 2])
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}")),
+            );
         } else {
             out.push(c);
         }
@@ -65,10 +85,13 @@ pub fn escaped_json(json: &str) -> String {
     out
 }
 
-/// Appends a text of a session to an export: as [`visible_lines`], but a carriage return ends a line, too.
+/// Appends a text of a session to an export: as [`visible_lines`], but a carriage return ends a
+/// line, too.
 pub fn push_shown(out: &mut String, text: &str) {
     if text.contains('\r') {
-        out.push_str(&visible_lines(&text.replace("\r\n", "\n").replace('\r', "\n")));
+        out.push_str(&visible_lines(
+            &text.replace("\r\n", "\n").replace('\r', "\n"),
+        ));
     } else {
         out.push_str(&visible_lines(text));
     }
@@ -84,8 +107,8 @@ fn push(out: &mut String, c: char) {
     }
 }
 
-/// Whether the character acts on a terminal: control characters, line and paragraph separators, bidi marks,
-/// embeddings, overrides, isolates, and the characters that only hide or tag others.
+/// Whether the character acts on a terminal: control characters, line and paragraph separators,
+/// bidi marks, embeddings, overrides, isolates, and the characters that only hide or tag others.
 #[inline]
 pub fn acts(c: char) -> bool {
     if matches!(c, ' '..='~') {
@@ -105,7 +128,10 @@ mod tests {
 
     #[test]
     fn nothing_acts_any_more() {
-        assert_eq!(visible("a\x1b[31m\r\n\tb\x7f\u{9b}\u{202e}c"), "a␛[31m␍  b␡<U+009B><U+202E>c");
+        assert_eq!(
+            visible("a\x1b[31m\r\n\tb\x7f\u{9b}\u{202e}c"),
+            "a␛[31m␍  b␡<U+009B><U+202E>c"
+        );
         assert_eq!(visible("plain é 😀 \u{200d}"), "plain é 😀 \u{200d}");
         assert_eq!(visible_lines("a\n\tb\x1b"), "a\n\tb␛");
         let mut shown = String::new();

@@ -4,10 +4,11 @@
 //! lines of the source ── claude, codex ──> drafts ── writer ──> entries of pi, or converted for oh-my-pi
 //! ```
 //!
-//! A reader decides what a line becomes; the writer gives ids, parents and times. Both see one line at a time, and what a
-//! line becomes depends only on the lines before it, so that an import can be continued when the source has grown. Lines
-//! without a counterpart become custom entries, and what a message has no place for is a member of its entry, named after
-//! the source. The last entry of an import records what was read ([`record`]).
+//! A reader decides what a line becomes; the writer gives ids, parents and times. Both see one line
+//! at a time, and what a line becomes depends only on the lines before it, so that an import can be
+//! continued when the source has grown. Lines without a counterpart become custom entries, and what
+//! a message has no place for is a member of its entry, named after the source. The last entry of
+//! an import records what was read ([`record`]).
 
 mod claude;
 mod codex;
@@ -113,16 +114,21 @@ impl Origin {
     /// Returns the agent that wrote a file; `None` if neither did.
     pub fn of(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
         let mut left = LOOKED_AT;
-        let found = read_chunks(&mut PageBuffer::default(), source, 0..source.len(), |chunk| {
-            chunk.lines().try_for_each(|line| {
-                left -= 1;
-                match Raw::parse(line.bytes).ok().and_then(origin_of) {
-                    Some(origin) => ControlFlow::Break(origin),
-                    None if left == 0 => ControlFlow::Break(None),
-                    None => ControlFlow::Continue(()),
-                }
-            })
-        });
+        let found = read_chunks(
+            &mut PageBuffer::default(),
+            source,
+            0..source.len(),
+            |chunk| {
+                chunk.lines().try_for_each(|line| {
+                    left -= 1;
+                    match Raw::parse(line.bytes).ok().and_then(origin_of) {
+                        Some(origin) => ControlFlow::Break(origin),
+                        None if left == 0 => ControlFlow::Break(None),
+                        None => ControlFlow::Continue(()),
+                    }
+                })
+            },
+        );
         Ok(found?.break_value().flatten())
     }
 
@@ -142,9 +148,18 @@ impl Origin {
 /// The number of lines in which to look for the agent's name.
 const LOOKED_AT: usize = 100;
 
-/// Returns the agent that wrote a line; `None` if the line does not show it, and `Some(None)` if it shows that neither did.
+/// Returns the agent that wrote a line; `None` if the line does not show it, and `Some(None)` if it
+/// shows that neither did.
 fn origin_of(line: Raw) -> Option<Option<Origin>> {
-    let names = ["type", "sessionId", "uuid", "payload", "leafUuid", "timestamp", "record_type"];
+    let names = [
+        "type",
+        "sessionId",
+        "uuid",
+        "payload",
+        "leafUuid",
+        "timestamp",
+        "record_type",
+    ];
     let [kind, session, uuid, payload, leaf, timestamp, record] = members(line, names);
     let is = |name: &str| kind.is_some_and(|kind| kind.is(name));
     let is_text = |value: Option<Raw>| value.is_some_and(Raw::is_string);
@@ -152,7 +167,9 @@ fn origin_of(line: Raw) -> Option<Option<Origin>> {
         () if is("session") || is("title") => Some(None),
         () if payload.is_some_and(Raw::is_object) && is_text(kind) => Some(Some(Origin::Codex)),
         () if is_text(session) && is_text(kind) => Some(Some(Origin::Claude)),
-        () if is("summary") && is_text(leaf) || is("file-history-snapshot") => Some(Some(Origin::Claude)),
+        () if is("summary") && is_text(leaf) || is("file-history-snapshot") => {
+            Some(Some(Origin::Claude))
+        }
         // The first lines of Codex's files before September 2025.
         () if is_text(record) => Some(Some(Origin::Codex)),
         () if kind.is_none() && uuid.is_none() && is_text(timestamp) && is_text(line.get("id")) => {
@@ -177,9 +194,12 @@ pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Su
         read_line(reader.as_mut(), origin, &line, raw)
     })?;
     let Writer { name, messages, .. } = reader.end()?;
-    let (stem, sub_agent) = (path.file_stem().unwrap_or_default().to_string_lossy(), sub_agent.flatten());
-    // Claude Code names files after the session, and a file that continues another session may begin with the lines of
-    // that one.
+    let (stem, sub_agent) = (
+        path.file_stem().unwrap_or_default().to_string_lossy(),
+        sub_agent.flatten(),
+    );
+    // Claude Code names files after the session, and a file that continues another session may
+    // begin with the lines of that one.
     let id = match (&sub_agent, &session) {
         (Some(agent), session) => format!("{}/{agent}", session.as_deref().unwrap_or(&stem)),
         (None, Some(session)) if Uuid::try_parse(&stem).is_err() => session.clone(),
@@ -204,19 +224,25 @@ pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Su
 pub fn digest(source: &dyn ReadAt, len: u64) -> io::Result<String> {
     let mut hash = Sha256::new();
     copy_range(source, 0..len, &mut hash)?;
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
 }
 
 impl Survey {
-    /// Returns the id of the session that a source becomes. `copy` is 0, unless sessions made of it before were continued
-    /// by an agent.
+    /// Returns the id of the session that a source becomes. `copy` is 0, unless sessions made of it
+    /// before were continued by an agent.
     pub fn session_id(&self, agent: Dialect, copy: u32) -> String {
         session_id(self.origin, &self.id, agent, copy)
     }
 
     /// Returns the id of the session made of the one that started the sub-agent.
     pub fn owner_id(&self, agent: Dialect, copy: u32) -> Option<String> {
-        self.sub_agent.as_ref().map(|(session, _)| session_id(self.origin, session, agent, copy))
+        self.sub_agent
+            .as_ref()
+            .map(|(session, _)| session_id(self.origin, session, agent, copy))
     }
 
     /// Returns the name of the file of a session that a source becomes.
@@ -230,7 +256,8 @@ fn session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string()
 }
 
-/// Writes the whole session that a source becomes, and returns the number of its entries. `cwd` is its working directory.
+/// Writes the whole session that a source becomes, and returns the number of its entries. `cwd` is
+/// its working directory.
 pub fn write(
     source: &dyn ReadAt,
     survey: &Survey,
@@ -241,9 +268,20 @@ pub fn write(
     let name = survey.name.as_ref().map(encoded);
     let title = name.as_deref().map(Raw::checked);
     let title_source = title.map(|_| Raw::checked(b"\"user\""));
-    let options = ForkOptions { session_id: target.id.to_owned(), source: None, cwd: Some(cwd.borrowed()) };
+    let options = ForkOptions {
+        session_id: target.id.to_owned(),
+        source: None,
+        cwd: Some(cwd.borrowed()),
+    };
     let created = iso_string(survey.created_ms);
-    let head = head_for(target.agent.agent(), title, title_source, Raw::NULL, &options, &created);
+    let head = head_for(
+        target.agent.agent(),
+        title,
+        title_source,
+        Raw::NULL,
+        &options,
+        &created,
+    );
     let mut lines = 0;
     let mut take = |line: &[u8]| {
         lines += 1;
@@ -255,20 +293,35 @@ pub fn write(
     Ok(lines - head.len())
 }
 
-/// Hands on the lines that come after those of earlier imports: all entries, if there were none. The last one is the
-/// record of the import.
-pub fn convert(source: &dyn ReadAt, survey: &Survey, target: &Target, take: &mut Emit) -> io::Result<()> {
+/// Hands on the lines that come after those of earlier imports: all entries, if there were none.
+/// The last one is the record of the import.
+pub fn convert(
+    source: &dyn ReadAt,
+    survey: &Survey,
+    target: &Target,
+    take: &mut Emit,
+) -> io::Result<()> {
     let since = target.earlier.last().copied().unwrap_or(0);
     let writer = Writer::new(target.agent, target.id, (since, survey.created_ms), take);
     let mut reader = survey.origin.reader(source, target.earlier, writer)?;
-    let ends: Vec<_> = target.earlier.iter().copied().chain([survey.read]).collect();
+    let ends: Vec<_> = target
+        .earlier
+        .iter()
+        .copied()
+        .chain([survey.read])
+        .collect();
     let mut recorded = 0;
     let mut record = |reader: &mut dyn Reader, offset: u64| {
         while let Some(&read) = ends.get(recorded).filter(|read| **read <= offset) {
             recorded += 1;
             let members = record::members_of(survey, &ends[..recorded], target.source);
             let (offset, time_ms) = (read.saturating_sub(1), survey.created_ms);
-            reader.record(Draft { offset, time_ms, kind: "custom", members })?;
+            reader.record(Draft {
+                offset,
+                time_ms,
+                kind: "custom",
+                members,
+            })?;
         }
         Ok(())
     };
@@ -280,16 +333,25 @@ pub fn convert(source: &dyn ReadAt, survey: &Survey, target: &Target, take: &mut
 }
 
 /// Reads a line; one that is no object is kept as it is.
-fn read_line(reader: &mut dyn Reader, origin: Origin, line: &Line, raw: Option<Raw>) -> io::Result<()> {
+fn read_line(
+    reader: &mut dyn Reader,
+    origin: Origin,
+    line: &Line,
+    raw: Option<Raw>,
+) -> io::Result<()> {
     if let Some(raw) = raw {
         return reader.line(line.span.start, raw);
     }
     let text = Text::from(String::from_utf8_lossy(line.bytes).into_owned());
-    reader.custom(line.span.start, parts::kept(origin.name(), "malformed", &encoded(&text)))
+    reader.custom(
+        line.span.start,
+        parts::kept(origin.name(), "malformed", &encoded(&text)),
+    )
 }
 
-/// Calls `take` with each line that begins in the first `len` bytes and is not blank, with its value if that is an object.
-/// Returns how many bytes were read, and whether the last line is torn, which is then not among them.
+/// Calls `take` with each line that begins in the first `len` bytes and is not blank, with its
+/// value if that is an object. Returns how many bytes were read, and whether the last line is torn,
+/// which is then not among them.
 fn each_value(
     source: &dyn ReadAt,
     len: u64,
@@ -324,11 +386,15 @@ fn session_of(line: Raw, origin: Origin) -> Option<String> {
     id.map(Text::into_string_lossy)
 }
 
-/// Returns the sub-agent whose line it is. `None` if the line does not show whether one wrote the file: the first one of the
-/// tree of Claude Code does.
+/// Returns the sub-agent whose line it is. `None` if the line does not show whether one wrote the
+/// file: the first one of the tree of Claude Code does.
 fn sub_agent_of(line: Raw, origin: Origin) -> Option<Option<String>> {
     let is_side = || line.get("isSidechain").and_then(Raw::bool) == Some(true);
-    let agent = || text(line, "agentId").filter(|_| is_side()).map(Text::into_string_lossy);
+    let agent = || {
+        text(line, "agentId")
+            .filter(|_| is_side())
+            .map(Text::into_string_lossy)
+    };
     (origin == Origin::Claude && line.get("uuid").is_some()).then(agent)
 }
 
@@ -338,13 +404,21 @@ fn cwd_of(line: Raw, origin: Origin) -> Option<Text<'static>> {
         Origin::Claude => text(line, "cwd").map(Text::into_owned),
         Origin::Codex => {
             let payload = line.get("payload").unwrap_or(line);
-            let said = || payload.get("content")?.items().next()?.get_text("text").and_then(cwd_in);
+            let said = || {
+                payload
+                    .get("content")?
+                    .items()
+                    .next()?
+                    .get_text("text")
+                    .and_then(cwd_in)
+            };
             text(payload, "cwd").map(Text::into_owned).or_else(said)
         }
     }
 }
 
-/// Returns the working directory in what Codex tells the model about its environment: old files have it only there.
+/// Returns the working directory in what Codex tells the model about its environment: old files
+/// have it only there.
 fn cwd_in(text: Text) -> Option<Text<'static>> {
     let whole = text.to_string_lossy();
     let context = whole.trim_start().strip_prefix("<environment_context>")?;

@@ -1,7 +1,7 @@
 //! The record of an import: the last entry that it writes.
 //!
-//! It is named as that of oh-my-pi's importer, with two members more: `read`, the number of bytes of the source that each
-//! import had read, and the SHA-256 of the bytes that the last one had.
+//! It is named as that of oh-my-pi's importer, with two members more: `read`, the number of bytes
+//! of the source that each import had read, and the SHA-256 of the bytes that the last one had.
 
 use super::{Origin, Survey};
 use crate::session::content::members;
@@ -34,15 +34,21 @@ impl Record {
         let source = source?;
         let text = |value: Option<Raw>| Some(value?.text()?.to_string_lossy().into_owned());
         Some(Record {
-            origin: [Origin::Claude, Origin::Codex].into_iter().find(|origin| source.is(origin.name()))?,
+            origin: [Origin::Claude, Origin::Codex]
+                .into_iter()
+                .find(|origin| source.is(origin.name()))?,
             id: text(id)?,
-            read: read?.items().map(|read| Some(read.index()? as u64)).collect::<Option<_>>()?,
+            read: read?
+                .items()
+                .map(|read| Some(read.index()? as u64))
+                .collect::<Option<_>>()?,
             sha256: text(sha256)?,
         })
     }
 }
 
-/// Returns the members of the entry for a source at `path`, of which the imports had read so many bytes, each.
+/// Returns the members of the entry for a source at `path`, of which the imports had read so many
+/// bytes, each.
 pub(super) fn members_of(survey: &Survey, read: &[u64], path: &Path) -> Object {
     let data = Object::new()
         .str("source", survey.origin.name())
@@ -51,5 +57,7 @@ pub(super) fn members_of(survey: &Survey, read: &[u64], path: &Path) -> Object {
         .text_or_null("sourceCwd", survey.cwd.as_ref())
         .json("read", &array(read.iter().map(u64::to_string)))
         .str("sha256", &survey.sha256);
-    Object::new().str("customType", TYPE).json("data", &data.finish())
+    Object::new()
+        .str("customType", TYPE)
+        .json("data", &data.finish())
 }

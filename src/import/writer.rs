@@ -53,7 +53,8 @@ pub struct Writer<'o> {
     taken: HashSet<u32>,
     /// The offset of the line last laid out, and the number of its entries.
     last: (u64, u32),
-    /// The agent to write for, and what receives the lines, without their newlines; `None` if entries are laid out only.
+    /// The agent to write for, and what receives the lines, without their newlines; `None` if
+    /// entries are laid out only.
     out: Option<(Dialect, &'o mut Emit<'o>)>,
     /// The number of messages, including those that are in the session already.
     pub messages: usize,
@@ -62,8 +63,8 @@ pub struct Writer<'o> {
 }
 
 impl<'o> Writer<'o> {
-    /// Returns a writer for an agent. `session_id` is that of the new session, which begins at `created_ms`. (The default
-    /// writer only lays out.)
+    /// Returns a writer for an agent. `session_id` is that of the new session, which begins at
+    /// `created_ms`. (The default writer only lays out.)
     pub fn new(
         to: Dialect,
         session_id: &str,
@@ -81,18 +82,32 @@ impl<'o> Writer<'o> {
 
     /// Adds an entry below this place itself, or as a root entry.
     pub fn add(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
-        let Draft { offset, time_ms, kind, members } = draft;
+        let Draft {
+            offset,
+            time_ms,
+            kind,
+            members,
+        } = draft;
         let (id, number) = self.free_id(offset);
         self.last = (offset, number);
         self.taken.insert(id);
-        let time_ms = parent.map_or(self.created_ms, |parent| self.node(parent).time_ms).max(time_ms);
+        let time_ms = parent
+            .map_or(self.created_ms, |parent| self.node(parent).time_ms)
+            .max(time_ms);
         let place = Place(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
-        self.nodes.push(Node { id, parent, end: place, time_ms });
+        self.nodes.push(Node {
+            id,
+            parent,
+            end: place,
+            time_ms,
+        });
         self.messages += usize::from(kind == "message");
         if offset >= self.since && self.out.is_some() {
             let line = self.line(place, kind, &members.finish());
             match &mut self.out {
-                Some((Dialect::OhMyPi, take)) => take(&convert::entry(&line, Dialect::OhMyPi, None))?,
+                Some((Dialect::OhMyPi, take)) => {
+                    take(&convert::entry(&line, Dialect::OhMyPi, None))?
+                }
                 Some((Dialect::Pi, take)) => take(&line)?,
                 None => {}
             }
@@ -100,14 +115,15 @@ impl<'o> Writer<'o> {
         Ok(place)
     }
 
-    /// Adds an entry below the end of this place: what is attached to the place later begins another branch.
+    /// Adds an entry below the end of this place: what is attached to the place later begins
+    /// another branch.
     pub fn below(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
         let end = parent.map(|parent| self.end(parent));
         self.add(end, draft)
     }
 
-    /// Adds an entry below the end of this place, and makes it that end: what is attached to the place later is attached
-    /// to the entry.
+    /// Adds an entry below the end of this place, and makes it that end: what is attached to the
+    /// place later is attached to the entry.
     pub fn chain(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
         let end = parent.map(|parent| self.end(parent));
         let place = self.add(end, draft)?;
@@ -150,7 +166,11 @@ impl<'o> Writer<'o> {
 
     /// Returns a free id, and the number that it was made from.
     fn free_id(&self, offset: u64) -> (u32, u32) {
-        let mut number = if self.last.0 == offset { self.last.1 } else { 0 };
+        let mut number = if self.last.0 == offset {
+            self.last.1
+        } else {
+            0
+        };
         loop {
             number += 1;
             let name = format!("{offset}.{number}");
@@ -167,15 +187,25 @@ impl<'o> Writer<'o> {
         let own = |line: Object| {
             Raw::checked(members)
                 .members()
-                .fold(line, |line, (key, value)| line.raw(&key.text().to_string_lossy(), value))
+                .fold(line, |line, (key, value)| {
+                    line.raw(&key.text().to_string_lossy(), value)
+                })
         };
         let common = |line: Object| {
-            let parent = self.node(place).parent.map(|parent| Text::from(self.id_of(parent)));
+            let parent = self
+                .node(place)
+                .parent
+                .map(|parent| Text::from(self.id_of(parent)));
             line.str("id", &self.id_of(place))
                 .text_or_null("parentId", parent.as_ref())
                 .str("timestamp", &iso_string(self.node(place).time_ms))
         };
         let line = Object::new().str("type", kind);
-        if at_end { common(own(line)) } else { own(common(line)) }.finish()
+        if at_end {
+            common(own(line))
+        } else {
+            own(common(line))
+        }
+        .finish()
     }
 }

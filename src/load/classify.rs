@@ -11,7 +11,11 @@ use pisess_json::Raw;
 
 /// Returns the role of an entry's message; in older formats `hookMessage` is `custom`.
 pub fn role_of(kind: Kind, record: &Record, format: Format) -> Role {
-    let role = record.message.as_ref().filter(|_| kind == Kind::Message).and_then(|message| message.role);
+    let role = record
+        .message
+        .as_ref()
+        .filter(|_| kind == Kind::Message)
+        .and_then(|message| message.role);
     match Role::of_string(role) {
         Role::HookMessage if format != Format::V3 => Role::Custom,
         role => role,
@@ -20,7 +24,12 @@ pub fn role_of(kind: Kind, record: &Record, format: Format) -> Role {
 
 /// Returns the flags of an entry.
 pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
-    let Typed { kind, role, record, blocks } = *typed;
+    let Typed {
+        kind,
+        role,
+        record,
+        blocks,
+    } = *typed;
     let mut flags = Flags::default();
     flags.insert_if(Flags::USER_REQUEST, (agent.is_user_request)(typed));
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
@@ -32,7 +41,10 @@ pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
         flags.insert_if(Flags::FAILED, failed && !aborted);
     }
     let is_skill = || is(Raw::checked(record.bytes), "customType", "skill-prompt");
-    flags.insert_if(Flags::SKILL_PROMPT, kind == Kind::CustomMessage && is_skill());
+    flags.insert_if(
+        Flags::SKILL_PROMPT,
+        kind == Kind::CustomMessage && is_skill(),
+    );
     flags.insert_if(Flags::NO_PARENT_KEY, record.get(Member::ParentId).is_none());
     flags.insert_if(Flags::NO_ID_KEY, !record.has_id);
     flags
@@ -41,13 +53,18 @@ pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
 /// Whether a turn, a tool or a command failed, and whether the user aborted it.
 fn ended(role: Role, message: &MessageFacts) -> (bool, bool) {
     let is_true = |value: Option<Raw>| value.is_some_and(Raw::is_truthy);
-    let stopped = |reason: &str| message.get(Member::StopReason).is_some_and(|given| given.is(reason));
+    let stopped = |reason: &str| {
+        message
+            .get(Member::StopReason)
+            .is_some_and(|given| given.is(reason))
+    };
     match role {
         Role::Assistant => (stopped("error"), stopped("aborted")),
         Role::ToolResult => (is_true(message.get(Member::IsError)), false),
-        Role::BashExecution | Role::PythonExecution => {
-            (is_true(message.get(Member::ExitCode)), is_true(message.get(Member::Cancelled)))
-        }
+        Role::BashExecution | Role::PythonExecution => (
+            is_true(message.get(Member::ExitCode)),
+            is_true(message.get(Member::Cancelled)),
+        ),
         _ => (false, false),
     }
 }

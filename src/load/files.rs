@@ -13,7 +13,11 @@ impl Fragment {
         let mut calls = self.collected.file_calls.take().unwrap_or_default();
         let mut keep = |name, arguments| {
             if let Some((tool, path)) = file_of(name, arguments) {
-                calls.push(FileCall { entry, tool, path: self.keep(&path) });
+                calls.push(FileCall {
+                    entry,
+                    tool,
+                    path: self.keep(&path),
+                });
             }
         };
         match (typed.kind, typed.role) {
@@ -22,9 +26,14 @@ impl Fragment {
                 calls.for_each(|call| keep(call.name, call.arguments));
             }
             (Kind::Message, Role::ToolResult) => {
-                let nested =
-                    typed.record.message.as_ref().and_then(|message| message.get(Member::NestedCalls));
-                let calls = nested.and_then(|nested| nested.get("calls")).unwrap_or(Raw::NULL);
+                let nested = typed
+                    .record
+                    .message
+                    .as_ref()
+                    .and_then(|message| message.get(Member::NestedCalls));
+                let calls = nested
+                    .and_then(|nested| nested.get("calls"))
+                    .unwrap_or(Raw::NULL);
                 for call in calls.items() {
                     let [name, arguments] = members(call, ["name", "arguments"]);
                     keep(name, arguments);

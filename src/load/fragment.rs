@@ -20,7 +20,8 @@ use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
 use std::ops::Range;
 
-/// Entries and what belongs to them, numbered from 0 until the fragment is joined to the previous one.
+/// Entries and what belongs to them, numbered from 0 until the fragment is joined to the previous
+/// one.
 #[derive(Debug, Default)]
 pub struct Fragment {
     pub entries: Vec<Entry>,
@@ -64,15 +65,23 @@ pub struct Reading<'a> {
 }
 
 impl Fragment {
-    /// Adds whole lines, which begin at the offset `start` of the file. Only its last line may lack a newline.
-    pub fn read_lines(&mut self, bytes: &[u8], start: u64, reading: &Reading, keys: &mut KeyCache<Member>) {
+    /// Adds whole lines, which begin at the offset `start` of the file. Only its last line may lack
+    /// a newline.
+    pub fn read_lines(
+        &mut self,
+        bytes: &[u8],
+        start: u64,
+        reading: &Reading,
+        keys: &mut KeyCache<Member>,
+    ) {
         let mut scanner = Scanner::new(bytes);
         let mut blocks = Vec::new();
         let mut pos = 0;
         while pos < bytes.len() {
             scanner.seek(pos);
             let mut record = Record::default();
-            let parsed = (!scanner.at_end()).then(|| scan_into(&mut scanner, keys, &mut record, &mut blocks));
+            let parsed = (!scanner.at_end())
+                .then(|| scan_into(&mut scanner, keys, &mut record, &mut blocks));
             let whole = scanner.at_end();
             let from = scanner.pos().max(pos);
             let newline = match bytes.get(from) {
@@ -83,15 +92,26 @@ impl Fragment {
             let end = newline.unwrap_or(bytes.len());
             let line = LineNo(self.lines);
             let non_ascii = scanner.take_non_ascii();
-            let (span, problems) =
-                (Span { start: start + pos as u64, len: (end - pos) as u64 }, self.problems.len());
+            let (span, problems) = (
+                Span {
+                    start: start + pos as u64,
+                    len: (end - pos) as u64,
+                },
+                self.problems.len(),
+            );
             let is_value = whole && matches!(parsed, Some(Ok(())));
             match parsed {
                 None => {}
                 Some(Ok(())) if whole => {
-                    // All other bytes of the line are ASCII. The range may reach into the next line.
-                    if !non_ascii.is_empty() && !is_utf8(&bytes[non_ascii.start..non_ascii.end.min(end)]) {
-                        self.problems.push(Problem { line, kind: FindingKind::InvalidUtf8 });
+                    // All other bytes of the line are ASCII. The range may reach into the next
+                    // line.
+                    if !non_ascii.is_empty()
+                        && !is_utf8(&bytes[non_ascii.start..non_ascii.end.min(end)])
+                    {
+                        self.problems.push(Problem {
+                            line,
+                            kind: FindingKind::InvalidUtf8,
+                        });
                     }
                     self.push(&record, &blocks, span, reading);
                     if reading.options.messages {
@@ -101,10 +121,17 @@ impl Fragment {
                             .resize(self.entries.len(), message_place(&bytes[pos..end], &record));
                     }
                 }
-                Some(Ok(())) => self.problems.push(Problem { line, kind: FindingKind::FusedLine }),
+                Some(Ok(())) => self.problems.push(Problem {
+                    line,
+                    kind: FindingKind::FusedLine,
+                }),
                 Some(Err(_)) => {
                     let torn = newline.is_none();
-                    let kind = if torn { FindingKind::TornTail } else { FindingKind::MalformedLine };
+                    let kind = if torn {
+                        FindingKind::TornTail
+                    } else {
+                        FindingKind::MalformedLine
+                    };
                     self.problems.push(Problem { line, kind });
                 }
             }
@@ -125,7 +152,10 @@ impl Fragment {
     fn push(&mut self, record: &Record, blocks: &[Block], span: Span, reading: &Reading) {
         let line = LineNo(self.lines);
         if !record.is_object {
-            self.problems.push(Problem { line, kind: FindingKind::NotAnEntry });
+            self.problems.push(Problem {
+                line,
+                kind: FindingKind::NotAnEntry,
+            });
             self.records += u32::from(Raw::checked(record.bytes).is_truthy());
             return;
         }
@@ -133,7 +163,10 @@ impl Fragment {
         self.records += 1;
         let kind = Kind::of_string(record.kind);
         if record.kind.is_some_and(|kind| kind.is("session")) {
-            self.problems.push(Problem { line, kind: FindingKind::SecondHeader });
+            self.problems.push(Problem {
+                line,
+                kind: FindingKind::SecondHeader,
+            });
             return;
         }
         let ix = EntryIx::new(self.entries.len());
@@ -141,11 +174,21 @@ impl Fragment {
         if self.dialect.is_none() {
             self.dialect = evidence(kind, role, record);
         }
-        let typed = Typed { kind: self.draft_kind(kind, ix, record), role, record, blocks };
-        let id = record.id.map_or(Slice::default(), |id| self.keep(&id.text()));
+        let typed = Typed {
+            kind: self.draft_kind(kind, ix, record),
+            role,
+            record,
+            blocks,
+        };
+        let id = record
+            .id
+            .map_or(Slice::default(), |id| self.keep(&id.text()));
         // Entries of version 1 have no ids; linking assigns them.
         if id.is_empty() && reading.format != Format::V1 {
-            self.problems.push(Problem { line, kind: FindingKind::MissingId });
+            self.problems.push(Problem {
+                line,
+                kind: FindingKind::MissingId,
+            });
         }
         let parent = self.parent(ix, record.get(Member::ParentId));
         if let Some(rows) = &reading.options.rows {
@@ -175,13 +218,21 @@ impl Fragment {
     /// Returns the kind that migration gives an older entry, and records its links.
     fn draft_kind(&mut self, kind: Kind, entry: EntryIx, record: &Record) -> Kind {
         let whole = Raw::checked(record.bytes);
-        let link = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.get(Member::Parent) };
+        let link = if kind == Kind::StackPop {
+            whole.get("backToIndex")
+        } else {
+            record.get(Member::Parent)
+        };
         let is_draft = matches!(kind, Kind::Head | Kind::StackSummary | Kind::StackPop);
         let parent = link.and_then(Raw::number);
         self.draft |= is_draft || parent.is_some();
         let head = kind == Kind::Head;
         if head || parent.is_some() {
-            self.draft_links.push(DraftLink { entry, parent: parent.unwrap_or(f64::NAN), head });
+            self.draft_links.push(DraftLink {
+                entry,
+                parent: parent.unwrap_or(f64::NAN),
+                head,
+            });
         }
         match kind {
             Kind::StackSummary | Kind::StackPop => Kind::BranchSummary,
@@ -191,10 +242,15 @@ impl Fragment {
         }
     }
 
-    /// Returns the parent if it is the previous entry, as usual. Any other is found by its id, which is stored.
+    /// Returns the parent if it is the previous entry, as usual. Any other is found by its id,
+    /// which is stored.
     fn parent(&mut self, entry: EntryIx, id: Option<Raw>) -> Option<EntryIx> {
         let id = id.and_then(Raw::text).filter(|id| !id.is_empty())?;
-        if self.entries.last().is_some_and(|before| self.arena[before.id.range()] == *id.as_bytes()) {
+        if self
+            .entries
+            .last()
+            .is_some_and(|before| self.arena[before.id.range()] == *id.as_bytes())
+        {
             return entry.before();
         }
         let text = self.keep(&id);
@@ -205,7 +261,11 @@ impl Fragment {
     /// Stores the row of an entry, and its tool calls.
     pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) {
         let agent = reading.agent;
-        let readable = if rows.readable { readable::text(typed) } else { None };
+        let readable = if rows.readable {
+            readable::text(typed)
+        } else {
+            None
+        };
         let is_agents = readable.is_none();
         self.collected.rows.push(entry.at(), |row| {
             let start = row.len();
@@ -234,8 +294,15 @@ impl Fragment {
         self.calls(entry, typed, Some(rows), reading);
     }
 
-    /// Stores the tool calls of an entry, with their rows if requested, or the call of a tool result.
-    fn calls(&mut self, entry: EntryIx, typed: &Typed, rows: Option<&RowOptions>, reading: &Reading) {
+    /// Stores the tool calls of an entry, with their rows if requested, or the call of a tool
+    /// result.
+    fn calls(
+        &mut self,
+        entry: EntryIx,
+        typed: &Typed,
+        rows: Option<&RowOptions>,
+        reading: &Reading,
+    ) {
         if typed.kind == Kind::Message && typed.role == Role::Assistant {
             for block in typed.blocks.iter().filter(|block| block.is_call()) {
                 let call = self.tool_call(entry, block, rows, reading);
@@ -264,17 +331,34 @@ impl Fragment {
         let name = block.name.and_then(Raw::text).unwrap_or_default();
         let arguments = block.arguments.unwrap_or(Raw::NULL);
         let id = self.keep(&block.id.and_then(Raw::text).unwrap_or_default());
-        let call = ToolCall { entry, id, name: Slice::default(), row: Slice::default(), path: (0, 0) };
+        let call = ToolCall {
+            entry,
+            id,
+            name: Slice::default(),
+            row: Slice::default(),
+            path: (0, 0),
+        };
         let Some(rows) = rows else { return call };
         if rows.readable {
-            let folders = Folders { cwd: reading.cwd, home: rows.home.as_ref() };
+            let folders = Folders {
+                cwd: reading.cwd,
+                home: rows.home.as_ref(),
+            };
             let shown = readable::call(&name, arguments, folders);
             // The offsets fit: rows are short.
             let path = (shown.path.start as u16, shown.path.end as u16);
-            return ToolCall { name: self.keep(&name), row: self.keep(&shown.text), path, ..call };
+            return ToolCall {
+                name: self.keep(&name),
+                row: self.keep(&shown.text),
+                path,
+                ..call
+            };
         }
         let row = (reading.agent.call_row)(&name, arguments, rows.home.as_ref());
-        ToolCall { row: self.keep(&row), ..call }
+        ToolCall {
+            row: self.keep(&row),
+            ..call
+        }
     }
 
     /// Stores what the options request besides the row.
@@ -304,23 +388,39 @@ impl Fragment {
             self.keep_file_calls(entry, typed);
         }
         if !options.search.is_empty() {
-            let found = options.search.look(Raw::checked(record.bytes), typed.kind, typed.role);
-            self.collected.found.extend(found.map(|found| (entry, found)));
+            let found = options
+                .search
+                .look(Raw::checked(record.bytes), typed.kind, typed.role);
+            self.collected
+                .found
+                .extend(found.map(|found| (entry, found)));
         }
         if let Some(period) = options.list_stats {
-            self.collected.list_stats.take_in(entry, typed, time, period);
+            self.collected
+                .list_stats
+                .take_in(entry, typed, time, period);
         }
     }
 
     /// Stores labels, the leaf record, and unknown names.
     fn side_tables(&mut self, entry: EntryIx, typed: &Typed, timestamp: &Text) {
-        let Typed { kind, role, record, .. } = *typed;
+        let Typed {
+            kind, role, record, ..
+        } = *typed;
         if kind == Kind::Label {
             let head = named_head(Raw::checked(record.bytes));
-            let name = record.get(Member::Label).and_then(Raw::text).or(head).unwrap_or_default();
-            let target = record.get(Member::TargetId).and_then(Raw::text).unwrap_or_default();
+            let name = record
+                .get(Member::Label)
+                .and_then(Raw::text)
+                .or(head)
+                .unwrap_or_default();
+            let target = record
+                .get(Member::TargetId)
+                .and_then(Raw::text)
+                .unwrap_or_default();
             let number = record.get(Member::TargetId).and_then(Raw::number);
-            self.numbered_targets.extend(number.map(|number| (entry, number)));
+            self.numbered_targets
+                .extend(number.map(|number| (entry, number)));
             let change = LabelChange {
                 entry,
                 target: self.keep(&target),
@@ -330,11 +430,19 @@ impl Fragment {
             self.collected.labels.push(change);
         }
         if kind == Kind::SessionInfo {
-            self.collected.given_name =
-                Some(record.get(Member::Name).and_then(Raw::text).unwrap_or_default().into_owned());
+            self.collected.given_name = Some(
+                record
+                    .get(Member::Name)
+                    .and_then(Raw::text)
+                    .unwrap_or_default()
+                    .into_owned(),
+            );
         }
         if kind == Kind::Leaf {
-            let target = record.get(Member::TargetId).and_then(Raw::text).unwrap_or_default();
+            let target = record
+                .get(Member::TargetId)
+                .and_then(Raw::text)
+                .unwrap_or_default();
             self.leaf_record = Some((entry, self.keep(&target)));
         }
         // Only a message has a role.
@@ -357,7 +465,8 @@ impl Fragment {
 /// The minimum number of bytes of a row that was cut: 80 units are the fewest of an agent.
 const SHORTEST_CUT: usize = 80;
 
-/// Removes the half of a surrogate pair that a cut left at the end of a row, or before the sign of a cut.
+/// Removes the half of a surrogate pair that a cut left at the end of a row, or before the sign of
+/// a cut.
 fn drop_cut_half(row: &mut Vec<u8>) {
     let is_marked = row.ends_with(CUT.as_bytes());
     row.truncate(row.len() - if is_marked { CUT.len() } else { 0 });
@@ -367,9 +476,14 @@ fn drop_cut_half(row: &mut Vec<u8>) {
 
 /// Returns the location of the message in its line.
 fn message_place(line: &[u8], record: &Record) -> Range<u32> {
-    let Some(message) = record.message else { return 0..0 };
+    let Some(message) = record.message else {
+        return 0..0;
+    };
     let start = message.bytes.as_ptr() as usize - line.as_ptr() as usize;
-    match (u32::try_from(start), u32::try_from(start + message.bytes.len())) {
+    match (
+        u32::try_from(start),
+        u32::try_from(start + message.bytes.len()),
+    ) {
         (Ok(start), Ok(end)) => start..end,
         _ => 0..0,
     }

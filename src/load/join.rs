@@ -53,8 +53,14 @@ impl Fragment {
 
     /// Whether the parent of the first entry of the next fragment is the last entry here, as usual.
     fn is_followed_by_child(&self, next: &Fragment) -> bool {
-        let id = self.entries.last().map_or(&[][..], |last| &self.arena[last.id.range()]);
-        let first = next.parent_ids.first().filter(|parent| parent.entry == EntryIx::new(0));
+        let id = self
+            .entries
+            .last()
+            .map_or(&[][..], |last| &self.arena[last.id.range()]);
+        let first = next
+            .parent_ids
+            .first()
+            .filter(|parent| parent.entry == EntryIx::new(0));
         first.is_some_and(|parent| next.arena[parent.text.range()] == *id)
     }
 }

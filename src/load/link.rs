@@ -55,7 +55,11 @@ pub fn link(
     if is_older || !unlinked {
         link_parents(&mut session, fragment.parent_ids, &fragment.draft_links);
         if format == Format::Draft {
-            link_draft_labels(&mut session, &fragment.draft_links, &fragment.numbered_targets);
+            link_draft_labels(
+                &mut session,
+                &fragment.draft_links,
+                &fragment.numbered_targets,
+            );
         }
         session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
     }
@@ -64,13 +68,22 @@ pub fn link(
     Ok(session)
 }
 
-/// Links the entries from `from` on, which were appended to a linked session. Returns `false` if that may change others.
+/// Links the entries from `from` on, which were appended to a linked session. Returns `false` if
+/// that may change others.
 pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[EntryText]) -> bool {
-    let Session { entries, arena, ids, dangling, .. } = &mut *session;
+    let Session {
+        entries,
+        arena,
+        ids,
+        dangling,
+        ..
+    } = &mut *session;
     let id_of = |ix: EntryIx| &arena[entries[ix.at()].id.range()];
     for at in from..entries.len() {
         let ix = EntryIx::new(at);
-        let is_awaited = dangling.iter().any(|parent| arena[parent.text.range()] == *id_of(ix));
+        let is_awaited = dangling
+            .iter()
+            .any(|parent| arena[parent.text.range()] == *id_of(ix));
         if is_awaited || ids.insert(ix, id_of).is_some_and(|earlier| earlier != ix) {
             return false;
         }
@@ -100,8 +113,9 @@ pub fn ends_with_newline(source: &dyn ReadAt) -> io::Result<bool> {
     Ok(source.is_empty() || source.read_range(source.len() - 1..source.len())? == b"\n")
 }
 
-/// Assigns ids that are the same on every machine: the first 8 hex digits of the UUIDv5 of the record's
-/// number in the namespace of the session's id; if taken, those of `number:1`, `number:2`, …
+/// Assigns ids that are the same on every machine: the first 8 hex digits of the UUIDv5 of the
+/// record's number in the namespace of the session's id; if taken, those of `number:1`, `number:2`,
+/// …
 fn give_ids(session: &mut Session) -> Result<(), LoadError> {
     let namespace = namespace_of(&session.header.id);
     let mut taken = HashSet::with_capacity_and_hasher(session.entries.len(), Default::default());
@@ -111,25 +125,33 @@ fn give_ids(session: &mut Session) -> Result<(), LoadError> {
             .find(|id| taken.insert(*id))
             .unwrap_or_default();
         let start = u32::try_from(session.arena.len()).map_err(|_| LoadError::TooLarge)?;
-        session.arena.extend_from_slice(format!("{id:08x}").as_bytes());
+        session
+            .arena
+            .extend_from_slice(format!("{id:08x}").as_bytes());
         entry.id = Slice { start, len: 8 };
     }
     Ok(())
 }
 
-/// Returns the namespace of a session's ids: its own id if that is a UUID, else one derived from it.
+/// Returns the namespace of a session's ids: its own id if that is a UUID, else one derived from
+/// it.
 fn namespace_of(id: &Text) -> Uuid {
     let id = id.to_string_lossy();
     Uuid::try_parse(&id).unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes()))
 }
 
 fn short_id(namespace: &Uuid, record: u32, again: u32) -> u32 {
-    let name = if again == 0 { record.to_string() } else { format!("{record}:{again}") };
+    let name = if again == 0 {
+        record.to_string()
+    } else {
+        format!("{record}:{again}")
+    };
     Uuid::new_v5(namespace, name.as_bytes()).as_fields().0
 }
 
 impl Session {
-    /// Returns a new id for record `number`: the same on every machine, and not in use by another entry.
+    /// Returns a new id for record `number`: the same on every machine, and not in use by another
+    /// entry.
     pub(crate) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
         let namespace = namespace_of(&self.header.id);
         let is_free = |id: &String| self.find(&Text::from(id.as_str())).is_none() && !is_taken(id);
@@ -143,11 +165,23 @@ impl Session {
 /// Builds the index, and marks entries with the id of a later entry.
 fn index_ids(session: &mut Session) {
     let mut ids = IdIndex::with_capacity(session.entries.len());
-    let Session { entries, arena, problems, .. } = session;
+    let Session {
+        entries,
+        arena,
+        problems,
+        ..
+    } = session;
     for at in 0..entries.len() {
-        if let Some(earlier) = ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()]) {
-            problems.push(Problem { line: entries[at].line, kind: FindingKind::DuplicateId });
-            entries[earlier.at()].flags.insert_if(Flags::SUPERSEDED, true);
+        if let Some(earlier) =
+            ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()])
+        {
+            problems.push(Problem {
+                line: entries[at].line,
+                kind: FindingKind::DuplicateId,
+            });
+            entries[earlier.at()]
+                .flags
+                .insert_if(Flags::SUPERSEDED, true);
         }
     }
     session.ids = ids;
@@ -161,7 +195,11 @@ fn chain(session: &mut Session) {
 
 /// Finds the parents with these ids. All other parents are previous entries, and known already.
 fn link_by_id(session: &mut Session, mut parent_ids: Vec<EntryText>) {
-    if session.problems.iter().any(|problem| problem.kind == FindingKind::DuplicateId) {
+    if session
+        .problems
+        .iter()
+        .any(|problem| problem.kind == FindingKind::DuplicateId)
+    {
         link_to_latest(session);
     }
     parent_ids.retain(|&EntryText { entry, text }| {
@@ -170,8 +208,10 @@ fn link_by_id(session: &mut Session, mut parent_ids: Vec<EntryText>) {
         parent.is_none()
     });
     let missing = |parent: &EntryText| session.entry(parent.entry).line;
-    let missing =
-        parent_ids.iter().map(|parent| Problem { line: missing(parent), kind: FindingKind::MissingParent });
+    let missing = parent_ids.iter().map(|parent| Problem {
+        line: missing(parent),
+        kind: FindingKind::MissingParent,
+    });
     session.problems.extend(missing.collect::<Vec<_>>());
     session.dangling = parent_ids;
 }
@@ -179,15 +219,17 @@ fn link_by_id(session: &mut Session, mut parent_ids: Vec<EntryText>) {
 /// Makes the latest of several entries with the same id the parent, as in the agents.
 fn link_to_latest(session: &mut Session) {
     for at in 0..session.entries.len() {
-        let Some(parent) = session.entries[at].parent else { continue };
+        let Some(parent) = session.entries[at].parent else {
+            continue;
+        };
         if session.entry(parent).flags.has(Flags::SUPERSEDED) {
             session.entries[at].parent = session.find(&session.id(parent));
         }
     }
 }
 
-/// In the draft tree, links are record numbers; 0 (the header) and below mean no parent. The parent of an
-/// entry without a link is the previous entry.
+/// In the draft tree, links are record numbers; 0 (the header) and below mean no parent. The parent
+/// of an entry without a link is the previous entry.
 fn link_draft(session: &mut Session, links: &[DraftLink]) {
     chain(session);
     carry_times(session);
@@ -198,17 +240,28 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
         }
         let parent = session.record_entry(link.parent);
         if parent.is_none() && link.parent > 0.0 {
-            session.problems.push(Problem { line: entry.line, kind: FindingKind::MissingParent });
+            session.problems.push(Problem {
+                line: entry.line,
+                kind: FindingKind::MissingParent,
+            });
         }
         session.entries[link.entry.at()].parent = parent;
     }
     give_timestamps(session);
 }
 
-/// Converts the targets of draft-tree labels to their migrated form: the target of a named head is the entry
-/// it points to, others are record numbers.
-fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_targets: &[(EntryIx, f64)]) {
-    let heads: HashSet<_> = links.iter().filter(|link| link.head).map(|link| link.entry).collect();
+/// Converts the targets of draft-tree labels to their migrated form: the target of a named head is
+/// the entry it points to, others are record numbers.
+fn link_draft_labels(
+    session: &mut Session,
+    links: &[DraftLink],
+    numbered_targets: &[(EntryIx, f64)],
+) {
+    let heads: HashSet<_> = links
+        .iter()
+        .filter(|link| link.head)
+        .map(|link| link.entry)
+        .collect();
     for at in 0..session.collected.labels.len() {
         let entry = session.collected.labels[at].entry;
         let id = |ix: Option<EntryIx>| ix.map(|ix| session.entry(ix).id);
@@ -224,7 +277,8 @@ fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_target
     }
 }
 
-/// In the draft tree, timestamps are optional: gives each entry without one that of the previous entry.
+/// In the draft tree, timestamps are optional: gives each entry without one that of the previous
+/// entry.
 fn carry_times(session: &mut Session) {
     let started = session.header.started_ms();
     let mut time = started.unwrap_or(Entry::NO_TIME);
@@ -239,7 +293,12 @@ fn carry_times(session: &mut Session) {
 /// If timestamps are kept as text, gives each entry without one the timestamp that migration would.
 fn give_timestamps(session: &mut Session) {
     for ix in session.all() {
-        if session.collected.timestamps.get(ix.at()).is_some_and(|slice| slice.is_empty()) {
+        if session
+            .collected
+            .timestamps
+            .get(ix.at())
+            .is_some_and(|slice| slice.is_empty())
+        {
             session.collected.timestamps[ix.at()] = keep_timestamp(session, ix);
         }
     }
@@ -255,10 +314,12 @@ fn keep_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
     Slice::append(session.draft_timestamp(ix).as_bytes(), &mut session.arena)
 }
 
-/// Cuts each cycle of parents at its first entry in the file, which becomes a root, and marks its members.
+/// Cuts each cycle of parents at its first entry in the file, which becomes a root, and marks its
+/// members.
 fn cut_cycles(session: &mut Session) {
     let entries = &mut session.entries;
-    let forward = |(at, entry): (usize, &Entry)| entry.parent.is_some_and(|parent| parent.at() >= at);
+    let forward =
+        |(at, entry): (usize, &Entry)| entry.parent.is_some_and(|parent| parent.at() >= at);
     if !entries.iter().enumerate().any(forward) {
         return; // Each parent precedes its child: there can be no cycle.
     }
@@ -280,20 +341,29 @@ fn cut_cycles(session: &mut Session) {
         {
             let cut = cut_cycle(entries, at, &mut session.problems);
             // The links of the draft tree are not ids.
-            session.dangling.extend(cut.filter(|_| session.format != Format::Draft));
+            session
+                .dangling
+                .extend(cut.filter(|_| session.format != Format::Draft));
         }
     }
     session.dangling.sort_by_key(|parent| parent.entry);
 }
 
 /// Returns the link that was cut.
-fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>) -> Option<EntryText> {
+fn cut_cycle(
+    entries: &mut [Entry],
+    member: EntryIx,
+    problems: &mut Vec<Problem>,
+) -> Option<EntryText> {
     let mut first = member;
     let mut at = member;
     loop {
         let entry = &mut entries[at.at()];
         entry.flags.insert_if(Flags::IN_CYCLE, true);
-        problems.push(Problem { line: entry.line, kind: FindingKind::ParentCycle });
+        problems.push(Problem {
+            line: entry.line,
+            kind: FindingKind::ParentCycle,
+        });
         first = first.min(at);
         match entry.parent {
             Some(parent) if parent != member => at = parent,
@@ -301,17 +371,31 @@ fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>
         }
     }
     let parent = entries[first.at()].parent.take()?;
-    Some(EntryText { entry: first, text: entries[parent.at()].id })
+    Some(EntryText {
+        entry: first,
+        text: entries[parent.at()].id,
+    })
 }
 
-/// Returns the leaf: in a draft tree with heads, the last head; else the last entry with an id or, if that is
-/// a `leaf` record, the entry it refers to.
-pub fn leaf(session: &Session, record: Option<(EntryIx, Slice)>, links: &[DraftLink]) -> Option<EntryIx> {
-    let head = links.iter().rev().find(|link| link.head).map(|link| link.entry);
+/// Returns the leaf: in a draft tree with heads, the last head; else the last entry with an id or,
+/// if that is a `leaf` record, the entry it refers to.
+pub fn leaf(
+    session: &Session,
+    record: Option<(EntryIx, Slice)>,
+    links: &[DraftLink],
+) -> Option<EntryIx> {
+    let head = links
+        .iter()
+        .rev()
+        .find(|link| link.head)
+        .map(|link| link.entry);
     if session.format == Format::Draft && head.is_some() {
         return head;
     }
-    let last = session.all().rev().find(|&ix| !session.entry(ix).id.is_empty())?;
+    let last = session
+        .all()
+        .rev()
+        .find(|&ix| !session.entry(ix).id.is_empty())?;
     match record {
         Some((entry, target)) if entry == last && session.entry(entry).kind == Kind::Leaf => {
             session.find(&session.text(target))

@@ -1,8 +1,9 @@
 //! Loads a file in one pass: ranges, workers, envelopes.
 //!
-//! The file is divided into ranges; each worker reads the lines that begin in a range into its own buffer, walks them
-//! once and makes a `Fragment`; fragments are joined in file order. Only the parts of a body that [`Options`]
-//! request are kept, so memory grows with the number of entries, plus the longest line per worker.
+//! The file is divided into ranges; each worker reads the lines that begin in a range into its own
+//! buffer, walks them once and makes a `Fragment`; fragments are joined in file order. Only the
+//! parts of a body that [`Options`] request are kept, so memory grows with the number of entries,
+//! plus the longest line per worker.
 
 mod append;
 mod files;
@@ -63,8 +64,8 @@ pub struct Options {
     pub messages: bool,
     /// Keep the files that tool calls name.
     pub file_calls: bool,
-    /// Do not link entries, for callers that only go through them: parents, ids and the leaf cannot be relied on, and defects
-    /// of links are not found. Older formats are linked all the same.
+    /// Do not link entries, for callers that only go through them: parents, ids and the leaf cannot
+    /// be relied on, and defects of links are not found. Older formats are linked all the same.
     pub unlinked: bool,
     /// Keep what statistics need of entries and tool calls.
     pub stats: bool,
@@ -74,7 +75,8 @@ pub struct Options {
     pub keys: bool,
     /// Collect what a list of sessions shows, and whether an entry is in this period.
     pub list_stats: Option<Period>,
-    /// Keep the places of lines that are not plain: those with a problem, without a newline, or for which this is false.
+    /// Keep the places of lines that are not plain: those with a problem, without a newline, or for
+    /// which this is false.
     pub plain: Option<fn(&Record, &[Block]) -> bool>,
 }
 
@@ -117,17 +119,33 @@ pub fn has_header(start: &[u8]) -> bool {
 }
 
 fn dialect_of(preamble: &Preamble, fragment: &Fragment) -> Dialect {
-    if preamble.title_slot.is_some() { Dialect::OhMyPi } else { fragment.dialect.unwrap_or(Dialect::Pi) }
+    if preamble.title_slot.is_some() {
+        Dialect::OhMyPi
+    } else {
+        fragment.dialect.unwrap_or(Dialect::Pi)
+    }
 }
 
 /// Returns the dialect as far as the first lines determine it.
-fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) -> Result<Dialect, LoadError> {
+fn guess_dialect(
+    source: &dyn ReadAt,
+    preamble: &Preamble,
+    options: &Options,
+) -> Result<Dialect, LoadError> {
     if preamble.title_slot.is_some() {
         return Ok(Dialect::OhMyPi);
     }
-    // Both agents write the current model first, in different formats, so the first kilobyte usually suffices. Without
-    // rows, little depends on the dialect, and reading bytes twice is slow for many small files.
-    for length in [1024, if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 }] {
+    // Both agents write the current model first, in different formats, so the first kilobyte
+    // usually suffices. Without rows, little depends on the dialect, and reading bytes twice is
+    // slow for many small files.
+    for length in [
+        1024,
+        if options.rows.is_some() {
+            64 * 1024
+        } else {
+            4 * 1024
+        },
+    ] {
         let end = source.len().min(preamble.end + length);
         let mut bytes = source.read_range(preamble.end..end)?;
         if end < source.len() {
@@ -163,7 +181,12 @@ fn pass(
     preamble: &Preamble,
     agent: &'static Agent,
 ) -> Result<Fragment, LoadError> {
-    let reading = Reading { options, format: preamble.format, agent, cwd: preamble.header.cwd.as_ref() };
+    let reading = Reading {
+        options,
+        format: preamble.format,
+        agent,
+        cwd: preamble.header.cwd.as_ref(),
+    };
     // Those that were joined are empty, and filled again.
     let fragments = Pool::new(Fragment::default);
     let read = |range| {
@@ -176,9 +199,18 @@ fn pass(
         });
         read.map(|_| fragment)
     };
-    // The next line follows those of the preamble, and the next record follows the header, which is 0.
-    let mut whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
-    let workers = if is_small(source.len()) { 1 } else { options.workers };
+    // The next line follows those of the preamble, and the next record follows the header, which is
+    // 0.
+    let mut whole = Fragment {
+        lines: preamble.lines + 1,
+        records: 1,
+        ..Fragment::default()
+    };
+    let workers = if is_small(source.len()) {
+        1
+    } else {
+        options.workers
+    };
     in_order(ranges(source, preamble.end), workers, read, |read| {
         let mut fragment = read?;
         whole.append(&mut fragment)?;

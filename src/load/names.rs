@@ -1,9 +1,10 @@
 //! Sessions by name: `last`, the start or end of an id, or a name that the user gave.
 //!
-//! In the stores of both agents, the sessions of the current project are searched first, then all, as pi does.
-//! The agents' file names contain the ids, so files of other projects are skipped if their name contains another
-//! id. Names given by the user are inside the files, and are searched for if no id matches. Then all files are read, so an
-//! id is also found in a file whose name contains another; ids still precede names.
+//! In the stores of both agents, the sessions of the current project are searched first, then all,
+//! as pi does. The agents' file names contain the ids, so files of other projects are skipped if
+//! their name contains another id. Names given by the user are inside the files, and are searched
+//! for if no id matches. Then all files are read, so an id is also found in a file whose name
+//! contains another; ids still precede names.
 
 use super::peek;
 use crate::agents::stores::{Here, Store, is_cwd};
@@ -124,50 +125,83 @@ pub struct Known {
     pub name: Option<String>,
 }
 
-/// Returns the session that a name identifies in the first of these lists that has one: by the start or end of its id, or
-/// by its exact name.
-pub fn choose(name: &str, lists: impl IntoIterator<Item = Vec<Known>>) -> Result<PathBuf, NameError> {
+/// Returns the session that a name identifies in the first of these lists that has one: by the
+/// start or end of its id, or by its exact name.
+pub fn choose(
+    name: &str,
+    lists: impl IntoIterator<Item = Vec<Known>>,
+) -> Result<PathBuf, NameError> {
     let mut known = Vec::new();
     for list in lists {
         known = list;
-        let with = |fits: &dyn Fn(&Known) -> bool| known.iter().filter(|one| fits(one)).cloned().collect();
+        let with =
+            |fits: &dyn Fn(&Known) -> bool| known.iter().filter(|one| fits(one)).cloned().collect();
         let with_id = exact(name, with(&|session| fits(name, &session.id)));
-        for fitting in [with_id, with(&|session| session.name.as_deref() == Some(name))] {
+        for fitting in [
+            with_id,
+            with(&|session| session.name.as_deref() == Some(name)),
+        ] {
             if let Some(found) = unique(name, fitting)? {
                 return Ok(found);
             }
         }
     }
-    Err(NameError::Unknown { name: name.to_owned(), near: near(name, &known) })
+    Err(NameError::Unknown {
+        name: name.to_owned(),
+        near: near(name, &known),
+    })
 }
 
-/// Returns the session with this name in the stores of both agents, which up to `workers` threads read.
-pub fn find(name: &str, stores: &[Store], here: Here, workers: usize) -> Result<PathBuf, NameError> {
+/// Returns the session with this name in the stores of both agents, which up to `workers` threads
+/// read.
+pub fn find(
+    name: &str,
+    stores: &[Store],
+    here: Here,
+    workers: usize,
+) -> Result<PathBuf, NameError> {
     if let Some(back) = steps_back(name) {
         return last(back, newest(stores, here));
     }
-    let places: [&dyn Fn() -> Vec<PathBuf>; 2] = [&|| newest(stores, here).collect(), &|| everywhere(stores)];
+    let places: [&dyn Fn() -> Vec<PathBuf>; 2] =
+        [&|| newest(stores, here).collect(), &|| everywhere(stores)];
     let by_id = places.iter().map(|files| with_id(name, &files()));
-    choose(name, by_id.chain(places.iter().map(|files| named(&files(), workers))))
+    choose(
+        name,
+        by_id.chain(places.iter().map(|files| named(&files(), workers))),
+    )
 }
 
-/// Returns the sessions of the current project, most recently changed first: among those of each agent, the first
-/// is the one that its `--continue` opens.
+/// Returns the sessions of the current project, most recently changed first: among those of each
+/// agent, the first is the one that its `--continue` opens.
 pub fn newest<'a>(stores: &'a [Store], here: Here<'a>) -> impl Iterator<Item = PathBuf> + use<'a> {
     let mut folders = HashSet::default();
     let mut files = Vec::new();
     for store in stores {
-        for folder in store.folders.iter().filter(|folder| folders.insert(*folder)) {
+        for folder in store
+            .folders
+            .iter()
+            .filter(|folder| folders.insert(*folder))
+        {
             let found = store::in_folder(folder).into_iter();
             files.extend(found.map(|(path, modified)| (modified, path, store)));
         }
     }
-    files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.as_os_str().cmp(a.1.as_os_str())));
+    files.sort_by(|a, b| {
+        b.0.cmp(&a.0)
+            .then_with(|| b.1.as_os_str().cmp(a.1.as_os_str()))
+    });
     files.into_iter().filter_map(move |(_, path, store)| {
         let file = Glance::open(&path).ok()?;
         let counts = match peek::head(&file) {
             // `last` may be a session in a newer format, too.
-            Err(error) => matches!(error, LoadError::NotASession { what: WrongFile::Newer(_), .. }),
+            Err(error) => matches!(
+                error,
+                LoadError::NotASession {
+                    what: WrongFile::Newer(_),
+                    ..
+                }
+            ),
             Ok(head) => {
                 let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
                 !is_blank && (!store.is_flat() || is_of(&head.header, here))
@@ -187,12 +221,19 @@ fn last(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<PathBuf, N
 /// Returns all files in all stores, including those of sub-agents.
 fn everywhere(stores: &[Store]) -> Vec<PathBuf> {
     let roots: Vec<_> = stores.iter().map(|store| store.root.clone()).collect();
-    store::find(&roots, Reach::Whole).files.into_iter().map(|file| file.path).collect()
+    store::find(&roots, Reach::Whole)
+        .files
+        .into_iter()
+        .map(|file| file.path)
+        .collect()
 }
 
 /// Whether the session's header names the current project.
 pub fn is_of(header: &Header, here: Here) -> bool {
-    header.cwd.as_ref().is_some_and(|cwd| is_cwd(&cwd.to_string_lossy(), here))
+    header
+        .cwd
+        .as_ref()
+        .is_some_and(|cwd| is_cwd(&cwd.to_string_lossy(), here))
 }
 
 /// Parses `last` as 0 and `last~2` as 2.
@@ -207,7 +248,11 @@ fn steps_back(name: &str) -> Option<usize> {
 /// Returns the files that are sessions and may have this id, judged by their names, with their ids.
 fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
     let may_fit = |path: &&PathBuf| id_in_name(path).is_none_or(|id| fits(wanted, id));
-    files.iter().filter(may_fit).filter_map(|path| known(path, false)).collect()
+    files
+        .iter()
+        .filter(may_fit)
+        .filter_map(|path| known(path, false))
+        .collect()
 }
 
 /// Whether an id is the wanted one, or starts or ends with it.
@@ -249,9 +294,17 @@ fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
 fn known(path: &Path, is_named: bool) -> Option<Known> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
-    let name = if is_named { peek::name(&head, &file).ok()? } else { None };
+    let name = if is_named {
+        peek::name(&head, &file).ok()?
+    } else {
+        None
+    };
     let id = head.header.id.to_string_lossy().into_owned();
-    Some(Known { path: path.to_owned(), id, name: name.map(Text::into_string_lossy) })
+    Some(Known {
+        path: path.to_owned(),
+        id,
+        name: name.map(Text::into_string_lossy),
+    })
 }
 
 /// Returns the match, if there is one.
@@ -262,8 +315,15 @@ fn unique(name: &str, mut fits: Vec<Known>) -> Result<Option<PathBuf>, NameError
     let sessions = fits.len();
     // Those that changed last are most likely meant.
     fits.sort_by_cached_key(|session| Reverse(store::modified(&session.path)));
-    let candidates = fits.into_iter().take(CANDIDATES).map(|session| (session.id, session.path));
-    Err(NameError::Ambiguous { name: name.to_owned(), candidates: candidates.collect(), sessions })
+    let candidates = fits
+        .into_iter()
+        .take(CANDIDATES)
+        .map(|session| (session.id, session.path));
+    Err(NameError::Ambiguous {
+        name: name.to_owned(),
+        candidates: candidates.collect(),
+        sessions,
+    })
 }
 
 /// Returns names and ids with a similar spelling, the most similar first.
@@ -273,13 +333,21 @@ fn near(wanted: &str, known: &[Known]) -> Vec<String> {
     let names = known.iter().filter_map(|session| session.name.as_deref());
     let near_names = names.map(|name| (strsim::osa_distance(wanted, name), name));
     // Of each id, only as many characters are compared as were given.
-    let starts = known.iter().filter_map(|session| Some((session.id.get(..length)?, &*session.id)));
+    let starts = known
+        .iter()
+        .filter_map(|session| Some((session.id.get(..length)?, &*session.id)));
     let near_ids = starts
         .filter(|_| length >= LEAST)
         .map(|(start, id)| (strsim::osa_distance(wanted, start), id))
         .filter(|&(distance, _)| distance <= 1 + length / 8);
-    let mut near: Vec<_> = near_names.filter(|&(distance, _)| distance <= most).chain(near_ids).collect();
+    let mut near: Vec<_> = near_names
+        .filter(|&(distance, _)| distance <= most)
+        .chain(near_ids)
+        .collect();
     near.sort_unstable();
     near.dedup();
-    near.into_iter().take(NEAR).map(|(_, name)| name.to_owned()).collect()
+    near.into_iter()
+        .take(NEAR)
+        .map(|(_, name)| name.to_owned())
+        .collect()
 }

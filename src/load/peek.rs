@@ -17,8 +17,8 @@ use std::io;
 
 /// The number of bytes to search at a time, from the end backwards.
 const STEP: usize = 1 << 20;
-/// The maximum number of bytes of a line before and after `session_info`; a longer line is assumed only to
-/// mention it.
+/// The maximum number of bytes of a line before and after `session_info`; a longer line is assumed
+/// only to mention it.
 const NAME_LINE: u64 = 64 * 1024;
 const NEEDLE: &[u8] = b"session_info";
 
@@ -28,14 +28,27 @@ pub fn name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text<'sta
 }
 
 /// Like [`name`], but searches at most `bytes` bytes at the end of the source.
-pub fn name_near_end(head: &Preamble, source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
+pub fn name_near_end(
+    head: &Preamble,
+    source: &dyn ReadAt,
+    bytes: u64,
+) -> io::Result<Option<Text<'static>>> {
     let given = match head.title_slot {
         Some(_) => None,
         None => last_session_info(source, bytes)?,
     };
     // The agent matters only if both have a name.
-    let agent = if given.is_some() { agent_at_start(source) } else { Dialect::Pi };
-    Ok(shown_name(head.title_slot.as_deref(), &head.header.bytes, given.as_ref(), agent))
+    let agent = if given.is_some() {
+        agent_at_start(source)
+    } else {
+        Dialect::Pi
+    };
+    Ok(shown_name(
+        head.title_slot.as_deref(),
+        &head.header.bytes,
+        given.as_ref(),
+        agent,
+    ))
 }
 
 /// Returns the agent that the first entries belong to.
@@ -45,9 +58,9 @@ fn agent_at_start(source: &dyn ReadAt) -> Dialect {
     session.map_or(Dialect::Pi, |session| session.dialect)
 }
 
-/// Returns the header and the last whole lines of a session, at most `bytes` bytes of them, as a session. If
-/// a session of version 1 is longer, its lines are omitted, because its entries are identified by their
-/// index.
+/// Returns the header and the last whole lines of a session, at most `bytes` bytes of them, as a
+/// session. If a session of version 1 is longer, its lines are omitted, because its entries are
+/// identified by their index.
 pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     let preamble = header::read(source)?;
     let mut ends = source.read_range(0..preamble.end)?;
@@ -58,18 +71,31 @@ pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     }
     let tail = source.read_range(start..source.len())?;
     // The first line may be incomplete and is omitted.
-    let first = if is_whole { Some(0) } else { memchr::memchr(b'\n', &tail).map(|newline| newline + 1) };
+    let first = if is_whole {
+        Some(0)
+    } else {
+        memchr::memchr(b'\n', &tail).map(|newline| newline + 1)
+    };
     ends.extend_from_slice(&tail[first.unwrap_or(tail.len())..]);
     Ok(ends)
 }
 
 /// Returns the title of a session without a name, if it is within the first `bytes` bytes.
 pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
-    let Ok(start) = source.read_range(0..source.len().min(bytes)) else { return Text::default() };
-    let options = Options { list_stats: Some(Period::default()), ..Options::default() };
+    let Ok(start) = source.read_range(0..source.len().min(bytes)) else {
+        return Text::default();
+    };
+    let options = Options {
+        list_stats: Some(Period::default()),
+        ..Options::default()
+    };
     // A message cut off at the end is not a valid line.
-    let opening = load(&start, &options).ok().and_then(|session| session.collected.list_stats.opening);
-    opening.map(|opening| opening.text().clone()).unwrap_or_default()
+    let opening = load(&start, &options)
+        .ok()
+        .and_then(|session| session.collected.list_stats.opening);
+    opening
+        .map(|opening| opening.text().clone())
+        .unwrap_or_default()
 }
 
 /// Whether the last line is not JSON and has no newline: its write was interrupted.
@@ -79,20 +105,26 @@ pub fn is_torn(source: &dyn ReadAt) -> io::Result<bool> {
     Ok(!line.is_empty() && Raw::parse(line).is_err())
 }
 
-/// Whether a session has no name and no turn, and oh-my-pi does not continue it: it has no answer, and no question with
-/// text. A large file is not searched: it has a turn.
+/// Whether a session has no name and no turn, and oh-my-pi does not continue it: it has no answer,
+/// and no question with text. A large file is not searched: it has a turn.
 pub fn is_blank(head: &Preamble, source: &dyn ReadAt) -> bool {
     if source.len() > STEP as u64 {
         return false;
     }
-    let Ok(bytes) = source.read_range(0..source.len()) else { return false };
+    let Ok(bytes) = source.read_range(0..source.len()) else {
+        return false;
+    };
     let is_turn = |line: &[u8]| {
         let message = Raw::parse(line).ok().and_then(|entry| entry.get("message"));
-        message.is_some_and(|message| match message.get_text("role").as_ref().map(Text::as_bytes) {
-            Some(b"assistant" | b"toolResult") => true,
-            Some(b"user" | b"developer") => !content_text(message.get("content"), " ").is_blank(),
-            _ => false,
-        })
+        message.is_some_and(
+            |message| match message.get_text("role").as_ref().map(Text::as_bytes) {
+                Some(b"assistant" | b"toolResult") => true,
+                Some(b"user" | b"developer") => {
+                    !content_text(message.get("content"), " ").is_blank()
+                }
+                _ => false,
+            },
+        )
     };
     !bytes.split(|&byte| byte == b'\n').any(is_turn) && matches!(name(head, source), Ok(None))
 }
@@ -117,14 +149,21 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<
                 return Ok(name);
             }
             // Ignore all other matches in this line.
-            searched = &searched[..usize::try_from(line.saturating_sub(start)).unwrap_or(0).min(at)];
+            searched = &searched[..usize::try_from(line.saturating_sub(start))
+                .unwrap_or(0)
+                .min(at)];
         }
-        end = if start == least { least } else { start + overlap };
+        end = if start == least {
+            least
+        } else {
+            start + overlap
+        };
     }
     Ok(None)
 }
 
-/// Returns where the line around a match begins, and if it is a `session_info`, the name that it sets.
+/// Returns where the line around a match begins, and if it is a `session_info`, the name that it
+/// sets.
 fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<(u64, Option<Text<'static>>)> {
     let start = at.saturating_sub(NAME_LINE);
     let bytes = source.read_range(start..source.len().min(start + 2 * NAME_LINE))?;
@@ -136,7 +175,9 @@ fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<(u64, Option<Text<'st
     };
     let to = memchr::memchr(b'\n', &bytes[place..]).map_or(bytes.len(), |newline| place + newline);
     let entry = Raw::parse(&bytes[from..to]).unwrap_or(Raw::NULL);
-    let is_info = entry.get("type").is_some_and(|kind| kind.is("session_info"));
+    let is_info = entry
+        .get("type")
+        .is_some_and(|kind| kind.is("session_info"));
     let name = is_info.then(|| entry.get_text("name").unwrap_or_default().into_owned());
     Ok((start + from as u64, name))
 }
@@ -170,10 +211,20 @@ mod tests {
         assert_eq!(named(&[info("one"), info(" two ")]).as_deref(), Some("two"));
         assert_eq!(named(&[info("one"), info("")]), None);
         // Lines of every length that mention it.
-        let mention =
-            |count: usize| format!(r#"{{"type":"custom","data":"{}"}}"#, "session_info ".repeat(count));
+        let mention = |count: usize| {
+            format!(
+                r#"{{"type":"custom","data":"{}"}}"#,
+                "session_info ".repeat(count)
+            )
+        };
         for count in [1, 10, 5_000, 50_000, 500_000] {
-            let lines = [info("one"), mention(count), info("two"), mention(count), mention(1)];
+            let lines = [
+                info("one"),
+                mention(count),
+                info("two"),
+                mention(count),
+                mention(1),
+            ];
             assert_eq!(named(&lines).as_deref(), Some("two"), "{count}");
         }
     }
@@ -182,7 +233,10 @@ mod tests {
     fn a_word_across_two_steps_is_found() {
         for back in 0..40 {
             let filler = "x".repeat(STEP - back);
-            let lines = [info("one"), format!(r#"{{"type":"custom","data":"{filler}"}}"#)];
+            let lines = [
+                info("one"),
+                format!(r#"{{"type":"custom","data":"{filler}"}}"#),
+            ];
             assert_eq!(named(&lines).as_deref(), Some("one"), "{back}");
         }
     }

@@ -12,15 +12,19 @@ use pisess_json::Scanner;
 use pisess_store::ReadAt;
 use std::io;
 
-/// Adds the rows of entries, which must be in file order. The row of a tool result depends on the tool calls
-/// of other entries: if a result is given, or the strings no longer fit, adds nothing and returns `false`.
+/// Adds the rows of entries, which must be in file order. The row of a tool result depends on the
+/// tool calls of other entries: if a result is given, or the strings no longer fit, adds nothing
+/// and returns `false`.
 pub fn add_rows(
     session: &mut Session,
     source: &dyn ReadAt,
     entries: &[EntryIx],
     rows: &RowOptions,
 ) -> io::Result<bool> {
-    if entries.iter().any(|&ix| session.entry(ix).role == Role::ToolResult) {
+    if entries
+        .iter()
+        .any(|&ix| session.entry(ix).role == Role::ToolResult)
+    {
         return Ok(false);
     }
     let mut fragment = Fragment::default();
@@ -32,12 +36,22 @@ pub fn add_rows(
     };
     let reader = EntryReader::new(session, source);
     for &ix in entries {
-        let (kind, role, span) = (session.entry(ix).kind, session.entry(ix).role, session.entry(ix).span);
+        let (kind, role, span) = (
+            session.entry(ix).kind,
+            session.entry(ix).role,
+            session.entry(ix).span,
+        );
         reader.with_stored(span, |line| {
             let mut blocks = Vec::new();
-            // The line parsed when it was loaded; if the file has changed meanwhile, its row is empty.
+            // The line parsed when it was loaded; if the file has changed meanwhile, its row is
+            // empty.
             let record = scan(&mut Scanner::new(line), &mut blocks).unwrap_or_default();
-            let typed = Typed { kind, role, record: &record, blocks: &blocks };
+            let typed = Typed {
+                kind,
+                role,
+                record: &record,
+                blocks: &blocks,
+            };
             fragment.row(ix, &typed, rows, &reading);
         })?;
     }
@@ -49,7 +63,10 @@ pub fn add_rows(
         return Ok(false); // Loading with rows then fails, and reports it.
     }
     session.arena.append(&mut fragment.arena);
-    let base = Base { arena: start as u32, ..Base::default() };
+    let base = Base {
+        arena: start as u32,
+        ..Base::default()
+    };
     session.collected.join(&mut fragment.collected, base);
     Ok(true)
 }

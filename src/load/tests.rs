@@ -16,21 +16,38 @@ fn message(id: &str, parent: &str) -> String {
 }
 
 fn kinds(session: &Session) -> Vec<(u32, FindingKind)> {
-    session.problems.iter().map(|problem| (problem.line.0, problem.kind)).collect()
+    session
+        .problems
+        .iter()
+        .map(|problem| (problem.line.0, problem.kind))
+        .collect()
 }
 
 #[test]
 fn entries_have_their_lines_and_parents() {
-    let text = format!("{HEADER}\n\n{}\n{}", message("a", "null"), message("b", "\"a\""));
+    let text = format!(
+        "{HEADER}\n\n{}\n{}",
+        message("a", "null"),
+        message("b", "\"a\"")
+    );
     let session = session(&text);
     assert_eq!(session.entries.len(), 2);
-    assert_eq!((session.entries[0].line.0, session.entries[1].line.0), (3, 4));
-    assert_eq!((session.entries[0].record, session.entries[1].record), (1, 2));
+    assert_eq!(
+        (session.entries[0].line.0, session.entries[1].line.0),
+        (3, 4)
+    );
+    assert_eq!(
+        (session.entries[0].record, session.entries[1].record),
+        (1, 2)
+    );
     assert_eq!(session.entries[1].parent, Some(EntryIx::new(0)));
     assert_eq!(session.leaf, Some(EntryIx::new(1)));
     assert!(!session.ends_with_newline);
     let span = session.entries[1].span;
-    assert_eq!(&text[span.start as usize..span.end() as usize], message("b", "\"a\""));
+    assert_eq!(
+        &text[span.start as usize..span.end() as usize],
+        message("b", "\"a\"")
+    );
     assert_eq!(kinds(&session), []);
 }
 
@@ -53,7 +70,8 @@ fn broken_lines_are_noted_and_read_past() {
         (8, FindingKind::TornTail),
     ];
     assert_eq!(kinds(&session), expected);
-    // The header is record 0, `a` 1, `5` 2, the second header 3; `null` and malformed lines do not count.
+    // The header is record 0, `a` 1, `5` 2, the second header 3; `null` and malformed lines do not
+    // count.
     assert_eq!(session.records, 4);
 }
 
@@ -73,7 +91,15 @@ fn chunks_and_workers_change_nothing() {
         parent = format!("\"{id}\"");
     }
     let loaded = |workers| {
-        load(&text.as_bytes().to_vec(), &Options { workers, file_calls: true, ..Options::default() }).unwrap()
+        load(
+            &text.as_bytes().to_vec(),
+            &Options {
+                workers,
+                file_calls: true,
+                ..Options::default()
+            },
+        )
+        .unwrap()
     };
     let (one, three) = (loaded(1), loaded(3));
     assert_eq!(one.entries.len(), 3000);
@@ -83,8 +109,12 @@ fn chunks_and_workers_change_nothing() {
     assert_eq!(one.path(one.leaf).len(), 3000);
     for session in [&one, &three] {
         for ix in session.all() {
-            let calls: Vec<_> =
-                session.file_calls(ix).unwrap().iter().map(|call| session.text(call.path)).collect();
+            let calls: Vec<_> = session
+                .file_calls(ix)
+                .unwrap()
+                .iter()
+                .map(|call| session.text(call.path))
+                .collect();
             assert_eq!(calls, [session.id(ix)]);
         }
     }

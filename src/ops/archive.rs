@@ -1,8 +1,10 @@
-//! Archived sessions: the files that belong to a session by their names in an archive, and what a list shows of them.
+//! Archived sessions: the files that belong to a session by their names in an archive, and what a
+//! list shows of them.
 //!
-//! The files of an archive are `session`; `pruned`, which `prune` keeps beside it; `folder/…`, the files of its sub-agents;
-//! and `blob/HASH`, payloads that oh-my-pi keeps outside of it. No name is a path, so an archive cannot make pisess write
-//! to any other place. The format of the file is described in `crates/store/src/archive.rs`.
+//! The files of an archive are `session`; `pruned`, which `prune` keeps beside it; `folder/…`, the
+//! files of its sub-agents; and `blob/HASH`, payloads that oh-my-pi keeps outside of it. No name is
+//! a path, so an archive cannot make pisess write to any other place. The format of the file is
+//! described in `crates/store/src/archive.rs`.
 
 use crate::load::names::Known;
 use crate::load::{LoadError, read_header};
@@ -44,8 +46,8 @@ impl Companion {
     }
 }
 
-/// Returns the directory in which oh-my-pi keeps the files of a session, including those of its sub-agents; `None` if it
-/// would be the session itself.
+/// Returns the directory in which oh-my-pi keeps the files of a session, including those of its
+/// sub-agents; `None` if it would be the session itself.
 pub fn folder_of(session: &Path) -> Option<PathBuf> {
     Some(session.with_extension("")).filter(|folder| folder != session)
 }
@@ -53,24 +55,44 @@ pub fn folder_of(session: &Path) -> Option<PathBuf> {
 /// Returns the files that are kept beside a session and move with it.
 ///
 /// # Errors
-/// If one of them cannot be archived: it is a symbolic link, a FIFO or a device, or its name cannot be recorded.
+/// If one of them cannot be archived: it is a symbolic link, a FIFO or a device, or its name cannot
+/// be recorded.
 pub fn companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
     let mut found = Vec::new();
     let pruned = pruned_file(session);
     if pisess_store::modified(&pruned).is_some() {
-        found.push(Companion { name: PRUNED.to_owned(), path: pruned });
+        found.push(Companion {
+            name: PRUNED.to_owned(),
+            path: pruned,
+        });
     }
-    let Some(folder) = folder_of(session) else { return Ok(found) };
-    for (path, is_regular) in files_below(&folder).map_err(|error| Refusal::new(error.to_string()))? {
+    let Some(folder) = folder_of(session) else {
+        return Ok(found);
+    };
+    for (path, is_regular) in
+        files_below(&folder).map_err(|error| Refusal::new(error.to_string()))?
+    {
         if !is_regular {
-            return Err(Refusal::new(format!("{} is not a regular file", path.display())));
+            return Err(Refusal::new(format!(
+                "{} is not a regular file",
+                path.display()
+            )));
         }
         let below = path.strip_prefix(&folder).unwrap_or(&path);
-        let parts: Option<Vec<_>> = below.components().map(|part| part.as_os_str().to_str()).collect();
+        let parts: Option<Vec<_>> = below
+            .components()
+            .map(|part| part.as_os_str().to_str())
+            .collect();
         let Some(parts) = parts else {
-            return Err(Refusal::new(format!("the name of {} is not UTF-8", path.display())));
+            return Err(Refusal::new(format!(
+                "the name of {} is not UTF-8",
+                path.display()
+            )));
         };
-        found.push(Companion { name: format!("{FOLDER}{}", parts.join("/")), path });
+        found.push(Companion {
+            name: format!("{FOLDER}{}", parts.join("/")),
+            path,
+        });
     }
     Ok(found)
 }
@@ -87,8 +109,15 @@ pub fn blobs_of(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
 
 /// Returns the blobs with these hashes that exist.
 pub fn stored_blobs(hashes: BTreeSet<String>, store: &Path) -> Vec<Companion> {
-    let blob = |hash: String| Companion { path: store.join(&hash), name: format!("{BLOB}{hash}") };
-    hashes.into_iter().map(blob).filter(|blob| pisess_store::modified(&blob.path).is_some()).collect()
+    let blob = |hash: String| Companion {
+        path: store.join(&hash),
+        name: format!("{BLOB}{hash}"),
+    };
+    hashes
+        .into_iter()
+        .map(blob)
+        .filter(|blob| pisess_store::modified(&blob.path).is_some())
+        .collect()
 }
 
 /// Whether a file of an archive is a blob, which sessions may share.
@@ -96,7 +125,8 @@ pub fn is_blob(name: &str) -> bool {
     name.starts_with(BLOB)
 }
 
-/// Returns where a file of an archive belongs, if the session has this path. `None` if it has no place.
+/// Returns where a file of an archive belongs, if the session has this path. `None` if it has no
+/// place.
 pub fn place_of(name: &str, session: &Path, blobs: Option<&Path>) -> Option<PathBuf> {
     if let Some(hash) = name.strip_prefix(BLOB) {
         return Some(blobs?.join(hash)).filter(|_| is_hash(hash));
@@ -106,9 +136,12 @@ pub fn place_of(name: &str, session: &Path, blobs: Option<&Path>) -> Option<Path
         PRUNED => Some(pruned_file(session)),
         _ => {
             let below = Path::new(name.strip_prefix(FOLDER)?);
-            let is_below = below.components().all(|part| matches!(part, Component::Normal(_)));
+            let is_below = below
+                .components()
+                .all(|part| matches!(part, Component::Normal(_)));
             let is_plain = is_below && !name.ends_with('/') && !name.contains(['\\', '\0']);
-            Some(folder_of(session)?.join(below)).filter(|_| is_plain && below.file_name().is_some())
+            Some(folder_of(session)?.join(below))
+                .filter(|_| is_plain && below.file_name().is_some())
         }
     }
 }
@@ -134,7 +167,11 @@ impl Facts {
     /// Returns what a name may refer to, for the archive at a path.
     pub fn known(self, path: PathBuf) -> Known {
         let id = self.header.id.to_string_lossy().into_owned();
-        Known { path, id, name: self.name.map(|name| name.to_string_lossy().into_owned()) }
+        Known {
+            path,
+            id,
+            name: self.name.map(|name| name.to_string_lossy().into_owned()),
+        }
     }
 
     /// Writes what a list shows of a session, followed by the lines up to its header.
@@ -169,10 +206,16 @@ impl Facts {
         let facts = Raw::parse(&written[..end]).map_err(|_| damaged())?;
         let text = |key| facts.get_text(key).map(Text::into_owned);
         let modified = text("modified").and_then(|time| parse_js_date(time.as_bytes()));
-        let messages = facts.get("messageCount").and_then(Raw::number).unwrap_or_default();
+        let messages = facts
+            .get("messageCount")
+            .and_then(Raw::number)
+            .unwrap_or_default();
         Ok(Facts {
             header: read_header(&written[end + 1..].to_vec())?,
-            agent: text("agent").unwrap_or_default().to_string_lossy().into_owned(),
+            agent: text("agent")
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
             name: text("name"),
             title: text("title").unwrap_or_default(),
             modified: modified.ok_or_else(damaged)?,
@@ -228,6 +271,9 @@ mod tests {
         ] {
             assert_eq!(place(name), None, "{name}");
         }
-        assert_eq!(place_of(&format!("blob/{hash}"), Path::new("/p/s.jsonl"), None), None);
+        assert_eq!(
+            place_of(&format!("blob/{hash}"), Path::new("/p/s.jsonl"), None),
+            None
+        );
     }
 }

@@ -23,7 +23,11 @@ pub(super) struct Chain<'s, 'i, 'c> {
 impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
     /// Returns a chain that begins under this position.
     pub fn under(session: &'s Session, place: Position, fresh: &'i mut IdSource<'c>) -> Self {
-        Chain::under_id(session, parent_id(session, place).map(Text::into_owned), fresh)
+        Chain::under_id(
+            session,
+            parent_id(session, place).map(Text::into_owned),
+            fresh,
+        )
     }
 
     /// Returns a chain that begins under the entry with this id.
@@ -32,10 +36,16 @@ impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
         parent: Option<Text<'static>>,
         fresh: &'i mut IdSource<'c>,
     ) -> Self {
-        Chain { session, fresh, parent, change: Change::default() }
+        Chain {
+            session,
+            fresh,
+            parent,
+            change: Change::default(),
+        }
     }
 
-    /// Adds an entry, given what its type has besides a parent: with a new id and the current time, unless it has its own.
+    /// Adds an entry, given what its type has besides a parent: with a new id and the current time,
+    /// unless it has its own.
     pub fn add(&mut self, entry: Object) {
         let entry = entry.finish();
         let entry = Raw::checked(&entry);
@@ -46,29 +56,46 @@ impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
         self.change.entries.push(NewEntry { id, line });
     }
 
-    /// Adds a label, or one that clears the label if `name` is `None`. Without a `time`, it has the current one.
+    /// Adds a label, or one that clears the label if `name` is `None`. Without a `time`, it has the
+    /// current one.
     pub fn label(&mut self, target: &Text, name: Option<&Text>, time: Option<&str>) {
-        let label = Object::new().str("type", "label").with(time, |label, time| label.str("timestamp", time));
-        self.add(label.text("targetId", target).with(name, |label, name| label.text("label", name)));
+        let label = Object::new()
+            .str("type", "label")
+            .with(time, |label, time| label.str("timestamp", time));
+        self.add(
+            label
+                .text("targetId", target)
+                .with(name, |label, name| label.text("label", name)),
+        );
     }
 }
 
-/// Returns the line with missing members inserted where the agents put them: after `type`, or in `custom` and
-/// `custom_message` entries at the end; the time of a message is added at the end of the message.
+/// Returns the line with missing members inserted where the agents put them: after `type`, or in
+/// `custom` and `custom_message` entries at the end; the time of a message is added at the end of
+/// the message.
 pub(super) fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
     let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
-    let at_end = matches!(Kind::of(entry.get("type")), Kind::Custom | Kind::CustomMessage);
+    let at_end = matches!(
+        Kind::of(entry.get("type")),
+        Kind::Custom | Kind::CustomMessage
+    );
     let parent_id = parent.map_or_else(|| b"null".to_vec(), encoded);
     let time = encoded(&Text::from(fresh.timestamp()));
     let mut before = "type";
-    for (key, value) in [("id", encoded(id)), ("parentId", parent_id), ("timestamp", time)] {
+    for (key, value) in [
+        ("id", encoded(id)),
+        ("parentId", parent_id),
+        ("timestamp", time),
+    ] {
         match entry.get(key) {
             Some(_) => before = key,
             None if at_end => edit.set(key, &value),
             None => edit.put_behind(before, key, &value),
         }
     }
-    if let Some(message) = entry.get("message").filter(|message| message.get("timestamp").is_none())
+    if let Some(message) = entry
+        .get("message")
+        .filter(|message| message.get("timestamp").is_none())
         && Kind::of(entry.get("type")) == Kind::Message
     {
         let mut timed = Edit::new(message.bytes()).expect("its shape was looked at");

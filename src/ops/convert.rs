@@ -4,9 +4,10 @@
 //! fork ──> NewSession ──> each copy is converted, the header is that of the other agent
 //! ```
 //!
-//! Entries are converted one by one as they are written ([`crate::agents::convert`]). What depends on several
-//! entries is determined here: the session's name, which pi keeps in an entry and oh-my-pi in the first line,
-//! and pi's edits of the context, which are applied to the entries that they edit.
+//! Entries are converted one by one as they are written ([`crate::agents::convert`]). What depends
+//! on several entries is determined here: the session's name, which pi keeps in an entry and
+//! oh-my-pi in the first line, and pi's edits of the context, which are applied to the entries that
+//! they edit.
 
 use crate::agents::oh_my_pi::native;
 use crate::agents::pi::edits::Edit;
@@ -45,8 +46,11 @@ pub fn convert(
     let head = head_for(to.agent(), title, source, old, options, &new.timestamp);
     let new = listed(reader, new, options, fresh)?;
     let edits = edited(reader, session.leaf)?;
-    let copies =
-        new.entries.expect("they are listed").into_iter().map(|piece| converted(piece, reader, to, &edits));
+    let copies = new
+        .entries
+        .expect("they are listed")
+        .into_iter()
+        .map(|piece| converted(piece, reader, to, &edits));
     let mut pieces = copies.collect::<io::Result<Vec<_>>>()?;
     let mut leaf = new.leaf;
     if to == Dialect::Pi && name != last_title(reader, &pieces)? {
@@ -55,11 +59,16 @@ pub fn convert(
         leaf = chain.parent;
         pieces.extend(chain.change.entries.into_iter().map(Piece::New));
     }
-    Ok(NewSession { head, leaf, entries: Some(pieces), ..new })
+    Ok(NewSession {
+        head,
+        leaf,
+        entries: Some(pieces),
+        ..new
+    })
 }
 
-/// Returns the new session with its entries listed one by one. If the file has an older format, or contains
-/// leaf or head records, the whole tree is forked as a subtree.
+/// Returns the new session with its entries listed one by one. If the file has an older format, or
+/// contains leaf or head records, the whole tree is forked as a subtree.
 fn listed(
     reader: &EntryReader,
     new: NewSession,
@@ -74,7 +83,10 @@ fn listed(
     if session.format != Format::V3 || session.all().any(has_head) {
         return fork_subtree(reader, None, options, fresh);
     }
-    Ok(NewSession { entries: Some(session.all().map(Piece::copied).collect()), ..new })
+    Ok(NewSession {
+        entries: Some(session.all().map(Piece::copied).collect()),
+        ..new
+    })
 }
 
 fn converted(
@@ -84,16 +96,31 @@ fn converted(
     edits: &HashMap<EntryIx, Edit>,
 ) -> io::Result<Piece> {
     let session = reader.session();
-    let Piece::Copied { entry, parent, mut first_kept, .. } = piece else { return Ok(piece) };
+    let Piece::Copied {
+        entry,
+        parent,
+        mut first_kept,
+        ..
+    } = piece
+    else {
+        return Ok(piece);
+    };
     if to == Dialect::Pi && first_kept.is_none() && session.entry(entry).kind == Kind::Compaction {
         // pi knows no native snapshots.
         let kept = reader.with_entry(entry, |line| native::first_kept(session, entry, line))?;
         first_kept = kept.map(|kept| session.id(kept).into_owned());
     }
-    Ok(Piece::Copied { entry, parent, first_kept, to: Some(to), edit: edits.get(&entry).copied() })
+    Ok(Piece::Copied {
+        entry,
+        parent,
+        first_kept,
+        to: Some(to),
+        edit: edits.get(&entry).copied(),
+    })
 }
 
-/// Returns the title in the last `title_change` among the copies, from which pi gets the session's name.
+/// Returns the title in the last `title_change` among the copies, from which pi gets the session's
+/// name.
 fn last_title(reader: &EntryReader, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
     let is_change = |ix: &EntryIx| reader.session().entry(*ix).kind == Kind::TitleChange;
     let change = pieces.iter().rev().find_map(|piece| match piece {

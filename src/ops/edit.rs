@@ -1,8 +1,9 @@
 //! Changes what the model sees of an entry without changing the entry: pi's `context_edit`.
 //!
-//! An edit is appended under the leaf and applies on its branch; the last edit of an entry counts. The format
-//! has no way to remove an edit, so an undo is an edit with the entry's own content. A tool call and its
-//! result are kept or omitted together, because a model's API accepts neither alone.
+//! An edit is appended under the leaf and applies on its branch; the last edit of an entry counts.
+//! The format has no way to remove an edit, so an undo is an edit with the entry's own content. A
+//! tool call and its result are kept or omitted together, because a model's API accepts neither
+//! alone.
 
 use super::chain::Chain;
 use super::{IdSource, Refusal, ids};
@@ -49,17 +50,24 @@ pub fn edit(
         ));
     }
     if let Some(&fixed) = targets.iter().find(|&&ix| !is_editable(session, ix)) {
-        let kind = session.role_name(fixed).unwrap_or_else(|| session.kind_name(fixed));
+        let kind = session
+            .role_name(fixed)
+            .unwrap_or_else(|| session.kind_name(fixed));
         return Err(Refusal::with_hint(
             format!("{} cannot be edited: it is a {kind}", session.id(fixed)),
             "pi supports edits of user, assistant, toolResult and custom messages",
         ));
     }
-    let context: Vec<_> = in_force(&path, reader)?.map(|place| path[place as usize]).collect();
+    let context: Vec<_> = in_force(&path, reader)?
+        .map(|place| path[place as usize])
+        .collect();
     let speaking: HashSet<_> = context.iter().copied().collect();
     if let Some(&gone) = targets.iter().find(|ix| !speaking.contains(ix)) {
         return Err(Refusal::with_hint(
-            format!("{} is not in the context: a compaction replaced it", session.id(gone)),
+            format!(
+                "{} is not in the context: a compaction replaced it",
+                session.id(gone)
+            ),
             "`pisess context` prints what the model sees",
         ));
     }
@@ -73,7 +81,9 @@ pub fn edit(
     }
     let mut chain = Chain::under(session, session.leaf, fresh);
     for ix in context {
-        let Some(after) = changes.remove(&ix) else { continue };
+        let Some(after) = changes.remove(&ix) else {
+            continue;
+        };
         if seen(reader, ix, &edits)? != after {
             show(&mut chain, ix, after);
         }
@@ -85,7 +95,9 @@ pub fn edit(
 pub(super) fn show(chain: &mut Chain, target: EntryIx, content: Option<Vec<u8>>) {
     let replacement = content.map(|content| Object::new().json("content", &content).finish());
     let target = chain.session.id(target);
-    let edit = Object::new().str("type", "context_edit").text("targetId", &target);
+    let edit = Object::new()
+        .str("type", "context_edit")
+        .text("targetId", &target);
     chain.add(edit.json("replacement", replacement.as_deref().unwrap_or(b"null")));
 }
 
@@ -101,7 +113,11 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the content that the model currently sees, as JSON; `None` if it sees nothing.
-fn seen(reader: &EntryReader, ix: EntryIx, edits: &HashMap<Vec<u8>, Edit>) -> io::Result<Option<Vec<u8>>> {
+fn seen(
+    reader: &EntryReader,
+    ix: EntryIx,
+    edits: &HashMap<Vec<u8>, Edit>,
+) -> io::Result<Option<Vec<u8>>> {
     match edits.get(reader.session().id(ix).as_bytes()) {
         None => stored(reader, ix),
         Some(Edit::Omit) => Ok(None),
@@ -119,7 +135,9 @@ pub(super) fn replaced(reader: &EntryReader, edit: EntryIx) -> io::Result<Option
 
 /// Returns the content of the entry; pi treats missing content as an empty list.
 pub(super) fn stored(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Vec<u8>>> {
-    reader.with_entry(ix, |entry| content(entry.get("message").unwrap_or(entry).get("content")))
+    reader.with_entry(ix, |entry| {
+        content(entry.get("message").unwrap_or(entry).get("content"))
+    })
 }
 
 pub(super) fn content(content: Option<Raw>) -> Option<Vec<u8>> {
@@ -129,7 +147,10 @@ pub(super) fn content(content: Option<Raw>) -> Option<Vec<u8>> {
 
 /// Returns the new content, if it has any; text becomes a block if pi requires blocks.
 fn becomes(reader: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Option<Vec<u8>>> {
-    let takes_blocks = matches!(reader.session().entry(ix).role, Role::Assistant | Role::ToolResult);
+    let takes_blocks = matches!(
+        reader.session().entry(ix).role,
+        Role::Assistant | Role::ToolResult
+    );
     match wanted {
         Wanted::Omit => Ok(None),
         Wanted::Undo => stored(reader, ix),
@@ -138,8 +159,8 @@ fn becomes(reader: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Opti
     }
 }
 
-/// Returns the entries of calls that a change would separate from their results, unless they were separate before: those
-/// that change, and their counterparts.
+/// Returns the entries of calls that a change would separate from their results, unless they were
+/// separate before: those that change, and their counterparts.
 fn halves(
     reader: &EntryReader,
     context: &[EntryIx],
@@ -151,7 +172,9 @@ fn halves(
     // The calls of a message before and after the edit, computed once for all of its results.
     let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::default();
     let mut parted = HashSet::default();
-    for (call, result, id) in linked.iter().filter(|(call, result, _)| is_changed(call) || is_changed(result))
+    for (call, result, id) in linked
+        .iter()
+        .filter(|(call, result, _)| is_changed(call) || is_changed(result))
     {
         if !turns.contains_key(call) {
             let before = seen(reader, *call, edits)?;
@@ -170,7 +193,9 @@ fn halves(
     }
     // A message with calls is kept or omitted with all of their results.
     let group = linked.iter().filter(|(call, ..)| parted.contains(call));
-    let group: BTreeSet<_> = group.flat_map(|&(call, result, _)| [call, result]).collect();
+    let group: BTreeSet<_> = group
+        .flat_map(|&(call, result, _)| [call, result])
+        .collect();
     let (named, others) = group.into_iter().partition(is_changed);
     Ok(Some([named, others]))
 }
@@ -184,10 +209,14 @@ fn half(session: &Session, [named, others]: [Vec<EntryIx>; 2], wanted: Wanted) -
             "be replaced without losing tool calls that have results",
             "omit them together, and append the new text",
         ),
-        Wanted::Omit => ("be omitted without the other half of a tool call", "omit them together"),
-        Wanted::Undo | Wanted::Replace(_) => {
-            ("be restored without the other half of a tool call", "restore both together")
-        }
+        Wanted::Omit => (
+            "be omitted without the other half of a tool call",
+            "omit them together",
+        ),
+        Wanted::Undo | Wanted::Replace(_) => (
+            "be restored without the other half of a tool call",
+            "restore both together",
+        ),
     };
     let mut all = [&*named, &others].concat();
     all.sort();
@@ -197,8 +226,12 @@ fn half(session: &Session, [named, others]: [Vec<EntryIx>; 2], wanted: Wanted) -
     )
 }
 
-/// Returns the calling messages and the results in the context, in pairs, with the ids that link them.
-fn pairs(reader: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
+/// Returns the calling messages and the results in the context, in pairs, with the ids that link
+/// them.
+fn pairs(
+    reader: &EntryReader,
+    context: &[EntryIx],
+) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
     let session = reader.session();
     let mut callers: HashMap<Text<'static>, EntryIx> = HashMap::default();
     let mut pairs = Vec::new();
@@ -225,5 +258,7 @@ pub(super) fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_
 }
 
 fn calls_in(content: &Option<Vec<u8>>) -> HashSet<Text<'static>> {
-    call_ids(content.as_deref().map(Raw::checked)).map(Text::into_owned).collect()
+    call_ids(content.as_deref().map(Raw::checked))
+        .map(Text::into_owned)
+        .collect()
 }

@@ -1,10 +1,10 @@
-//! Creates a new session file from a path of another (pi's `createBranchedSession`), with or without the
-//! descendants of its end, or from all of it (`forkFrom`).
+//! Creates a new session file from a path of another (pi's `createBranchedSession`), with or
+//! without the descendants of its end, or from all of it (`forkFrom`).
 //!
-//! Labels are entries of the tree, so they can have children. They are left out and written again at the end;
-//! their children become children of the nearest ancestor that is copied, and a `firstKeptEntryId` that
-//! refers to a label moves to the entry after it. oh-my-pi does not do this and loses the entries after a
-//! label; pisess follows pi in both dialects.
+//! Labels are entries of the tree, so they can have children. They are left out and written again
+//! at the end; their children become children of the nearest ancestor that is copied, and a
+//! `firstKeptEntryId` that refers to a label moves to the entry after it. oh-my-pi does not do this
+//! and loses the entries after a label; pisess follows pi in both dialects.
 
 use super::chain::Chain;
 use super::switch::mark;
@@ -49,8 +49,8 @@ pub fn fork(
     Ok(finished(session, pieces, end, options, fresh))
 }
 
-/// Forks the path to `top` and all its descendants, in file order. The leaf is that of the source if it is
-/// `top` or a descendant, else the last of these in the file.
+/// Forks the path to `top` and all its descendants, in file order. The leaf is that of the source
+/// if it is `top` or a descendant, else the last of these in the file.
 pub fn fork_subtree(
     reader: &EntryReader,
     top: Position,
@@ -62,18 +62,27 @@ pub fn fork_subtree(
     let is_inside = |ix: EntryIx| top.is_none_or(|top| ancestry.is_above(top, ix));
     let inside: Vec<_> = session.all().filter(|&ix| is_inside(ix)).collect();
     let leaf_inside = session.leaf.filter(|&leaf| is_inside(leaf));
-    let last = || inside.iter().copied().rfind(|&ix| !is_left_out(session.entry(ix).kind));
+    let last = || {
+        inside
+            .iter()
+            .copied()
+            .rfind(|&ix| !is_left_out(session.entry(ix).kind))
+    };
     let leaf = leaf_inside.or_else(last).or(top);
     let above = top.and_then(|top| session.entry(top).parent);
-    let entries: Vec<_> = session.path(above).into_iter().chain(inside.iter().copied()).collect();
+    let entries: Vec<_> = session
+        .path(above)
+        .into_iter()
+        .chain(inside.iter().copied())
+        .collect();
     let mut pieces = without_labels(reader, &entries)?;
     pieces.sort_by_key(|&(ix, _)| ix);
     Ok(finished(session, pieces, leaf, options, fresh))
 }
 
-/// Returns a session of these entries. The labels in effect are written again below `leaf`, or below its
-/// nearest ancestor that is not left out. If there are no labels, and that entry is not the last, a mark
-/// ([`super::switch`]) is appended below it.
+/// Returns a session of these entries. The labels in effect are written again below `leaf`, or
+/// below its nearest ancestor that is not left out. If there are no labels, and that entry is not
+/// the last, a mark ([`super::switch`]) is appended below it.
 fn finished(
     session: &Session,
     copies: Vec<(EntryIx, Piece)>,
@@ -82,15 +91,24 @@ fn finished(
     fresh: &mut IdSource,
 ) -> NewSession {
     let timestamp = fresh.timestamp();
-    let end = session.upwards(leaf).find(|&ix| !is_left_out(session.entry(ix).kind));
+    let end = session
+        .upwards(leaf)
+        .find(|&ix| !is_left_out(session.entry(ix).kind));
     let end_id = end.map(|ix| session.id(ix));
     let last = copies.last().map(|&(ix, _)| session.id(ix));
     let kept: HashSet<_> = copies.iter().map(|&(ix, _)| ix).collect();
     let mut chain = Chain::under(session, end, fresh);
     let labels = Labels::new(session);
     for (target, change) in labels.iter().filter(|(target, _)| kept.contains(target)) {
-        let time = session.agent().keeps_label_times.then(|| session.text(change.timestamp).to_string());
-        chain.label(&session.id(target), Some(&session.text(change.name)), time.as_deref());
+        let time = session
+            .agent()
+            .keeps_label_times
+            .then(|| session.text(change.timestamp).to_string());
+        chain.label(
+            &session.id(target),
+            Some(&session.text(change.name)),
+            time.as_deref(),
+        );
     }
     if chain.change.is_empty() && end_id != last {
         chain.add(mark(last.as_ref(), end_id.as_ref(), &[]));
@@ -101,7 +119,11 @@ fn finished(
         id: options.session_id.clone(),
         timestamp,
         leaf: chain.parent,
-        entries: Some(copies.chain(chain.change.entries.into_iter().map(Piece::New)).collect()),
+        entries: Some(
+            copies
+                .chain(chain.change.entries.into_iter().map(Piece::New))
+                .collect(),
+        ),
     }
 }
 
@@ -117,7 +139,8 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
     }
 }
 
-/// Returns copies of the entries that are not left out, each under its nearest ancestor that is not.
+/// Returns copies of the entries that are not left out, each under its nearest ancestor that is
+/// not.
 fn without_labels(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(EntryIx, Piece)>> {
     let session = reader.session();
     let stays = |ix: EntryIx| !is_left_out(session.entry(ix).kind);
@@ -130,22 +153,38 @@ fn without_labels(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(
         // A root may be stored with the parent `""`, or with one that is not in the file.
         let moved = entry.parent != parent || parent.is_none();
         let is_read = entry.kind == Kind::Compaction && !all_stay;
-        let kept = if is_read { first_kept(reader, ix)? } else { None };
+        let kept = if is_read {
+            first_kept(reader, ix)?
+        } else {
+            None
+        };
         let left_out = kept.filter(|&kept| !stays(kept));
-        let first_kept = left_out.and_then(|kept| first_staying(session, ix, kept, stays)).map(id);
+        let first_kept = left_out
+            .and_then(|kept| first_staying(session, ix, kept, stays))
+            .map(id);
         let parent = moved.then_some(parent.map(id));
-        copies.push((ix, Piece::Copied { entry: ix, parent, first_kept, to: None, edit: None }));
+        copies.push((
+            ix,
+            Piece::Copied {
+                entry: ix,
+                parent,
+                first_kept,
+                to: None,
+                edit: None,
+            },
+        ));
     }
     Ok(copies)
 }
 
-/// Whether entries of this kind are left out: labels are written again, and a leaf record would determine the
-/// leaf of the new file.
+/// Whether entries of this kind are left out: labels are written again, and a leaf record would
+/// determine the leaf of the new file.
 fn is_left_out(kind: Kind) -> bool {
     matches!(kind, Kind::Label | Kind::Leaf)
 }
 
-/// Returns the first kept entry of a compaction; of a native snapshot, the entry before it, which it names.
+/// Returns the first kept entry of a compaction; of a native snapshot, the entry before it, which
+/// it names.
 fn first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     reader.with_entry(ix, |line| {
         let kept = native::through(line).or_else(|| line.get_text("firstKeptEntryId"));
@@ -153,21 +192,28 @@ fn first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     })
 }
 
-/// Returns the header, in the agent's key order. For oh-my-pi, a title line precedes it: every file of that
-/// agent has one, and is recognized by it.
+/// Returns the header, in the agent's key order. For oh-my-pi, a title line precedes it: every file
+/// of that agent has one, and is recognized by it.
 fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
     let old = Raw::checked(&session.header.bytes);
-    let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
+    let slot = session
+        .title_slot
+        .as_deref()
+        .map(|slot| Raw::checked(slot.trim_ascii()));
     // The title line takes precedence over the header, even if its title is empty.
-    let title = slot.map_or(old.get("title"), |slot| slot.get("title")).filter(|title| title.is_truthy());
+    let title = slot
+        .map_or(old.get("title"), |slot| slot.get("title"))
+        .filter(|title| title.is_truthy());
     // The agent rejects a title line with another source.
     let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
-    let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(is_source);
+    let source = slot
+        .map_or(old.get("titleSource"), |slot| slot.get("source"))
+        .filter(is_source);
     head_for(session.agent(), title, source, old, options, timestamp)
 }
 
-/// Returns the header as an agent writes it. `title_source` is who set the title: `auto` or `user`. `old` is the header
-/// of the source, if it has one.
+/// Returns the header as an agent writes it. `title_source` is who set the title: `auto` or `user`.
+/// `old` is the header of the source, if it has one.
 pub(crate) fn head_for(
     agent: &Agent,
     title: Option<Raw>,
@@ -185,12 +231,19 @@ pub(crate) fn head_for(
         .str("id", &options.session_id)
         .str("timestamp", timestamp)
         .with(cwd, |header, cwd| header.text("cwd", cwd))
-        .with(title.filter(|_| has_title), |header, title| header.raw("title", title))
-        .with(title_source.filter(|_| has_title), |header, source| header.raw("titleSource", source))
-        .with(options.source.as_ref(), |header, source| header.text("parentSession", source))
-        .with(old.get_some("additionalDirectories").filter(|_| has_title), |header, folders| {
-            header.raw("additionalDirectories", folders)
+        .with(title.filter(|_| has_title), |header, title| {
+            header.raw("title", title)
         })
+        .with(title_source.filter(|_| has_title), |header, source| {
+            header.raw("titleSource", source)
+        })
+        .with(options.source.as_ref(), |header, source| {
+            header.text("parentSession", source)
+        })
+        .with(
+            old.get_some("additionalDirectories").filter(|_| has_title),
+            |header, folders| header.raw("additionalDirectories", folders),
+        )
         .finish();
     let line = has_title.then(|| title_line(title, title_source, &Text::from(timestamp)));
     line.into_iter().chain([header]).collect()

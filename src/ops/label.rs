@@ -9,8 +9,8 @@ use crate::session::labels::Labels;
 use crate::session::reference::{Position, is_form};
 use pisess_json::text::Text;
 
-/// Labels `target`, or clears its label if `name` is `None`; the change is empty if nothing changes. The
-/// label is an entry under the leaf and becomes the leaf, as in both agents.
+/// Labels `target`, or clears its label if `name` is `None`; the change is empty if nothing
+/// changes. The label is an entry under the leaf and becomes the leaf, as in both agents.
 ///
 /// # Errors
 /// If the entry cannot have the label.
@@ -35,8 +35,14 @@ pub fn move_label(
     fresh: &mut IdSource,
 ) -> Result<Change, Refusal> {
     check_form(name)?;
-    let holders = Labels::new(session).named(name).into_iter().filter(|&holder| holder != target);
-    let changes: Vec<_> = holders.map(|holder| (holder, None)).chain([(target, Some(name))]).collect();
+    let holders = Labels::new(session)
+        .named(name)
+        .into_iter()
+        .filter(|&holder| holder != target);
+    let changes: Vec<_> = holders
+        .map(|holder| (holder, None))
+        .chain([(target, Some(name))])
+        .collect();
     Ok(set(session, &changes, fresh))
 }
 
@@ -44,7 +50,10 @@ pub fn move_label(
 fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSource) -> Change {
     let labels = Labels::new(session);
     let mut chain = Chain::under(session, session.leaf, fresh);
-    for &(target, name) in changes.iter().filter(|(target, name)| labels.name(*target).as_ref() != *name) {
+    for &(target, name) in changes
+        .iter()
+        .filter(|(target, name)| labels.name(*target).as_ref() != *name)
+    {
         chain.label(&session.id(target), name, None);
     }
     chain.change
@@ -57,7 +66,10 @@ fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSo
 pub fn name(given: &str) -> Result<Text<'_>, Refusal> {
     let trimmed = given.trim();
     match trimmed {
-        "" => Err(Refusal::with_hint("the label is empty", "clear a label with --clear")),
+        "" => Err(Refusal::with_hint(
+            "the label is empty",
+            "clear a label with --clear",
+        )),
         _ if trimmed.chars().any(char::is_control) => Err(Refusal::with_hint(
             "the label contains a control character",
             "give a label of one line, without control characters",
@@ -75,7 +87,11 @@ pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Re
     let holders = Labels::new(session).named(name);
     match holders.into_iter().find(|&holder| Some(holder) != target) {
         Some(holder) => Err(Refusal::with_hint(
-            format!("the label {:?} is already on {}", name.to_string(), session.id(holder)),
+            format!(
+                "the label {:?} is already on {}",
+                name.to_string(),
+                session.id(holder)
+            ),
             "choose another label, or move this one with `pisess label --move`",
         )),
         None => Ok(()),
@@ -87,13 +103,17 @@ fn check_form(name: &Text) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::with_hint(
-        format!("{:?} reads as a reference and cannot be a label", name.to_string()),
+        format!(
+            "{:?} reads as a reference and cannot be a label",
+            name.to_string()
+        ),
         "choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^ or ~3",
     ))
 }
 
-/// Returns the last entry of the conversation: the nearest at or above the leaf that is not a label, a mark, a setting
-/// or other bookkeeping, so that labelling twice labels the same entry. If there is none, returns the leaf.
+/// Returns the last entry of the conversation: the nearest at or above the leaf that is not a
+/// label, a mark, a setting or other bookkeeping, so that labelling twice labels the same entry. If
+/// there is none, returns the leaf.
 pub fn last_of_conversation(session: &Session, leaf: Position) -> Position {
     let is_part = |ix: &EntryIx| session.entry(*ix).kind.schema().sort == Sort::Conversation;
     session.upwards(leaf).find(is_part).or(leaf)

@@ -1,8 +1,8 @@
 //! The data that a list shows of each session, and its order.
 //!
-//! Fields that are in pi's list, too, have the same meaning: `modified` is the newest time of a user or
-//! assistant message, `firstMessage` is the first user message with text, and the name is that of the last
-//! `session_info`.
+//! Fields that are in pi's list, too, have the same meaning: `modified` is the newest time of a
+//! user or assistant message, `firstMessage` is the first user message with text, and the name is
+//! that of the last `session_info`.
 
 use crate::load::{LoadError, Options, load, read_header};
 use crate::ops::branches::branches;
@@ -88,14 +88,26 @@ pub struct Reading {
 
 /// Reads one session by itself, as it is listed, with what its sub-agents cost.
 pub fn alone(path: &Path, source: &dyn ReadAt, modified: i64) -> Result<Listed, LoadError> {
-    let options =
-        Options { workers: 1, list_stats: Some(Period::default()), usage: true, ..Options::default() };
-    Ok(read(path, source, modified, &SubAgents::default(), None, &options)?.listed)
+    let options = Options {
+        workers: 1,
+        list_stats: Some(Period::default()),
+        usage: true,
+        ..Options::default()
+    };
+    Ok(read(
+        path,
+        source,
+        modified,
+        &SubAgents::default(),
+        None,
+        &options,
+    )?
+    .listed)
 }
 
-/// Reads one session. `modified` is when its content last changed, in milliseconds since 1970. The usage of the sub-agents
-/// that are listed as well (`agents`) is that of their own sessions; what was pruned from it was paid for as well. The
-/// options must request what a list shows, and usage.
+/// Reads one session. `modified` is when its content last changed, in milliseconds since 1970. The
+/// usage of the sub-agents that are listed as well (`agents`) is that of their own sessions; what
+/// was pruned from it was paid for as well. The options must request what a list shows, and usage.
 pub fn read(
     path: &Path,
     source: &dyn ReadAt,
@@ -120,10 +132,16 @@ pub fn read(
     let reader = EntryReader::new(&session, source);
     let context = (session.agent().tokens)(&session.path(session.leaf), &reader)?;
     let set = Labels::new(&session);
-    let labels = set.changes().map(|change| session.text(change.name).into_owned()).collect();
+    let labels = set
+        .changes()
+        .map(|change| session.text(change.name).into_owned())
+        .collect();
     let header = Raw::checked(&session.header.bytes);
     let created = session.header.started_ms();
-    let active = list_stats.activity.filter(|&time| time > 0.0).map(|time| time as i64);
+    let active = list_stats
+        .activity
+        .filter(|&time| time > 0.0)
+        .map(|time| time as i64);
     let modified = active.or(created).unwrap_or(modified);
     let period = options.list_stats.unwrap_or_default();
     let listed = Listed {
@@ -140,21 +158,32 @@ pub fn read(
         entries: session.entries.len() as u32,
         messages: list_stats.messages,
         branches: branches(&session, &tree).len() as u32,
-        question_span: list_stats.question.as_ref().map(|question| session.entry(question.entry).span),
+        question_span: list_stats
+            .question
+            .as_ref()
+            .map(|question| session.entry(question.entry).span),
         question: list_stats.question,
         opening: list_stats.opening,
         models: list_stats.models,
         usage: billed.iter().map(|request| &request.usage).collect(),
         labels,
         context: (context > 0.0).then_some(context),
-        is_torn: session.problems.iter().any(|problem| problem.kind == FindingKind::TornTail),
+        is_torn: session
+            .problems
+            .iter()
+            .any(|problem| problem.kind == FindingKind::TornTail),
         is_in_period: list_stats.is_in_period || period.has(created.unwrap_or(modified)),
         id: session.header.id,
     };
-    Ok(Reading { listed, keys, billed })
+    Ok(Reading {
+        listed,
+        keys,
+        billed,
+    })
 }
 
-/// Returns the whole text of the first question, reading it from the file unless the list holds all of it.
+/// Returns the whole text of the first question, reading it from the file unless the list holds all
+/// of it.
 ///
 /// # Errors
 /// If it cannot be read, or is no longer there.
@@ -167,7 +196,9 @@ pub fn first_message(listed: &Listed, source: &dyn ReadAt) -> std::io::Result<Te
     }
     let line = source.read_range(span.range())?;
     let entry = Raw::parse(&line).map_err(|_| std::io::ErrorKind::InvalidData)?;
-    let content = entry.get("message").and_then(|message| message.get("content"));
+    let content = entry
+        .get("message")
+        .and_then(|message| message.get("content"));
     Ok(crate::session::content::content_text(content, " ").into_owned())
 }
 
@@ -195,15 +226,23 @@ pub enum Order {
 
 /// Sorts a list; sessions that compare equal are sorted newest first, then by path.
 pub fn sort(list: &mut [Listed], order: Order) {
-    list.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.as_os_str().cmp(b.path.as_os_str())));
+    list.sort_by(|a, b| {
+        b.modified
+            .cmp(&a.modified)
+            .then_with(|| a.path.as_os_str().cmp(b.path.as_os_str()))
+    });
     match order {
         Order::Modified => {}
         Order::Created => list.sort_by_key(|session| std::cmp::Reverse(session.created)),
-        Order::Name => list.sort_by_cached_key(|session| session.title().to_string_lossy().to_lowercase()),
+        Order::Name => {
+            list.sort_by_cached_key(|session| session.title().to_string_lossy().to_lowercase())
+        }
         Order::Project => list.sort_by(|a, b| a.cwd.as_bytes().cmp(b.cwd.as_bytes())),
         Order::Messages => list.sort_by_key(|session| std::cmp::Reverse(session.messages)),
         Order::Context => list.sort_by(|a, b| descending(a.context, b.context)),
-        Order::Tokens => list.sort_by(|a, b| descending(Some(a.usage.tokens()), Some(b.usage.tokens()))),
+        Order::Tokens => {
+            list.sort_by(|a, b| descending(Some(a.usage.tokens()), Some(b.usage.tokens())))
+        }
         Order::Cost => list.sort_by(|a, b| descending(Some(a.usage.cost), Some(b.usage.cost))),
     }
 }
@@ -215,8 +254,15 @@ fn descending(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
 impl Listed {
     /// Returns the name, else the title taken from its messages, else an empty text.
     pub fn title(&self) -> Text<'_> {
-        let opening = self.opening.as_ref().map(|opening| opening.text().borrowed());
-        self.name.as_ref().map(Text::borrowed).or(opening).unwrap_or_default()
+        let opening = self
+            .opening
+            .as_ref()
+            .map(|opening| opening.text().borrowed());
+        self.name
+            .as_ref()
+            .map(Text::borrowed)
+            .or(opening)
+            .unwrap_or_default()
     }
 }
 
@@ -240,8 +286,9 @@ pub struct ListRow {
     pub is_last: bool,
 }
 
-/// Returns the rows of a sorted list, with sub-agents and advisors below their sessions, and forks below their sources if
-/// `nests_forks`. A session whose parent is not in the list is at the top level.
+/// Returns the rows of a sorted list, with sub-agents and advisors below their sessions, and forks
+/// below their sources if `nests_forks`. A session whose parent is not in the list is at the top
+/// level.
 pub fn rows(list: &[Listed], nests_forks: bool) -> Vec<ListRow> {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
     let mut roots = Vec::new();
@@ -252,8 +299,15 @@ pub fn rows(list: &[Listed], nests_forks: bool) -> Vec<ListRow> {
         }
     }
     let mut rows = Vec::with_capacity(list.len());
-    let mut left: Vec<ListRow> =
-        roots.iter().rev().map(|&at| ListRow { at, ancestors: 0, is_last: false }).collect();
+    let mut left: Vec<ListRow> = roots
+        .iter()
+        .rev()
+        .map(|&at| ListRow {
+            at,
+            ancestors: 0,
+            is_last: false,
+        })
+        .collect();
     while let Some(row) = left.pop() {
         rows.push(row);
         let mut children = std::mem::take(&mut below[row.at]);
@@ -269,8 +323,8 @@ pub fn rows(list: &[Listed], nests_forks: bool) -> Vec<ListRow> {
     rows
 }
 
-/// Moves the rows of one repository together, to the place of its first; sessions in none come last. What is nested below
-/// a session belongs to the repository of that session.
+/// Moves the rows of one repository together, to the place of its first; sessions in none come
+/// last. What is nested below a session belongs to the repository of that session.
 pub fn group(
     list: &mut [Listed],
     rows: &mut [ListRow],
@@ -283,7 +337,9 @@ pub fn group(
             above = repository(&list[row.at]);
         }
         let next = ranks.len();
-        ranks.entry(above.clone()).or_insert(if above.is_some() { next } else { usize::MAX });
+        ranks
+            .entry(above.clone())
+            .or_insert(if above.is_some() { next } else { usize::MAX });
         list[row.at].repository.clone_from(&above);
     }
     rows.sort_by_key(|row| ranks[&list[row.at].repository]);
@@ -291,17 +347,33 @@ pub fn group(
 
 /// Returns the parent of each session, such that there are no cycles.
 fn parents(list: &[Listed], nests_forks: bool) -> Vec<Option<usize>> {
-    let by_path: HashMap<&Path, usize> =
-        list.iter().enumerate().map(|(at, session)| (session.path.as_path(), at)).collect();
-    let by_id: HashMap<&[u8], usize> =
-        list.iter().enumerate().rev().map(|(at, session)| (session.id.as_bytes(), at)).collect();
+    let by_path: HashMap<&Path, usize> = list
+        .iter()
+        .enumerate()
+        .map(|(at, session)| (session.path.as_path(), at))
+        .collect();
+    let by_id: HashMap<&[u8], usize> = list
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(at, session)| (session.id.as_bytes(), at))
+        .collect();
     let mut parents: Vec<Option<usize>> = vec![None; list.len()];
     for (at, session) in list.iter().enumerate() {
-        let owner = session.owner.as_deref().and_then(|owner| by_path.get(owner));
-        let source = session.parent.as_ref().filter(|_| nests_forks).and_then(|parent| {
-            let path = parent.to_string_lossy();
-            by_path.get(Path::new(&*path)).or_else(|| by_id.get(parent.as_bytes()))
-        });
+        let owner = session
+            .owner
+            .as_deref()
+            .and_then(|owner| by_path.get(owner));
+        let source = session
+            .parent
+            .as_ref()
+            .filter(|_| nests_forks)
+            .and_then(|parent| {
+                let path = parent.to_string_lossy();
+                by_path
+                    .get(Path::new(&*path))
+                    .or_else(|| by_id.get(parent.as_bytes()))
+            });
         let parent = owner.or(source).copied().filter(|&parent| parent != at);
         let is_cycle = |parent: usize| {
             let above = std::iter::successors(Some(parent), |&up| parents[up]);
@@ -312,8 +384,9 @@ fn parents(list: &[Listed], nests_forks: bool) -> Vec<Option<usize>> {
     parents
 }
 
-/// Returns the session of a reading, without the entries that an earlier one contains, and their usage. Readings must be
-/// passed in the order in which the sessions were started, with the keys of all entries so far.
+/// Returns the session of a reading, without the entries that an earlier one contains, and their
+/// usage. Readings must be passed in the order in which the sessions were started, with the keys of
+/// all entries so far.
 pub fn own(seen: &mut HashSet<u128>, reading: Reading) -> Listed {
     let mut listed = reading.listed;
     if reading.keys.is_empty() {
@@ -326,26 +399,40 @@ pub fn own(seen: &mut HashSet<u128>, reading: Reading) -> Listed {
         if entry.key == EntryKey::NONE || seen.insert(entry.key) {
             listed.entries += u32::from(!entry.is_pruned);
             listed.messages += u32::from(entry.is_message && !entry.is_pruned);
-            request.iter().for_each(|request| listed.usage.add(&request.usage));
+            request
+                .iter()
+                .for_each(|request| listed.usage.add(&request.usage));
         }
     }
     listed
 }
 
-/// Returns the files in the order in which their sessions were started, each with whether it is a fork or the
-/// source of one. Only headers are read. Files that are not sessions come last.
+/// Returns the files in the order in which their sessions were started, each with whether it is a
+/// fork or the source of one. Only headers are read. Files that are not sessions come last.
 pub fn families(files: Vec<FoundFile>) -> Vec<(FoundFile, bool)> {
     let head = |file: &FoundFile| read_header(&Glance::open(&file.path).ok()?).ok();
     let heads: Vec<Option<Header>> = files.iter().map(head).collect();
-    let parent = |head: &Header| Raw::checked(&head.bytes).get_text("parentSession").map(Text::into_bytes);
+    let parent = |head: &Header| {
+        Raw::checked(&head.bytes)
+            .get_text("parentSession")
+            .map(Text::into_bytes)
+    };
     let parents: HashSet<Vec<u8>> = heads.iter().flatten().filter_map(parent).collect();
     let is_related = |file: &FoundFile, head: &Option<Header>| {
         let Some(head) = head else { return false };
         let path = file.path.as_os_str().as_encoded_bytes();
         parent(head).is_some() || parents.contains(path) || parents.contains(head.id.as_bytes())
     };
-    let related: Vec<bool> = files.iter().zip(&heads).map(|(file, head)| is_related(file, head)).collect();
-    let started = heads.iter().map(|head| head.as_ref().and_then(Header::started_ms).unwrap_or(i64::MAX));
+    let related: Vec<bool> = files
+        .iter()
+        .zip(&heads)
+        .map(|(file, head)| is_related(file, head))
+        .collect();
+    let started = heads.iter().map(|head| {
+        head.as_ref()
+            .and_then(Header::started_ms)
+            .unwrap_or(i64::MAX)
+    });
     let mut order: Vec<_> = started.zip(files.into_iter().zip(related)).collect();
     order.sort_by_key(|&(created, _)| created);
     order.into_iter().map(|(_, file)| file).collect()

@@ -1,5 +1,5 @@
-//! The operations. Those that append to a session or create one return a plan, or the reason for a refusal;
-//! the others return what they found, or write to a given output.
+//! The operations. Those that append to a session or create one return a plan, or the reason for a
+//! refusal; the others return what they found, or write to a given output.
 
 pub mod patched;
 pub mod plan;
@@ -38,7 +38,8 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::io;
 
-/// A source of ids and the time for new entries, passed in: the core has neither clock nor randomness.
+/// A source of ids and the time for new entries, passed in: the core has neither clock nor
+/// randomness.
 pub struct IdSource<'a> {
     /// Milliseconds since 1970.
     pub now_ms: i64,
@@ -50,7 +51,11 @@ pub struct IdSource<'a> {
 impl<'a> IdSource<'a> {
     /// Returns a source that takes its candidates from a function.
     pub fn new(now_ms: i64, candidates: &'a mut dyn FnMut() -> String) -> Self {
-        IdSource { now_ms, candidates, issued: HashSet::default() }
+        IdSource {
+            now_ms,
+            candidates,
+            issued: HashSet::default(),
+        }
     }
 
     /// Returns the time as the agents write it.
@@ -95,11 +100,17 @@ pub enum Refusal {
 
 impl Refusal {
     fn new(what: impl Into<String>) -> Refusal {
-        Refusal::Impossible { what: what.into(), hint: None }
+        Refusal::Impossible {
+            what: what.into(),
+            hint: None,
+        }
     }
 
     fn with_hint(what: impl Into<String>, hint: impl Into<String>) -> Refusal {
-        Refusal::Impossible { what: what.into(), hint: Some(hint.into()) }
+        Refusal::Impossible {
+            what: what.into(),
+            hint: Some(hint.into()),
+        }
     }
 }
 
@@ -108,7 +119,11 @@ const NAMED: usize = 16;
 
 /// Returns the ids of entries, for a message.
 pub fn ids(session: &Session, entries: &[EntryIx]) -> String {
-    let named: Vec<_> = entries.iter().take(NAMED).map(|&ix| session.id(ix).to_string()).collect();
+    let named: Vec<_> = entries
+        .iter()
+        .take(NAMED)
+        .map(|&ix| session.id(ix).to_string())
+        .collect();
     match entries.len().saturating_sub(NAMED) {
         0 => named.join(" "),
         more => format!("{} and {more} more", named.join(" ")),
@@ -120,8 +135,8 @@ pub fn parent_id(session: &Session, parent: Position) -> Option<Text<'_>> {
     parent.map(|ix| session.id(ix))
 }
 
-/// Returns the nearest of the entries from `from` upwards that `is` accepts. `known` keeps the answers of the entries
-/// that were passed.
+/// Returns the nearest of the entries from `from` upwards that `is` accepts. `known` keeps the
+/// answers of the entries that were passed.
 fn nearest(
     session: &Session,
     from: Position,
@@ -140,8 +155,14 @@ fn nearest(
     found.flatten()
 }
 
-/// Returns the first entry that stays on the path from `kept` to an entry; `None` if `kept` is not on it.
-fn first_staying(session: &Session, ix: EntryIx, kept: EntryIx, stays: impl Fn(EntryIx) -> bool) -> Position {
+/// Returns the first entry that stays on the path from `kept` to an entry; `None` if `kept` is not
+/// on it.
+fn first_staying(
+    session: &Session,
+    ix: EntryIx,
+    kept: EntryIx,
+    stays: impl Fn(EntryIx) -> bool,
+) -> Position {
     let mut first = None;
     for above in session.upwards(Some(ix)) {
         first = if stays(above) { Some(above) } else { first };

@@ -1,7 +1,8 @@
-//! Moving to another position of the tree: the new leaf, the branch that is left, the text to edit again.
+//! Moving to another position of the tree: the new leaf, the branch that is left, the text to edit
+//! again.
 //!
-//! The rules are those of `/tree` in both agents: if the target is a user request, the new leaf is its
-//! parent, and its text is returned to be edited.
+//! The rules are those of `/tree` in both agents: if the target is a user request, the new leaf is
+//! its parent, and its text is returned to be edited.
 
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind, Role, Sort};
@@ -25,12 +26,20 @@ pub struct Navigation {
     pub abandoned: Vec<EntryIx>,
 }
 
-/// Plans the move from `old_leaf` to `target`. As in the agents, but not in their documentation, a compaction
-/// does not end the abandoned branch.
+/// Plans the move from `old_leaf` to `target`. As in the agents, but not in their documentation, a
+/// compaction does not end the abandoned branch.
 pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navigation {
     let edits_target = target.is_some_and(|ix| is_draft(session, ix));
-    let new_leaf = if edits_target { target.and_then(|ix| session.entry(ix).parent) } else { target };
-    Navigation { new_leaf, edits_target, ..return_to(session, old_leaf, target) }
+    let new_leaf = if edits_target {
+        target.and_then(|ix| session.entry(ix).parent)
+    } else {
+        target
+    };
+    Navigation {
+        new_leaf,
+        edits_target,
+        ..return_to(session, old_leaf, target)
+    }
 }
 
 /// Plans the move back to `target`, which was the leaf before, even if it is a user request.
@@ -44,27 +53,38 @@ pub fn return_to(session: &Session, old_leaf: Position, target: Position) -> Nav
         common_ancestor = parent(ix);
     }
     abandoned.reverse();
-    Navigation { target, old_leaf, common_ancestor, new_leaf: target, edits_target: false, abandoned }
+    Navigation {
+        target,
+        old_leaf,
+        common_ancestor,
+        new_leaf: target,
+        edits_target: false,
+        abandoned,
+    }
 }
 
 /// Returns the newest user request on the path to a position.
 pub fn last_request(session: &Session, place: Position) -> Position {
-    session.upwards(place).find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
+    session
+        .upwards(place)
+        .find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
 }
 
 impl Navigation {
-    /// Returns the request that the branch that is left continues, if it begins with a reply or a tool result.
+    /// Returns the request that the branch that is left continues, if it begins with a reply or a
+    /// tool result.
     pub fn continued_request(&self, session: &Session) -> Position {
         let is_said = |ix: &&EntryIx| session.entry(**ix).kind.schema().sort == Sort::Conversation;
         let first = *self.abandoned.iter().find(is_said)?;
-        let is_reply =
-            [Role::Assistant, Role::ToolResult].iter().any(|role| session.is_message(first, *role));
+        let is_reply = [Role::Assistant, Role::ToolResult]
+            .iter()
+            .any(|role| session.is_message(first, *role));
         last_request(session, self.common_ancestor).filter(|_| is_reply)
     }
 }
 
-/// Whether choosing the entry returns its text. This holds for user requests and custom messages, except
-/// oh-my-pi's skill prompts that the user did not request.
+/// Whether choosing the entry returns its text. This holds for user requests and custom messages,
+/// except oh-my-pi's skill prompts that the user did not request.
 fn is_draft(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     entry.flags.has(Flags::USER_REQUEST)

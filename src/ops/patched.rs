@@ -1,4 +1,5 @@
-//! A file put together from parts of others and new bytes, read by position like any other. Only the new bytes are stored.
+//! A file put together from parts of others and new bytes, read by position like any other. Only
+//! the new bytes are stored.
 
 use crate::session::entry::Span;
 use pisess_store::ReadAt;
@@ -34,7 +35,11 @@ pub enum Origin {
 impl Pieces {
     /// Whether the file is the source, unchanged.
     pub fn is_whole(&self, source: &dyn ReadAt) -> bool {
-        self.len == source.len() && self.pieces.iter().all(|(_, piece)| piece.origin == Origin::Source)
+        self.len == source.len()
+            && self
+                .pieces
+                .iter()
+                .all(|(_, piece)| piece.origin == Origin::Source)
     }
 
     /// Adds these bytes of the source.
@@ -44,7 +49,10 @@ impl Pieces {
 
     /// Adds new bytes.
     pub fn make(&mut self, bytes: &[u8]) {
-        let span = Span { start: self.made.len() as u64, len: bytes.len() as u64 };
+        let span = Span {
+            start: self.made.len() as u64,
+            len: bytes.len() as u64,
+        };
         self.made.extend_from_slice(bytes);
         self.add(Origin::Made, span);
     }
@@ -66,7 +74,11 @@ impl Pieces {
 
     /// Returns the file, if nothing is read from beside its source.
     pub fn over<'a>(&'a self, source: &'a dyn ReadAt) -> Patched<'a> {
-        Patched { pieces: self, source, beside: source }
+        Patched {
+            pieces: self,
+            source,
+            beside: source,
+        }
     }
 }
 
@@ -85,7 +97,9 @@ impl ReadAt for Patched<'_> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let pieces = &self.pieces.pieces;
         let at = pieces.partition_point(|(start, _)| *start <= offset);
-        let Some((start, piece)) = at.checked_sub(1).map(|at| pieces[at]) else { return Ok(0) };
+        let Some((start, piece)) = at.checked_sub(1).map(|at| pieces[at]) else {
+            return Ok(0);
+        };
         let inside = offset - start;
         let left = usize::try_from(piece.span.len.saturating_sub(inside)).unwrap_or(usize::MAX);
         let length = buf.len().min(left);

@@ -1,9 +1,9 @@
 //! Copies entries and chains them under another position.
 //!
-//! A copy has a new id and the current time; the message in it keeps its own time. If an entry that a copy
-//! refers to is copied as well, the reference becomes one to the copy. An assistant message with tool calls
-//! is copied with their results, and a result with the message that made the call, because a model's API
-//! accepts neither alone.
+//! A copy has a new id and the current time; the message in it keeps its own time. If an entry that
+//! a copy refers to is copied as well, the reference becomes one to the copy. An assistant message
+//! with tool calls is copied with their results, and a result with the message that made the call,
+//! because a model's API accepts neither alone.
 //!
 //! ```text
 //!  a ── call ── r1 ── r2 ── b          pick r2, b onto y
@@ -27,17 +27,26 @@ use pisess_json::text::Text;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Returns the chosen entries and those that they need, in tree order. A label of a picked entry is left out: labels are set
-/// anew by those who want them.
+/// Returns the chosen entries and those that they need, in tree order. A label of a picked entry is
+/// left out: labels are set anew by those who want them.
 pub fn needed(reader: &EntryReader, chosen: &[EntryIx]) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
-    if let Some(&record) = chosen.iter().find(|&&ix| session.entry(ix).kind == Kind::Leaf) {
-        return Err(Refusal::new(format!("{} is a leaf record, not an entry", session.id(record))));
+    if let Some(&record) = chosen
+        .iter()
+        .find(|&&ix| session.entry(ix).kind == Kind::Leaf)
+    {
+        return Err(Refusal::new(format!(
+            "{} is a leaf record, not an entry",
+            session.id(record)
+        )));
     }
     let tree = Tree::new(session);
     let chosen: BTreeSet<_> = chosen.iter().copied().collect();
     let mut picked = with_calls(reader, &tree, &chosen)?;
-    let labels = picked.iter().copied().filter(|&ix| session.entry(ix).kind == Kind::Label);
+    let labels = picked
+        .iter()
+        .copied()
+        .filter(|&ix| session.entry(ix).kind == Kind::Label);
     for label in labels.collect::<Vec<_>>() {
         let target = named(reader, label, "targetId")?;
         if !target.is_some_and(|target| picked.contains(&target)) {
@@ -74,7 +83,10 @@ pub fn copied(
     for &ix in picked {
         entries.push(graft.copy(ix, &fresh.timestamp())?);
     }
-    Ok(Change { entries, ..Change::default() })
+    Ok(Change {
+        entries,
+        ..Change::default()
+    })
 }
 
 /// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
@@ -107,13 +119,20 @@ fn with_calls(
                     return Err(Refusal::with_hint(what, "pick one of them"));
                 }
                 (Some(one), None) => Some(one),
-                // If a call was answered again on another branch, the result on the current path counts.
-                _ => results.iter().copied().find(|ix| is_active[ix.at()]).or(results.last().copied()),
+                // If a call was answered again on another branch, the result on the current path
+                // counts.
+                _ => results
+                    .iter()
+                    .copied()
+                    .find(|ix| is_active[ix.at()])
+                    .or(results.last().copied()),
             };
             answering.extend(result);
         }
     }
-    let mut results = chosen.iter().filter(|&&ix| session.is_message(ix, Role::ToolResult));
+    let mut results = chosen
+        .iter()
+        .filter(|&&ix| session.is_message(ix, Role::ToolResult));
     if let Some(&alone) = results.find(|ix| !answering.contains(ix)) {
         return Err(without_call(session, alone));
     }
@@ -123,7 +142,10 @@ fn with_calls(
 }
 
 fn without_call(session: &Session, result: EntryIx) -> Refusal {
-    Refusal::new(format!("{}: its tool call is not above it", session.id(result)))
+    Refusal::new(format!(
+        "{}: its tool call is not above it",
+        session.id(result)
+    ))
 }
 
 /// Returns the calls of an assistant message by id, each with its results before the next assistant
@@ -138,14 +160,21 @@ fn results_of(
     reader.with_message(turn, |message| {
         calls.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), Vec::new())));
     })?;
-    let mut below = if calls.is_empty() { Vec::new() } else { tree.children(turn).to_vec() };
+    let mut below = if calls.is_empty() {
+        Vec::new()
+    } else {
+        tree.children(turn).to_vec()
+    };
     while let Some(ix) = below.pop() {
         if session.is_message(ix, Role::Assistant) {
             continue;
         }
         if session.is_message(ix, Role::ToolResult) {
             reader.with_message(ix, |message| {
-                let id = message.get_text("toolCallId").unwrap_or_default().into_owned();
+                let id = message
+                    .get_text("toolCallId")
+                    .unwrap_or_default()
+                    .into_owned();
                 calls.entry(id).and_modify(|results| results.push(ix));
             })?;
         }
@@ -176,17 +205,30 @@ impl Graft<'_> {
         let mut edit = Edit::new(entry.bytes()).map_err(io::Error::from)?;
         let id = self.ids[&ix].clone();
         edit.set("id", &encoded(&id));
-        edit.set("parentId", &self.parent.as_ref().map_or_else(|| b"null".to_vec(), encoded));
+        edit.set(
+            "parentId",
+            &self
+                .parent
+                .as_ref()
+                .map_or_else(|| b"null".to_vec(), encoded),
+        );
         edit.set("timestamp", &encoded(&Text::from(timestamp)));
         for (key, name) in self.names(ix, entry)? {
             edit.set(key, &encoded(&name));
         }
         self.parent = Some(id.clone());
-        Ok(NewEntry { id, line: edit.finish() })
+        Ok(NewEntry {
+            id,
+            line: edit.finish(),
+        })
     }
 
     /// Returns the members of a copy that refer to other entries, with their new values.
-    fn names(&self, ix: EntryIx, entry: Raw) -> Result<Vec<(&'static str, Text<'static>)>, Refusal> {
+    fn names(
+        &self,
+        ix: EntryIx,
+        entry: Raw,
+    ) -> Result<Vec<(&'static str, Text<'static>)>, Refusal> {
         let find = |key: &str| entry.get_text(key).and_then(|id| self.session.find(&id));
         let copy = |named: Position| named.and_then(|named| self.ids.get(&named)).cloned();
         let mut names = Vec::new();
@@ -196,23 +238,36 @@ impl Graft<'_> {
                 (Some(target), None) if self.above.contains(&target) => {}
                 _ => {
                     return Err(Refusal::with_hint(
-                        format!("{} edits an entry that is not above the target", self.session.id(ix)),
+                        format!(
+                            "{} edits an entry that is not above the target",
+                            self.session.id(ix)
+                        ),
                         "pick the entry that it edits, too",
                     ));
                 }
             },
             Kind::BranchSummary => {
                 let from = entry.get_text("fromId").unwrap_or_default();
-                let begins = self.session.parent_id(ix).unwrap_or_else(|| Text::from("root"));
+                let begins = self
+                    .session
+                    .parent_id(ix)
+                    .unwrap_or_else(|| Text::from("root"));
                 if self.session.agent().summarizes_from_start && from == begins {
-                    names.push(("fromId", self.parent.clone().unwrap_or_else(|| Text::from("root"))));
+                    names.push((
+                        "fromId",
+                        self.parent.clone().unwrap_or_else(|| Text::from("root")),
+                    ));
                 } else {
                     names.extend(copy(find("fromId")).map(|id| ("fromId", id)));
                 }
             }
             Kind::Compaction => {
-                let kept = find("firstKeptEntryId").or_else(|| native::first_kept(self.session, ix, entry));
-                names.extend(self.first_kept(ix, kept)?.map(|id| ("firstKeptEntryId", id)));
+                let kept = find("firstKeptEntryId")
+                    .or_else(|| native::first_kept(self.session, ix, entry));
+                names.extend(
+                    self.first_kept(ix, kept)?
+                        .map(|id| ("firstKeptEntryId", id)),
+                );
                 let through = "providerReplayThroughEntryId";
                 names.extend(copy(find(through)).map(|id| (through, id)));
             }
@@ -222,12 +277,19 @@ impl Graft<'_> {
     }
 
     /// Returns the new `firstKeptEntryId` of a copied compaction, or `None` if it stays the same. A
-    /// compaction that keeps nothing refers to itself. If the first kept entry is a label, which is not
-    /// copied, the next entry that is not a label replaces it.
-    fn first_kept(&self, compaction: EntryIx, kept: Position) -> Result<Option<Text<'static>>, Refusal> {
+    /// compaction that keeps nothing refers to itself. If the first kept entry is a label, which is
+    /// not copied, the next entry that is not a label replaces it.
+    fn first_kept(
+        &self,
+        compaction: EntryIx,
+        kept: Position,
+    ) -> Result<Option<Text<'static>>, Refusal> {
         let nothing = Some(self.ids[&compaction].clone());
-        let is_kept = |kept: EntryIx| kept != compaction && self.ancestry.is_above(kept, compaction);
-        let Some(kept) = kept.filter(|&kept| is_kept(kept)) else { return Ok(nothing) };
+        let is_kept =
+            |kept: EntryIx| kept != compaction && self.ancestry.is_above(kept, compaction);
+        let Some(kept) = kept.filter(|&kept| is_kept(kept)) else {
+            return Ok(nothing);
+        };
         let mut first = kept;
         if self.session.entry(kept).kind == Kind::Label && !self.above.contains(&kept) {
             let stays = |ix: EntryIx| self.session.entry(ix).kind != Kind::Label;
@@ -240,7 +302,9 @@ impl Graft<'_> {
             None => {
                 let [compaction, first] = [compaction, first].map(|ix| self.session.id(ix));
                 Err(Refusal::with_hint(
-                    format!("the compaction {compaction} keeps entries from {first} on, which is not picked"),
+                    format!(
+                        "the compaction {compaction} keeps entries from {first} on, which is not picked"
+                    ),
                     "pick the entries that it keeps, too, or merge the branch with `pisess merge`",
                 ))
             }

@@ -14,8 +14,8 @@ use pisess_store::{ReadAt, copy_range};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// A change to a session: entries to append and, if the session has an older format, its migration. Both
-/// happen in one commit. Without entries there is nothing to do.
+/// A change to a session: entries to append and, if the session has an older format, its migration.
+/// Both happen in one commit. Without entries there is nothing to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// The entries, in order.
@@ -108,8 +108,8 @@ impl Change {
         }
     }
 
-    /// Returns the bytes to append to a version 3 file. The writer adds a newline if the last line lacks one
-    /// (rule 1 of the store).
+    /// Returns the bytes to append to a version 3 file. The writer adds a newline if the last line
+    /// lacks one (rule 1 of the store).
     pub fn appended(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for entry in &self.entries {
@@ -123,8 +123,15 @@ impl Change {
     pub fn after(&self, session: &Session, source: &dyn ReadAt) -> Option<Pieces> {
         (self.action(session) == Action::Append).then(|| {
             let mut after = Pieces::default();
-            after.keep(Span { start: 0, len: source.len() });
-            after.make(if session.ends_with_newline { b"" } else { b"\n" });
+            after.keep(Span {
+                start: 0,
+                len: source.len(),
+            });
+            after.make(if session.ends_with_newline {
+                b""
+            } else {
+                b"\n"
+            });
             after.make(&self.appended());
             after
         })
@@ -134,15 +141,24 @@ impl Change {
     ///
     /// # Errors
     /// If reading or writing fails, or the source is no longer the one that was loaded.
-    pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
-        self.title_line.iter().try_for_each(|line| write_line(line, out))?;
+    pub fn write(
+        &self,
+        session: &Session,
+        source: &dyn ReadAt,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.title_line
+            .iter()
+            .try_for_each(|line| write_line(line, out))?;
         let replaces = self.title_line.is_some() && session.title_slot.is_some();
         let start = if replaces { next_line(source, 0)? } else { 0 };
         copy_range(source, start..session.header.span.start, out)?;
         out.write_all(&session.migrated_header())?;
         write_rest(session, source, session.header.span.end(), out)?;
         let tail = session.migration_tail();
-        let mut lines = tail.iter().chain(self.entries.iter().map(|entry| &entry.line));
+        let mut lines = tail
+            .iter()
+            .chain(self.entries.iter().map(|entry| &entry.line));
         let adds = session.format != Format::V3 || !self.is_empty();
         let unfinished = !session.ends_with_newline && adds;
         out.write_all(if unfinished { b"\n" } else { b"" })?;
@@ -162,7 +178,11 @@ impl NewSession {
     }
 
     /// Returns the number of its lines, and those of them that are not copied as they are.
-    pub fn own_lines(&self, session: &Session, source: &dyn ReadAt) -> io::Result<(usize, Vec<Vec<u8>>)> {
+    pub fn own_lines(
+        &self,
+        session: &Session,
+        source: &dyn ReadAt,
+    ) -> io::Result<(usize, Vec<Vec<u8>>)> {
         let mut own = self.head.clone();
         let Some(pieces) = &self.entries else {
             own.extend(session.migration_tail());
@@ -181,15 +201,25 @@ impl NewSession {
     ///
     /// # Errors
     /// If reading or writing fails, or the source is no longer the one that was loaded.
-    pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
-        self.head.iter().try_for_each(|line| write_line(line, out))?;
+    pub fn write(
+        &self,
+        session: &Session,
+        source: &dyn ReadAt,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.head
+            .iter()
+            .try_for_each(|line| write_line(line, out))?;
         match &self.entries {
             None => {
                 let start = next_line(source, session.header.span.end())?;
                 write_rest(session, source, start, out)?;
                 let ends = session.ends_with_newline || start == source.len();
                 out.write_all(if ends { b"" } else { b"\n" })?;
-                session.migration_tail().iter().try_for_each(|tail| write_line(tail, out))?;
+                session
+                    .migration_tail()
+                    .iter()
+                    .try_for_each(|tail| write_line(tail, out))?;
             }
             Some(pieces) => {
                 let reader = EntryReader::new(session, source);
@@ -206,19 +236,40 @@ impl NewSession {
 impl Piece {
     /// Returns a copy of an entry as it is.
     pub fn copied(entry: EntryIx) -> Piece {
-        Piece::Copied { entry, parent: None, first_kept: None, to: None, edit: None }
+        Piece::Copied {
+            entry,
+            parent: None,
+            first_kept: None,
+            to: None,
+            edit: None,
+        }
     }
 
     /// Whether its line is that of the source.
     fn is_copied(&self) -> bool {
-        matches!(self, Piece::Copied { parent: None, first_kept: None, to: None, .. })
+        matches!(
+            self,
+            Piece::Copied {
+                parent: None,
+                first_kept: None,
+                to: None,
+                ..
+            }
+        )
     }
 
-    /// Writes a line of the new file, without its newline. An unchanged line is not copied in memory first.
+    /// Writes a line of the new file, without its newline. An unchanged line is not copied in
+    /// memory first.
     pub fn write(&self, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
         let (entry, parent, first_kept, to, edit) = match self {
             Piece::New(entry) => return out.write_all(&entry.line),
-            Piece::Copied { entry, parent, first_kept, to, edit } => (*entry, parent, first_kept, to, edit),
+            Piece::Copied {
+                entry,
+                parent,
+                first_kept,
+                to,
+                edit,
+            } => (*entry, parent, first_kept, to, edit),
         };
         let edit = edit.map(|edit| edit.loaded(reader)).transpose()?;
         reader.with_line(entry, |line| {
@@ -242,7 +293,10 @@ fn relinked(
 ) -> io::Result<Vec<u8>> {
     let mut edit = LineEdit::new(line)?;
     if let Some(parent) = parent {
-        edit.set("parentId", &parent.as_ref().map_or_else(|| b"null".to_vec(), encoded));
+        edit.set(
+            "parentId",
+            &parent.as_ref().map_or_else(|| b"null".to_vec(), encoded),
+        );
     }
     if let Some(first_kept) = first_kept {
         edit.set("firstKeptEntryId", &encoded(first_kept));
@@ -250,14 +304,26 @@ fn relinked(
     Ok(edit.finish())
 }
 
-/// Copies everything from an offset after the header on, replacing migrated lines and keeping all other bytes.
-fn write_rest(session: &Session, source: &dyn ReadAt, mut at: u64, out: &mut dyn Write) -> io::Result<()> {
+/// Copies everything from an offset after the header on, replacing migrated lines and keeping all
+/// other bytes.
+fn write_rest(
+    session: &Session,
+    source: &dyn ReadAt,
+    mut at: u64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let reader = EntryReader::new(session, source);
     for ix in session.all().filter(|&ix| session.is_migrated(ix)) {
         let span = session.entry(ix).span;
         if span.start - at < 64 {
             // Usually a newline, which is already in the window.
-            reader.with_stored(Span { start: at, len: span.start - at }, |gap| out.write_all(gap))??;
+            reader.with_stored(
+                Span {
+                    start: at,
+                    len: span.start - at,
+                },
+                |gap| out.write_all(gap),
+            )??;
         } else {
             copy_range(source, at..span.start, out)?;
         }
@@ -308,7 +374,10 @@ mod tests {
         };
         let mut out = Vec::new();
         new.write(&session, &source, &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "{}\n{\"id\":\"a\"}\r\nbroken\n");
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "{}\n{\"id\":\"a\"}\r\nbroken\n"
+        );
         assert_eq!(new.file_name(), "2026-01-01T00-00-00-000Z_n.jsonl");
     }
 }

@@ -1,6 +1,7 @@
 //! Redacts a session: its lines are searched in parallel, and their secrets numbered in file order.
 //!
-//! It works on lines, whatever their format or dialect, so that no part of a damaged file is skipped.
+//! It works on lines, whatever their format or dialect, so that no part of a damaged file is
+//! skipped.
 
 use crate::agents::oh_my_pi::title::repadded;
 use crate::redact::addresses::addresses;
@@ -51,7 +52,9 @@ impl Report {
         let mut numbers: HashMap<&str, usize> = HashMap::default();
         let mut secrets: Vec<Vec<&Found>> = Vec::new();
         for found in &self.found {
-            let number = *numbers.entry(&found.secret.placeholder).or_insert(secrets.len());
+            let number = *numbers
+                .entry(&found.secret.placeholder)
+                .or_insert(secrets.len());
             match secrets.get_mut(number) {
                 Some(places) => places.push(found),
                 None => secrets.push(vec![found]),
@@ -70,24 +73,42 @@ impl Report {
     }
 }
 
-/// Finds the secrets of a session. If `out` is given, writes the session without them; lines with nothing to
-/// remove are copied byte for byte. A secret found in one place is removed in all places, in every spelling.
+/// Finds the secrets of a session. If `out` is given, writes the session without them; lines with
+/// nothing to remove are copied byte for byte. A secret found in one place is removed in all
+/// places, in every spelling.
 pub fn redact(
     source: &dyn ReadAt,
     redactor: &mut Redactor,
     workers: usize,
     out: Option<&mut dyn Write>,
 ) -> io::Result<Report> {
-    let Searched { mut lines, mut addresses, .. } = search(source, redactor, workers)?;
+    let Searched {
+        mut lines,
+        mut addresses,
+        ..
+    } = search(source, redactor, workers)?;
     if redactor.search.has_values() && lines.iter().any(|line| line.is_summary) {
         number(source, redactor, workers)?;
     }
     redactor.number(numberable(&lines));
-    let found: BTreeSet<_> = lines.iter().flat_map(|line| redactor.values(&line.finds)).collect();
-    let found: Vec<_> = found.into_iter().filter(|value| !value.is_ordinary()).collect();
+    let found: BTreeSet<_> = lines
+        .iter()
+        .flat_map(|line| redactor.values(&line.finds))
+        .collect();
+    let found: Vec<_> = found
+        .into_iter()
+        .filter(|value| !value.is_ordinary())
+        .collect();
     if !found.is_empty() {
-        let lower: Vec<_> = found.iter().map(|value| value.bytes.to_ascii_lowercase()).collect();
-        addresses.retain(|address| !lower.iter().any(|value| memchr::memmem::find(value, address).is_some()));
+        let lower: Vec<_> = found
+            .iter()
+            .map(|value| value.bytes.to_ascii_lowercase())
+            .collect();
+        addresses.retain(|address| {
+            !lower
+                .iter()
+                .any(|value| memchr::memmem::find(value, address).is_some())
+        });
         redactor.search.extend(found);
         let mut again = search(source, redactor, workers)?.lines;
         again.append(&mut lines);
@@ -96,13 +117,24 @@ pub fn redact(
         again.dedup_by_key(|line| line.number);
         lines = again;
     }
-    let mut report = Report { addresses: addresses.len(), ..Report::default() };
+    let mut report = Report {
+        addresses: addresses.len(),
+        ..Report::default()
+    };
     let (mut out, mut written) = (out, 0);
     for mut line in lines {
         let (number, is_clean) = (line.number, line.finds.is_clean());
-        let found = |secret: Secret| Found { id: line.id.clone(), line: number, secret };
-        report.stuck.extend(redactor.stuck(&mut line.finds).into_iter().map(found));
-        report.found.extend(redactor.redact(&mut line.finds).into_iter().map(found));
+        let found = |secret: Secret| Found {
+            id: line.id.clone(),
+            line: number,
+            secret,
+        };
+        report
+            .stuck
+            .extend(redactor.stuck(&mut line.finds).into_iter().map(found));
+        report
+            .found
+            .extend(redactor.redact(&mut line.finds).into_iter().map(found));
         if is_clean {
             continue;
         }
@@ -113,7 +145,11 @@ pub fn redact(
             let bytes = source.read_range(line.span.range())?;
             let redacted = line.finds.without(&bytes);
             let is_title = number.0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
-            out.write_all(&if is_title { repadded(&redacted) } else { redacted })?;
+            out.write_all(&if is_title {
+                repadded(&redacted)
+            } else {
+                redacted
+            })?;
             written = line.span.end();
         }
     }
@@ -123,12 +159,15 @@ pub fn redact(
     Ok(report)
 }
 
-/// Numbers the secrets that the rules find in a session, as the placeholders of its copy are numbered.
+/// Numbers the secrets that the rules find in a session, as the placeholders of its copy are
+/// numbered.
 ///
 /// # Errors
 /// If reading fails.
 pub fn number(source: &dyn ReadAt, redactor: &mut Redactor, workers: usize) -> io::Result<()> {
-    redactor.number(numberable(&search(source, &Redactor::default(), workers)?.lines));
+    redactor.number(numberable(
+        &search(source, &Redactor::default(), workers)?.lines,
+    ));
     Ok(())
 }
 
@@ -136,8 +175,8 @@ fn numberable(lines: &[Line]) -> impl Iterator<Item = (&Finds, bool)> + Clone {
     lines.iter().map(|line| (&line.finds, line.is_summary))
 }
 
-/// Searches a copy again. Adds to the report where text remains that is a secret in one place and ordinary in another,
-/// and returns what else is left: nothing, if the copy is correct.
+/// Searches a copy again. Adds to the report where text remains that is a secret in one place and
+/// ordinary in another, and returns what else is left: nothing, if the copy is correct.
 pub fn left_over(
     copy: &dyn ReadAt,
     redactor: &mut Redactor,
@@ -180,7 +219,9 @@ fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Resul
     let look = |range| buffers.with(|buffer| search_range(source, redactor, range, buffer));
     in_order(ranges(source, 0), workers, look, |part| {
         let mut part = part?;
-        part.lines.iter_mut().for_each(|line| line.number.0 += all.count);
+        part.lines
+            .iter_mut()
+            .for_each(|line| line.number.0 += all.count);
         all.lines.append(&mut part.lines);
         all.addresses.append(&mut part.addresses);
         all.count += part.count;
@@ -205,12 +246,19 @@ fn search_range(
             }
             searched.count += newlines(&bytes[counted..line.start]);
             counted = line.start;
-            let text = if finds.has_secrets() { &bytes[line.clone()] } else { b"null" };
+            let text = if finds.has_secrets() {
+                &bytes[line.clone()]
+            } else {
+                b"null"
+            };
             let entry = Raw::parse(text).unwrap_or(Raw::NULL);
             let kind = Kind::of(entry.get("type"));
             searched.lines.push(Line {
                 number: LineNo(searched.count + 1),
-                span: Span { start: start + line.start as u64, len: line.len() as u64 },
+                span: Span {
+                    start: start + line.start as u64,
+                    len: line.len() as u64,
+                },
                 id: entry.get_text("id").map(Text::into_owned),
                 is_summary: matches!(kind, Kind::Compaction | Kind::BranchSummary),
                 finds,

@@ -12,8 +12,8 @@ use pisess_store::{ReadAt, copy_range};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Returns the members to change in the header of a session that moves, with their new values: its working directory,
-/// and for oh-my-pi the former paths of the session, as that agent records them.
+/// Returns the members to change in the header of a session that moves, with their new values: its
+/// working directory, and for oh-my-pi the former paths of the session, as that agent records them.
 pub fn moved(
     header: &Header,
     dialect: Dialect,
@@ -23,7 +23,10 @@ pub fn moved(
     let mut changes = vec![("cwd", encoded(&Text::from(&*cwd.to_string_lossy())))];
     if let Some(old) = old.filter(|_| dialect == Dialect::OhMyPi) {
         let json = pisess_json::Raw::checked(&header.bytes);
-        let before = json.get("previousSessionFiles").into_iter().flat_map(|files| files.items());
+        let before = json
+            .get("previousSessionFiles")
+            .into_iter()
+            .flat_map(|files| files.items());
         let mut files: Vec<_> = before.filter_map(|file| file.text()).collect();
         let old = Text::from(old.to_string_lossy().into_owned());
         // An interrupted run may have recorded it already.
@@ -37,7 +40,10 @@ pub fn moved(
 
 /// Returns the changes to the header of a fork whose source moved.
 pub fn follows(source: &Path) -> Vec<(&'static str, Vec<u8>)> {
-    vec![("parentSession", encoded(&Text::from(&*source.to_string_lossy())))]
+    vec![(
+        "parentSession",
+        encoded(&Text::from(&*source.to_string_lossy())),
+    )]
 }
 
 /// Writes a session with a changed header; all other bytes are unchanged.
@@ -54,10 +60,15 @@ pub fn write_with(
     copy_range(source, header.span.end()..source.len(), out)
 }
 
-/// Returns the directory in which the agent looks for sessions of the new project; `None` if the session
-/// stays where it is, because it is in no store or in a flat one. `old` and `new` are the stores as seen from
-/// the old and the new working directory.
-pub fn folder_for<'a>(folder: &Path, dialect: Dialect, old: &[Store], new: &'a [Store]) -> Option<&'a Path> {
+/// Returns the directory in which the agent looks for sessions of the new project; `None` if the
+/// session stays where it is, because it is in no store or in a flat one. `old` and `new` are the
+/// stores as seen from the old and the new working directory.
+pub fn folder_for<'a>(
+    folder: &Path,
+    dialect: Dialect,
+    old: &[Store],
+    new: &'a [Store],
+) -> Option<&'a Path> {
     let agent = holder(folder, dialect, old)?;
     let target = new.iter().find(|store| store.agent == agent)?;
     // A flat store holds all projects.
@@ -75,12 +86,17 @@ fn holder(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> 
         is_below || store.folders.iter().any(|own| own == folder)
     };
     // Both agents may use the same directory.
-    let store = stores.iter().filter(holds).find(|store| store.agent == dialect);
-    store.or_else(|| stores.iter().find(holds)).map(|store| store.agent)
+    let store = stores
+        .iter()
+        .filter(holds)
+        .find(|store| store.agent == dialect);
+    store
+        .or_else(|| stores.iter().find(holds))
+        .map(|store| store.agent)
 }
 
-/// Returns the directory of a session after `old` became `new`; `None` if its directory is neither `old` nor
-/// below it.
+/// Returns the directory of a session after `old` became `new`; `None` if its directory is neither
+/// `old` nor below it.
 pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBuf> {
     if cwd.is_empty() {
         return None;
@@ -94,7 +110,11 @@ pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBu
         return Some(parts.fold(new.to_owned(), |at, part| at.join(part)));
     }
     let rest = whole.strip_prefix(old).ok()?;
-    Some(if rest.as_os_str().is_empty() { new.to_owned() } else { new.join(rest) })
+    Some(if rest.as_os_str().is_empty() {
+        new.to_owned()
+    } else {
+        new.join(rest)
+    })
 }
 
 #[cfg(test)]
@@ -103,9 +123,13 @@ mod tests {
 
     #[test]
     fn projects_move_between_systems() {
-        let here = Here { home: None, folder: Path::new("/h") };
+        let here = Here {
+            home: None,
+            folder: Path::new("/h"),
+        };
         let after = |cwd: &str, old: &str, new: &str| {
-            cwd_after(cwd, Path::new(old), Path::new(new), here).map(|path| path.display().to_string())
+            cwd_after(cwd, Path::new(old), Path::new(new), here)
+                .map(|path| path.display().to_string())
         };
         for (cwd, old, wanted) in [
             ("/p/x", "/p", Some("/new/x")),
@@ -118,7 +142,11 @@ mod tests {
             (r"C:\p", "/p", None),
             ("/p", r"C:\p", None),
         ] {
-            assert_eq!(after(cwd, old, "/new").as_deref(), wanted, "{cwd} after {old} moved");
+            assert_eq!(
+                after(cwd, old, "/new").as_deref(),
+                wanted,
+                "{cwd} after {old} moved"
+            );
         }
     }
 }

@@ -1,7 +1,9 @@
-//! Validates that a new entry has what an agent requires of it, by the tables of [`crate::session::entry`].
+//! Validates that a new entry has what an agent requires of it, by the tables of
+//! [`crate::session::entry`].
 //!
-//! `append` refuses an entry that an agent would not have written. Fields outside of the tables are not validated, nor are
-//! entries of a type that neither agent knows. What a stored entry lacks is in [`super::check`].
+//! `append` refuses an entry that an agent would not have written. Fields outside of the tables are
+//! not validated, nor are entries of a type that neither agent knows. What a stored entry lacks is
+//! in [`super::check`].
 
 use super::Refusal;
 use crate::session::dialect::Dialect;
@@ -15,10 +17,17 @@ const BLOCKS: &[(&str, Fields)] = &[
     ("thinking", Fields::both(&[need("thinking", Want::Text)])),
     (
         "toolCall",
-        Fields::both(&[need("id", Want::Text), need("name", Want::Text), need("arguments", Want::Object)]),
+        Fields::both(&[
+            need("id", Want::Text),
+            need("name", Want::Text),
+            need("arguments", Want::Object),
+        ]),
     ),
     // oh-my-pi may store the data of an image elsewhere.
-    ("image", Fields::pi(&[need("data", Want::Text), need("mimeType", Want::Text)])),
+    (
+        "image",
+        Fields::pi(&[need("data", Want::Text), need("mimeType", Want::Text)]),
+    ),
 ];
 
 /// The tokens and cost of a turn.
@@ -38,7 +47,9 @@ const STOP_REASONS: &[&str] = &["stop", "length", "toolUse", "error", "aborted",
 /// Returns the fields that an agent requires in a block whose type `is` this.
 pub(super) fn block_fields(dialect: Dialect, is: impl Fn(&str) -> bool) -> &'static [FieldSchema] {
     let fields = BLOCKS.iter().find(|(name, _)| is(name));
-    fields.and_then(|(_, fields)| fields.of(dialect)).unwrap_or_default()
+    fields
+        .and_then(|(_, fields)| fields.of(dialect))
+        .unwrap_or_default()
 }
 
 /// Validates a new entry of type `kind`.
@@ -49,7 +60,9 @@ pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Refu
         (None, Some(writer)) => {
             let (name, writer) = (kind.name().unwrap_or_default(), writer.agent().name);
             let agent = dialect.agent().name;
-            Err(Refusal::new(format!("{name} is an entry of {writer}, but the session is one of {agent}")))
+            Err(Refusal::new(format!(
+                "{name} is an entry of {writer}, but the session is one of {agent}"
+            )))
         }
         (None, None) => Ok(()),
     }
@@ -57,11 +70,13 @@ pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Refu
 
 /// Whether any agent writes entries of this type.
 pub(super) fn is_known(kind: Kind) -> bool {
-    Dialect::ALL.iter().any(|&dialect| kind.schema().fields.of(dialect).is_some())
+    Dialect::ALL
+        .iter()
+        .any(|&dialect| kind.schema().fields.of(dialect).is_some())
 }
 
-/// Validates a message of a context. It may lack fields that only entries require, but not those that a model
-/// reads.
+/// Validates a message of a context. It may lack fields that only entries require, but not those
+/// that a model reads.
 ///
 /// # Errors
 /// If the agent could not handle it.
@@ -75,10 +90,16 @@ pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     filled(dialect, message, &read.collect::<Vec<_>>())
 }
 
-fn in_entry(dialect: Dialect, kind: Kind, fields: &[FieldSchema], entry: Raw) -> Result<(), Refusal> {
+fn in_entry(
+    dialect: Dialect,
+    kind: Kind,
+    fields: &[FieldSchema],
+    entry: Raw,
+) -> Result<(), Refusal> {
     let name = kind.name().unwrap_or_default();
     if kind != Kind::Message {
-        return filled(dialect, entry, fields).map_err(|refusal| explained(dialect, name, fields, refusal));
+        return filled(dialect, entry, fields)
+            .map_err(|refusal| explained(dialect, name, fields, refusal));
     }
     filled(dialect, entry, fields)?;
     match entry.get("message").filter(|message| message.is_object()) {
@@ -88,20 +109,29 @@ fn in_entry(dialect: Dialect, kind: Kind, fields: &[FieldSchema], entry: Raw) ->
 }
 
 fn in_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
-    filled(dialect, message, &[need("role", Want::Text), may("timestamp", Want::Number)])?;
+    filled(
+        dialect,
+        message,
+        &[need("role", Want::Text), may("timestamp", Want::Number)],
+    )?;
     let (role, fields) = role_of(dialect, message, |role| role.schema().is_stored)?;
     let name = format!("{role} message");
     filled(dialect, message, fields).map_err(|refusal| explained(dialect, &name, fields, refusal))
 }
 
-/// Returns the role of a message and its fields, if it is one that the agent knows and that `may_be`.
+/// Returns the role of a message and its fields, if it is one that the agent knows and that
+/// `may_be`.
 fn role_of(
     dialect: Dialect,
     message: Raw,
     may_be: impl Fn(Role) -> bool,
 ) -> Result<(&'static str, &'static [FieldSchema]), Refusal> {
     let fields = |role: Role| role.schema().fields.of(dialect).filter(|_| may_be(role));
-    let known = || Role::NAMED.iter().filter_map(|&role| Some((role.name()?, fields(role)?)));
+    let known = || {
+        Role::NAMED
+            .iter()
+            .filter_map(|&role| Some((role.name()?, fields(role)?)))
+    };
     let given = message.get_text("role").unwrap_or_default();
     known().find(|(name, _)| given == *name).ok_or_else(|| {
         let names = known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
@@ -112,14 +142,21 @@ fn role_of(
     })
 }
 
-/// Returns the refusal of an entry with its name and, if it has no hint, one that lists the required fields.
+/// Returns the refusal of an entry with its name and, if it has no hint, one that lists the
+/// required fields.
 fn explained(dialect: Dialect, name: &str, fields: &[FieldSchema], refusal: Refusal) -> Refusal {
     match inside(name, refusal) {
         Refusal::Impossible { what, hint: None } => {
-            let needed: Vec<_> =
-                fields.iter().filter(|field| field.2 != Needed::Never).map(|field| field.0).collect();
+            let needed: Vec<_> = fields
+                .iter()
+                .filter(|field| field.2 != Needed::Never)
+                .map(|field| field.0)
+                .collect();
             let agent = dialect.agent().name;
-            Refusal::with_hint(what, format!("{agent}'s {name} requires {}", needed.join(", ")))
+            Refusal::with_hint(
+                what,
+                format!("{agent}'s {name} requires {}", needed.join(", ")),
+            )
         }
         explained => explained,
     }
@@ -130,7 +167,10 @@ fn inside(part: &str, refusal: Refusal) -> Refusal {
     match refusal {
         Refusal::Impossible { what, hint } => {
             let joint = if what.starts_with("is ") { " " } else { ": " };
-            Refusal::Impossible { what: format!("{part}{joint}{what}"), hint }
+            Refusal::Impossible {
+                what: format!("{part}{joint}{what}"),
+                hint,
+            }
         }
         unreadable @ Refusal::Unreadable(_) => unreadable,
     }
@@ -143,9 +183,12 @@ fn filled(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), R
     for &(name, want, needed) in fields {
         match members.iter().rfind(|(key, _)| key.is(name)) {
             Some(&(_, value)) => {
-                fits(dialect, value, want).map_err(|refusal| inside(&format!("`{name}`"), refusal))?;
+                fits(dialect, value, want)
+                    .map_err(|refusal| inside(&format!("`{name}`"), refusal))?;
             }
-            None if needed != Needed::Never => return Err(Refusal::new(format!("`{name}` is missing"))),
+            None if needed != Needed::Never => {
+                return Err(Refusal::new(format!("`{name}` is missing")));
+            }
             None => {}
         }
     }
@@ -153,10 +196,19 @@ fn filled(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), R
 }
 
 fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Refusal> {
-    let is = |fits: bool, what: &str| if fits { Ok(()) } else { Err(Refusal::new(format!("is {what}"))) };
+    let is = |fits: bool, what: &str| {
+        if fits {
+            Ok(())
+        } else {
+            Err(Refusal::new(format!("is {what}")))
+        }
+    };
     match want {
         Want::Text => is(value.is_string(), "not a string"),
-        Want::TextOrNull => is(value.is_string() || value.is_null(), "neither a string nor null"),
+        Want::TextOrNull => is(
+            value.is_string() || value.is_null(),
+            "neither a string nor null",
+        ),
         Want::Number => is(value.is_number(), "not a number"),
         Want::Bool => is(value.bool().is_some(), "neither true nor false"),
         Want::Object => is(value.is_object(), "not an object"),

@@ -1,5 +1,5 @@
-//! The rows of the tree for people, in parts: role, outcome, text. Commands draw them on a terminal, `export`
-//! on a page.
+//! The rows of the tree for people, in parts: role, outcome, text. Commands draw them on a
+//! terminal, `export` on a page.
 
 use super::branches::notes_at_leaf;
 use super::edit::{content, stored};
@@ -54,15 +54,22 @@ pub struct Row<'a> {
     pub ending: Option<Ending>,
     /// Its text.
     pub body: Text<'a>,
-    /// The byte range of a file path in the body, to truncate it in its middle; empty if there is none.
+    /// The byte range of a file path in the body, to truncate it in its middle; empty if there is
+    /// none.
     pub path: Range<usize>,
 }
 
 impl Ending {
     /// Returns how an entry ended, if not normally.
     pub fn of(entry: &Entry) -> Option<Ending> {
-        let endings = [(Flags::FAILED, Ending::Failed), (Flags::ABORTED, Ending::Aborted)];
-        endings.into_iter().find(|(flag, _)| entry.flags.has(*flag)).map(|(_, ending)| ending)
+        let endings = [
+            (Flags::FAILED, Ending::Failed),
+            (Flags::ABORTED, Ending::Aborted),
+        ];
+        endings
+            .into_iter()
+            .find(|(flag, _)| entry.flags.has(*flag))
+            .map(|(_, ending)| ending)
     }
 }
 
@@ -77,20 +84,49 @@ impl Drawing<'_> {
             let name = Some(self.session.text(call.name)).filter(|name| !name.is_empty());
             let (role, body) = (name.unwrap_or(role), self.session.text(call.row));
             let path = usize::from(call.path.0)..usize::from(call.path.1);
-            return Row { tone, role, ending, body, path };
+            return Row {
+                tone,
+                role,
+                ending,
+                body,
+                path,
+            };
         }
         if let Some(rendered) = self.rendered.get(&ix) {
             // The row of a custom entry contains only its type.
-            let role = if entry.kind == Kind::Custom { body } else { role };
-            return Row { tone, role, ending, body: rendered.borrowed(), path: 0..0 };
+            let role = if entry.kind == Kind::Custom {
+                body
+            } else {
+                role
+            };
+            return Row {
+                tone,
+                role,
+                ending,
+                body: rendered.borrowed(),
+                path: 0..0,
+            };
         }
         if entry.flags.has(Flags::SILENT) && body == "(no content)" {
-            return Row { tone, role, ending, body: self.called(ix), path: 0..0 };
+            return Row {
+                tone,
+                role,
+                ending,
+                body: self.called(ix),
+                path: 0..0,
+            };
         }
         // The ending already shows that the message was aborted.
-        let ended = ending == Some(Ending::Aborted) && (body == "(aborted)" || body == "Operation aborted");
+        let ended =
+            ending == Some(Ending::Aborted) && (body == "(aborted)" || body == "Operation aborted");
         let body = if ended { Text::default() } else { body };
-        Row { tone, role, ending, body, path: 0..0 }
+        Row {
+            tone,
+            role,
+            ending,
+            body,
+            path: 0..0,
+        }
     }
 
     /// Returns a text that lists the tools called by an assistant message without text.
@@ -116,8 +152,9 @@ pub fn tone(kind: Kind, role: Role) -> Tone {
     }
 }
 
-/// Returns the positions that each row to draw represents, by the last of them. A run of at least `MANY` tool results
-/// becomes one row; results that are labelled, edited or marked as the leaf stay separate.
+/// Returns the positions that each row to draw represents, by the last of them. A run of at least
+/// `MANY` tool results becomes one row; results that are labelled, edited or marked as the leaf
+/// stay separate.
 pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edit>) -> Vec<Range<usize>> {
     let session = drawing.session;
     let marked = drawing.marked();
@@ -134,7 +171,8 @@ pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edit>) -> Vec<Range<usi
         let goes_on = run > 0
             && !place.connector
             && drawing.above(place.entry) == before
-            && before.is_some_and(|before| drawing.is_active(before) == drawing.is_active(place.entry));
+            && before
+                .is_some_and(|before| drawing.is_active(before) == drawing.is_active(place.entry));
         run = match (is_plain(place.entry), goes_on) {
             (true, true) => run + 1,
             (true, false) => 1,
@@ -152,7 +190,8 @@ pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edit>) -> Vec<Range<usi
     folds
 }
 
-/// Returns the tools of the rows of a fold, in the order of their first occurrence, each with the number of its calls.
+/// Returns the tools of the rows of a fold, in the order of their first occurrence, each with the
+/// number of its calls.
 pub fn folded_tools<'a>(drawing: &'a Drawing, fold: &Range<usize>) -> Vec<(Text<'a>, usize)> {
     let mut tools: Vec<(Text, usize)> = Vec::new();
     for place in &drawing.places[fold.clone()] {
@@ -165,8 +204,8 @@ pub fn folded_tools<'a>(drawing: &'a Drawing, fold: &Range<usize>) -> Vec<(Text<
     tools
 }
 
-/// Returns the entries whose content is edited for the model (pi's `context_edit`). For an entry on the path
-/// to `leaf`, the last edit on that path counts, for any other the last edit in the file.
+/// Returns the entries whose content is edited for the model (pi's `context_edit`). For an entry on
+/// the path to `leaf`, the last edit on that path counts, for any other the last edit in the file.
 pub fn edited(reader: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryIx, Edit>> {
     let session = reader.session();
     let mut edits = HashMap::default();
@@ -174,10 +213,15 @@ pub fn edited(reader: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryI
         return Ok(edits);
     }
     let is_active = active(session, leaf);
-    for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
+    for ix in session
+        .all()
+        .filter(|&ix| session.entry(ix).kind == Kind::ContextEdit)
+    {
         let line = reader.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
-        let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else { continue };
+        let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else {
+            continue;
+        };
         if is_active[target.at()] && !is_active[ix.at()] {
             continue;
         }
@@ -193,8 +237,8 @@ pub fn edited(reader: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryI
     Ok(edits)
 }
 
-/// The size and the age of an entry's subtree, which includes the entry. Notes do not count, except those that are a
-/// branch of their own: see `notes_at_leaf`.
+/// The size and the age of an entry's subtree, which includes the entry. Notes do not count, except
+/// those that are a branch of their own: see `notes_at_leaf`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// The number of entries that are not notes.
@@ -210,12 +254,17 @@ pub fn extents(session: &Session) -> Vec<Extent> {
         if entry.kind.is_bookkeeping() {
             Extent::default()
         } else {
-            Extent { entries: 1, newest_ms: time(entry) }
+            Extent {
+                entries: 1,
+                newest_ms: time(entry),
+            }
         }
     };
     let mut extents: Vec<_> = session.entries.iter().map(own).collect();
     let add_to_parent = |ix: EntryIx| {
-        let Some(parent) = session.entry(ix).parent else { return };
+        let Some(parent) = session.entry(ix).parent else {
+            return;
+        };
         let below = extents[ix.at()];
         let extent = &mut extents[parent.at()];
         extent.entries += below.entries;
@@ -248,17 +297,31 @@ mod tests {
                 r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:0{second}.000Z"}}"#
             )
         };
-        let lines =
-            [line("a", "null", 1), line("b", r#""a""#, 5), line("c", r#""b""#, 3), line("d", r#""a""#, 2)];
+        let lines = [
+            line("a", "null", 1),
+            line("b", r#""a""#, 5),
+            line("c", r#""b""#, 3),
+            line("d", r#""a""#, 2),
+        ];
         let header = r#"{"type":"session","version":3,"id":"s"}"#;
         for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
-            let text = order.iter().fold(header.to_owned(), |text, &at: &usize| text + "\n" + &lines[at]);
+            let text = order.iter().fold(header.to_owned(), |text, &at: &usize| {
+                text + "\n" + &lines[at]
+            });
             let session = load(&text.into_bytes(), &Options::default()).unwrap();
             let extents = extents(&session);
             let of = |id: &str| extents[session.find(&Text::from(id)).unwrap().at()];
             let newest = |id: &str| of(id).newest_ms.map(|ms| ms / 1000 % 60);
-            assert_eq!(["a", "b", "c", "d"].map(|id| of(id).entries), [4, 2, 1, 1], "{order:?}");
-            assert_eq!(["a", "b", "c", "d"].map(newest), [Some(5), Some(5), Some(3), Some(2)], "{order:?}");
+            assert_eq!(
+                ["a", "b", "c", "d"].map(|id| of(id).entries),
+                [4, 2, 1, 1],
+                "{order:?}"
+            );
+            assert_eq!(
+                ["a", "b", "c", "d"].map(newest),
+                [Some(5), Some(5), Some(3), Some(2)],
+                "{order:?}"
+            );
         }
     }
 }

@@ -20,8 +20,8 @@ pub enum Part {
 /// The length up to which strings of one line are printed beside their name.
 const SHORT: usize = 100;
 
-/// Returns the content of an entry, in the order of its line. Fields that every entry has, signatures, and
-/// the bytes of pictures are omitted.
+/// Returns the content of an entry, in the order of its line. Fields that every entry has,
+/// signatures, and the bytes of pictures are omitted.
 pub fn parts(line: Raw, kind: Kind) -> Vec<Part> {
     let mut parts = Vec::new();
     for (key, value) in members(line) {
@@ -36,7 +36,9 @@ pub fn parts(line: Raw, kind: Kind) -> Vec<Part> {
 
 /// Returns the members in file order, including duplicates.
 fn members(object: Raw<'_>) -> impl Iterator<Item = (Text<'_>, Raw<'_>)> {
-    object.members().map(|(key, value)| (string::decode(key.bytes), value))
+    object
+        .members()
+        .map(|(key, value)| (string::decode(key.bytes), value))
 }
 
 fn message(message: Raw, parts: &mut Vec<Part>) {
@@ -77,7 +79,9 @@ fn json(key: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
 /// Returns the members of an object, except those with these names.
 pub(super) fn fields(object: Raw, without: &[&str]) -> Vec<Part> {
     let mut parts = Vec::new();
-    for (key, value) in members(object).filter(|(key, _)| !without.iter().any(|name| *key == **name)) {
+    for (key, value) in
+        members(object).filter(|(key, _)| !without.iter().any(|name| *key == **name))
+    {
         named(key.into_owned(), value, &mut parts);
     }
     parts
@@ -92,19 +96,39 @@ pub(super) fn block(block: Raw, parts: &mut Vec<Part>) {
         (b"thinking", _, Some(thinking)) => parts.extend([Part::Title(kind), Part::Body(thinking)]),
         (b"toolCall", ..) => tool_call(block, parts),
         (b"image", ..) => {
-            let length = block.get("data").and_then(Raw::raw_string).map_or(0, <[u8]>::len);
-            let what = text("mimeType").unwrap_or_default().to_string_lossy().into_owned();
-            parts.push(Part::Field(kind, Text::from(format!("{what}, {} of base64", size(length)))));
+            let length = block
+                .get("data")
+                .and_then(Raw::raw_string)
+                .map_or(0, <[u8]>::len);
+            let what = text("mimeType")
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            parts.push(Part::Field(
+                kind,
+                Text::from(format!("{what}, {} of base64", size(length))),
+            ));
         }
-        _ => json(if kind.is_empty() { Text::from("block") } else { kind }, block, parts),
+        _ => json(
+            if kind.is_empty() {
+                Text::from("block")
+            } else {
+                kind
+            },
+            block,
+            parts,
+        ),
     }
 }
 
-/// Appends the arguments of a call, with their names, as one text, so that the content of a file it writes is
-/// readable.
+/// Appends the arguments of a call, with their names, as one text, so that the content of a file it
+/// writes is readable.
 fn tool_call(call: Raw, parts: &mut Vec<Part>) {
     let mut title = Text::from("toolCall").into_owned();
-    for text in ["name", "id"].into_iter().filter_map(|key| call.get_text(key)) {
+    for text in ["name", "id"]
+        .into_iter()
+        .filter_map(|key| call.get_text(key))
+    {
         title.push_str(" ");
         title.push(&text);
     }
@@ -156,7 +180,10 @@ mod tests {
     fn shown(line: &str) -> String {
         let line = Raw::parse(line.as_bytes()).unwrap();
         let kind = Kind::of(line.get("type"));
-        parts(line, kind).iter().map(|part| format!("{part}\n")).collect()
+        parts(line, kind)
+            .iter()
+            .map(|part| format!("{part}\n"))
+            .collect()
     }
 
     impl std::fmt::Display for Part {
@@ -183,10 +210,15 @@ mod tests {
             ),
             "<thinking>\n|t|\n|x|\nimage=image/png, 4 B of base64\nodd={\"type\": \"odd\", \"a\": 1}\nblock=5\n"
         );
-        assert_eq!(shown(r#"{"type":"message","id":"a","message":"none"}"#), "message=none\n");
+        assert_eq!(
+            shown(r#"{"type":"message","id":"a","message":"none"}"#),
+            "message=none\n"
+        );
         let long = "x".repeat(101);
         assert_eq!(
-            shown(&format!(r#"{{"type":"odd","note":"{long}","summary":"s"}}"#)),
+            shown(&format!(
+                r#"{{"type":"odd","note":"{long}","summary":"s"}}"#
+            )),
             format!("<note>\n|{long}|\n|s|\n")
         );
     }

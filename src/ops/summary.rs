@@ -45,7 +45,9 @@ pub struct Compaction {
 pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSource) -> Change {
     let summary = &compaction.summary;
     let id = Text::from(fresh.entry_id(session));
-    let kept = compaction.first_kept.map_or_else(|| id.clone(), |ix| session.id(ix));
+    let kept = compaction
+        .first_kept
+        .map_or_else(|| id.clone(), |ix| session.id(ix));
     let entry = Object::new()
         .str("type", "compaction")
         .text("id", &id)
@@ -59,8 +61,9 @@ pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSour
         system_message.map(|message| with(Raw::checked(message), "timestamp", time.as_bytes()));
     let mut chain = Chain::under(session, session.leaf, fresh);
     chain.add(
-        flagged(entry, session.agent(), summary)
-            .with(system_message, |entry, message| entry.json("systemMessage", &message)),
+        flagged(entry, session.agent(), summary).with(system_message, |entry, message| {
+            entry.json("systemMessage", &message)
+        }),
     );
     chain.change
 }
@@ -78,8 +81,8 @@ pub fn brought_back(reader: &EntryReader, from: &Text, behind: Position) -> io::
     Ok(None)
 }
 
-/// Appends, under `parent`, a summary of a branch, and a label on it if given. `fromId` is `from`, or `root`: the end of the
-/// branch, or where it begins ([`Agent::summarizes_from_start`]).
+/// Appends, under `parent`, a summary of a branch, and a label on it if given. `fromId` is `from`,
+/// or `root`: the end of the branch, or where it begins ([`Agent::summarizes_from_start`]).
 pub fn branch_summary(
     session: &Session,
     from: Position,
@@ -90,8 +93,12 @@ pub fn branch_summary(
 ) -> Change {
     let from = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
     let mut chain = Chain::under(session, parent, fresh);
-    let entry = Object::new().str("type", "branch_summary").text("fromId", &from);
-    let entry = entry.text("summary", &summary.text).json("details", &summary.details);
+    let entry = Object::new()
+        .str("type", "branch_summary")
+        .text("fromId", &from);
+    let entry = entry
+        .text("summary", &summary.text)
+        .json("details", &summary.details);
     chain.add(flagged(entry, session.agent(), summary));
     if let Some((name, summary)) = name.zip(chain.parent.clone()) {
         chain.label(&summary, Some(name), None);
@@ -111,5 +118,7 @@ fn flagged(entry: Object, agent: &Agent, summary: &Summary) -> Object {
     let usage = summary.usage.as_ref().filter(|_| agent.stores_usage);
     entry
         .with(usage, |entry, usage| entry.json("usage", usage))
-        .with(summary.from_hook.then_some(agent.hook_key), |entry, key| entry.bool(key, true))
+        .with(summary.from_hook.then_some(agent.hook_key), |entry, key| {
+            entry.bool(key, true)
+        })
 }

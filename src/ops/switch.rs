@@ -1,8 +1,8 @@
 //! A lasting move of the leaf.
 //!
-//! The agents keep the current position in memory and write nothing when it moves. pisess appends an entry,
-//! the mark, at the new position: the last entry of the file is the leaf, and no model sees a `custom` entry
-//! of an unknown type.
+//! The agents keep the current position in memory and write nothing when it moves. pisess appends
+//! an entry, the mark, at the new position: the last entry of the file is the leaf, and no model
+//! sees a `custom` entry of an unknown type.
 
 use super::chain::Chain;
 use super::{IdSource, parent_id};
@@ -22,8 +22,8 @@ use std::io;
 /// The `customType` of a mark.
 pub const MARK: &str = "pisess.switch";
 
-/// Returns a mark at the position, unless the leaf is there already, and a label of an entry, unless it is set already;
-/// the change is empty if there is nothing to do.
+/// Returns a mark at the position, unless the leaf is there already, and a label of an entry,
+/// unless it is set already; the change is empty if there is nothing to do.
 pub fn switch(
     reader: &EntryReader,
     place: Position,
@@ -73,11 +73,18 @@ pub fn moved(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Moved>> {
         let data = entry.get("data").unwrap_or(Raw::NULL);
         let place = |key| match data.get(key) {
             Some(id) if id.is_null() => Some(None),
-            id => id.and_then(Raw::text).and_then(|id| session.find(&id)).map(Some),
+            id => id
+                .and_then(Raw::text)
+                .and_then(|id| session.find(&id))
+                .map(Some),
         };
         let ids = data.get("undid").into_iter().flat_map(Raw::items);
         let undid = ids.filter_map(Raw::text).map(Text::into_owned).collect();
-        Some(Moved { from: place("from"), to: place("to"), undid })
+        Some(Moved {
+            from: place("from"),
+            to: place("to"),
+            undid,
+        })
     })
 }
 
@@ -118,13 +125,17 @@ fn is_passing(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
 /// Returns the leaf as it was before an entry was appended.
 pub fn leaf_before(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     let last = std::iter::successors(ix.before(), |ix| ix.before());
-    match last.into_iter().find(|&ix| !reader.session().entry(ix).id.is_empty()) {
+    match last
+        .into_iter()
+        .find(|&ix| !reader.session().entry(ix).id.is_empty())
+    {
         Some(last) => leaf_after(reader, last),
         None => Ok(None),
     }
 }
 
-/// Returns the leaf as it was after an entry was appended: the entry itself, or the target of a `leaf` record.
+/// Returns the leaf as it was after an entry was appended: the entry itself, or the target of a
+/// `leaf` record.
 fn leaf_after(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     if reader.session().entry(ix).kind != Kind::Leaf {
         return Ok(Some(ix));
@@ -132,16 +143,24 @@ fn leaf_after(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     named(reader, ix, "targetId")
 }
 
-/// Returns the leaf before its last move to another branch, or to another entry of the same branch. A mark records
-/// it; otherwise the order of the file shows it: an entry that does not follow the leaf before it was appended
-/// after a move. Returns `None` if the leaf never moved.
+/// Returns the leaf before its last move to another branch, or to another entry of the same branch.
+/// A mark records it; otherwise the order of the file shows it: an entry that does not follow the
+/// leaf before it was appended after a move. Returns `None` if the leaf never moved.
 pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
     let session = reader.session();
     let mut ancestry = None;
-    for ix in session.all().rev().filter(|&ix| !session.entry(ix).id.is_empty()) {
+    for ix in session
+        .all()
+        .rev()
+        .filter(|&ix| !session.entry(ix).id.is_empty())
+    {
         let before = leaf_before(reader, ix)?;
         let after = leaf_after(reader, ix)?;
-        let place = if after == Some(ix) { session.entry(ix).parent } else { after };
+        let place = if after == Some(ix) {
+            session.entry(ix).parent
+        } else {
+            after
+        };
         let mark = moved(reader, ix)?;
         let from = match mark.as_ref().and_then(|mark| mark.from) {
             // A mark of `undo` that only restores a label, a name or an edit.
@@ -149,10 +168,13 @@ pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
             Some(from) => from,
             None if before == place => continue,
             None if mark.is_some() => before,
-            // Another program may have appended a label or a mark below the leaf of a running agent.
+            // Another program may have appended a label or a mark below the leaf of a running
+            // agent.
             None => match behind_notes(reader, before)?.zip(after) {
                 Some((above, after))
-                    if !ancestry.get_or_insert_with(|| Ancestry::new(session)).is_above(above, after) =>
+                    if !ancestry
+                        .get_or_insert_with(|| Ancestry::new(session))
+                        .is_above(above, after) =>
                 {
                     before
                 }
@@ -167,6 +189,12 @@ pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
 /// Returns a mark of a move, which takes back the entries with the ids `undid`.
 pub(super) fn mark(from: Option<&Text>, to: Option<&Text>, undid: &[Text]) -> Object {
     let undid: Vec<_> = undid.iter().map(encoded).collect();
-    let data = Object::new().text_or_null("from", from).text_or_null("to", to).list("undid", &undid);
-    Object::new().str("type", "custom").str("customType", MARK).json("data", &data.finish())
+    let data = Object::new()
+        .text_or_null("from", from)
+        .text_or_null("to", to)
+        .list("undid", &undid);
+    Object::new()
+        .str("type", "custom")
+        .str("customType", MARK)
+        .json("data", &data.finish())
 }

@@ -41,7 +41,8 @@ pub struct Drawing<'a> {
     is_visible: Vec<bool>,
     /// The entry that is drawn as the leaf.
     pub leaf: Position,
-    /// For each tool result, the number of the call that it answers, counted from 1; 0 if there is none.
+    /// For each tool result, the number of the call that it answers, counted from 1; 0 if there is
+    /// none.
     calls: Vec<u32>,
     /// The words to search for.
     pub words: Words,
@@ -49,30 +50,43 @@ pub struct Drawing<'a> {
     pub rendered: HashMap<EntryIx, Text<'static>>,
     /// The entries that `undo` took back.
     pub undone: HashSet<EntryIx>,
-    /// If each entry is drawn as when it was written, and was the leaf: where the leaf had moved before it, to another
-    /// branch.
+    /// If each entry is drawn as when it was written, and was the leaf: where the leaf had moved
+    /// before it, to another branch.
     turns: Option<HashMap<EntryIx, Position>>,
 }
 
-/// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with rows and,
-/// if `typed` contains words to search for, with searchable texts and matches.
+/// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with
+/// rows and, if `typed` contains words to search for, with searchable texts and matches.
 pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &str) -> Drawing<'a> {
     let labels = Labels::new(session);
     let words = Words::new(typed);
     let fuzzy = (session.agent().fuzzy_search)(typed);
     let is_visible = |ix| {
-        passes(session, &labels, leaf, filter, ix) && finds(session, &labels, &words, fuzzy.as_deref(), ix)
+        passes(session, &labels, leaf, filter, ix)
+            && finds(session, &labels, &words, fuzzy.as_deref(), ix)
     };
     let is_active = active(session, leaf);
     let is_visible: Vec<_> = session.all().map(is_visible).collect();
     let places = layout(session, Tree::new(session), &is_active, &is_visible);
     let calls = calls_by_id(session, &is_active);
-    Drawing { places, is_active, is_visible, calls, words, ..bare(session, labels, leaf) }
+    Drawing {
+        places,
+        is_active,
+        is_visible,
+        calls,
+        words,
+        ..bare(session, labels, leaf)
+    }
 }
 
-/// Returns those of some entries that are shown as they are written, without a layout. Labels and what moves the leaf to
-/// another branch are shown, too, unless only messages of the user are.
-pub fn live<'a>(session: &'a Session, entries: &[EntryIx], filter: Filter, typed: &str) -> Drawing<'a> {
+/// Returns those of some entries that are shown as they are written, without a layout. Labels and
+/// what moves the leaf to another branch are shown, too, unless only messages of the user are.
+pub fn live<'a>(
+    session: &'a Session,
+    entries: &[EntryIx],
+    filter: Filter,
+    typed: &str,
+) -> Drawing<'a> {
     let labels = Labels::new(session);
     let words = Words::new(typed);
     let fuzzy = (session.agent().fuzzy_search)(typed);
@@ -84,31 +98,64 @@ pub fn live<'a>(session: &'a Session, entries: &[EntryIx], filter: Filter, typed
         (passes(session, &labels, Some(ix), filter, ix) || is_news(ix))
             && finds(session, &labels, &words, fuzzy.as_deref(), ix)
     };
-    let place = |entry| TreeRow { entry, depth: 0, branch_points: 0, connector: false, last: false };
-    let places: Vec<_> = entries.iter().copied().filter(is_shown).map(place).collect();
+    let place = |entry| TreeRow {
+        entry,
+        depth: 0,
+        branch_points: 0,
+        connector: false,
+        last: false,
+    };
+    let places: Vec<_> = entries
+        .iter()
+        .copied()
+        .filter(is_shown)
+        .map(place)
+        .collect();
     // What is hidden may have moved it.
     let turned = |place: &TreeRow| {
-        let hidden = session.upwards(session.entry(place.entry).parent).take_while(|ix| !is_shown(ix));
-        let turn = std::iter::once(place.entry).chain(hidden).find_map(|ix| turn(session, ix));
+        let hidden = session
+            .upwards(session.entry(place.entry).parent)
+            .take_while(|ix| !is_shown(ix));
+        let turn = std::iter::once(place.entry)
+            .chain(hidden)
+            .find_map(|ix| turn(session, ix));
         turn.map(|turn| (place.entry, turn))
     };
     let turns = Some(places.iter().filter_map(turned).collect());
     let is_before = |ix: EntryIx| entries.first().is_none_or(|&first| ix < first);
-    let number = |result: &EntryText| if is_before(result.entry) { 0 } else { latest_call(session, result) };
+    let number = |result: &EntryText| {
+        if is_before(result.entry) {
+            0
+        } else {
+            latest_call(session, result)
+        }
+    };
     let calls = session.collected.tool_results.iter().map(number).collect();
-    Drawing { places, calls, words, turns, ..bare(session, labels, None) }
+    Drawing {
+        places,
+        calls,
+        words,
+        turns,
+        ..bare(session, labels, None)
+    }
 }
 
-/// Returns the parent of an entry, if that is not the entry before it in the file: there the conversation went on
-/// elsewhere.
+/// Returns the parent of an entry, if that is not the entry before it in the file: there the
+/// conversation went on elsewhere.
 fn turn(session: &Session, ix: EntryIx) -> Option<Position> {
     Some(session.entry(ix).parent).filter(|&parent| parent != ix.before())
 }
 
-/// Returns the number of the call that a result answers, as [`Drawing::calls`] has it, if no later entry counts.
+/// Returns the number of the call that a result answers, as [`Drawing::calls`] has it, if no later
+/// entry counts.
 fn latest_call(session: &Session, result: &EntryText) -> u32 {
     let is_it = |call: &ToolCall| session.bytes(call.id) == session.bytes(result.text);
-    session.collected.tool_calls.iter().rposition(is_it).map_or(0, |at| at as u32 + 1)
+    session
+        .collected
+        .tool_calls
+        .iter()
+        .rposition(is_it)
+        .map_or(0, |at| at as u32 + 1)
 }
 
 /// Returns the rows without a layout, for callers that list entries in another order.
@@ -116,7 +163,12 @@ pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
     let is_active = active(session, leaf);
     let calls = calls_by_id(session, &is_active);
     let is_visible = vec![false; session.entries.len()];
-    Drawing { is_active, is_visible, calls, ..bare(session, Labels::new(session), leaf) }
+    Drawing {
+        is_active,
+        is_visible,
+        calls,
+        ..bare(session, Labels::new(session), leaf)
+    }
 }
 
 /// Returns a drawing without rows.
@@ -139,7 +191,8 @@ fn bare<'a>(session: &'a Session, labels: Labels<'a>, leaf: Position) -> Drawing
 impl<'a> Drawing<'a> {
     /// Returns the row of an entry, without marks and label.
     pub fn text(&self, ix: EntryIx) -> Text<'a> {
-        self.call(ix).map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))
+        self.call(ix)
+            .map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))
     }
 
     /// Whether `undo` took the entry back, and it is not on the path to the leaf.
@@ -152,8 +205,14 @@ impl<'a> Drawing<'a> {
         if self.session.entry(ix).role != Role::ToolResult {
             return None;
         }
-        let Collected { tool_calls, tool_results, .. } = &self.session.collected;
-        let at = tool_results.binary_search_by_key(&ix, |result| result.entry).ok()?;
+        let Collected {
+            tool_calls,
+            tool_results,
+            ..
+        } = &self.session.collected;
+        let at = tool_results
+            .binary_search_by_key(&ix, |result| result.entry)
+            .ok()?;
         tool_calls.get((*self.calls.get(at)? as usize).checked_sub(1)?)
     }
 
@@ -162,8 +221,8 @@ impl<'a> Drawing<'a> {
         self.labels.name(ix)
     }
 
-    /// Returns where the entry or its label contains a searched word; `None` if only its row matches:
-    /// oh-my-pi's search is fuzzy, and pi's also finds words that no field contains.
+    /// Returns where the entry or its label contains a searched word; `None` if only its row
+    /// matches: oh-my-pi's search is fuzzy, and pi's also finds words that no field contains.
     pub fn hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
         if let Some(found) = self.session.found(ix) {
             return Some(Cow::Borrowed(&found.hit));
@@ -173,7 +232,8 @@ impl<'a> Drawing<'a> {
             ("message.role", self.session.role_name(ix)),
             ("type", Some(self.session.kind_name(ix))),
         ];
-        let hit = |(field, text): (&str, Option<Text>)| self.words.hit(field, &text?.to_string_lossy());
+        let hit =
+            |(field, text): (&str, Option<Text>)| self.words.hit(field, &text?.to_string_lossy());
         texts.into_iter().find_map(hit).map(Cow::Owned)
     }
 
@@ -182,21 +242,28 @@ impl<'a> Drawing<'a> {
         self.is_live() || self.is_active[ix.at()]
     }
 
-    /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is shown.
-    /// The agents select the same entry.
+    /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is
+    /// shown. The agents select the same entry.
     pub fn marked(&self) -> Position {
-        self.session.upwards(self.leaf).find(|ix| self.is_visible[ix.at()])
+        self.session
+            .upwards(self.leaf)
+            .find(|ix| self.is_visible[ix.at()])
     }
 
     /// Returns the nearest ancestor that is shown.
     pub fn above(&self, ix: EntryIx) -> Position {
-        self.session.upwards(self.session.entry(ix).parent).find(|ix| self.is_visible[ix.at()])
+        self.session
+            .upwards(self.session.entry(ix).parent)
+            .find(|ix| self.is_visible[ix.at()])
     }
 
     /// Returns the entry that a label names, where labels are rows of their own.
     pub fn labelled(&self, ix: EntryIx) -> Option<Text<'a>> {
         let changes = &self.session.collected.labels;
-        let at = changes.binary_search_by_key(&ix, |change| change.entry).ok().filter(|_| self.is_live())?;
+        let at = changes
+            .binary_search_by_key(&ix, |change| change.entry)
+            .ok()
+            .filter(|_| self.is_live())?;
         Some(self.session.text(changes[at].target))
     }
 
@@ -205,15 +272,20 @@ impl<'a> Drawing<'a> {
         self.turns.is_some()
     }
 
-    /// Returns where the leaf had moved before an entry was written, if that is on another branch than what was written
-    /// before.
+    /// Returns where the leaf had moved before an entry was written, if that is on another branch
+    /// than what was written before.
     pub fn turn(&self, ix: EntryIx) -> Option<Position> {
         self.turns.as_ref()?.get(&ix).copied()
     }
 
-    /// Returns the range of the rows that are at most `most` rows from the one marked as the leaf; all rows without
-    /// `most`. Without a leaf, the first row is meant. `rows` are the entries of all rows.
-    pub fn around(&self, rows: impl ExactSizeIterator<Item = EntryIx>, most: Option<usize>) -> Range<usize> {
+    /// Returns the range of the rows that are at most `most` rows from the one marked as the leaf;
+    /// all rows without `most`. Without a leaf, the first row is meant. `rows` are the entries of
+    /// all rows.
+    pub fn around(
+        &self,
+        rows: impl ExactSizeIterator<Item = EntryIx>,
+        most: Option<usize>,
+    ) -> Range<usize> {
         let (count, marked) = (rows.len(), self.marked());
         let Some(most) = most else { return 0..count };
         let at = { rows }.position(|ix| marked == Some(ix)).unwrap_or(0);
@@ -252,15 +324,28 @@ pub(crate) fn passes(
     }
 }
 
-/// Whether an entry or its label matches: the words in all its text, or the agent's own search in its row. In that of
-/// oh-my-pi, every word must resemble one of the row.
-fn finds(session: &Session, labels: &Labels, words: &Words, fuzzy: Option<&[Vec<u16>]>, ix: EntryIx) -> bool {
+/// Whether an entry or its label matches: the words in all its text, or the agent's own search in
+/// its row. In that of oh-my-pi, every word must resemble one of the row.
+fn finds(
+    session: &Session,
+    labels: &Labels,
+    words: &Words,
+    fuzzy: Option<&[Vec<u16>]>,
+    ix: EntryIx,
+) -> bool {
     if words.is_empty() {
         return true;
     }
-    let label = labels.name(ix).map(|name| format!("{name} ")).unwrap_or_default();
-    let text =
-        session.collected.searchable.get(ix.at()).map(|&slice| session.text(slice)).unwrap_or_default();
+    let label = labels
+        .name(ix)
+        .map(|name| format!("{name} "))
+        .unwrap_or_default();
+    let text = session
+        .collected
+        .searchable
+        .get(ix.at())
+        .map(|&slice| session.text(slice))
+        .unwrap_or_default();
     let text = format!("{label}{text}");
     let mut found = match session.found(ix) {
         Some(found) => found.words.clone(),
@@ -270,8 +355,8 @@ fn finds(session: &Session, labels: &Labels, words: &Words, fuzzy: Option<&[Vec<
     found.iter().all(|&found| found) || fuzzy.is_some_and(|query| matches(query, &text))
 }
 
-/// Returns the number of each result's call, counted from 1; 0 for a result without a call. Of calls with the same id,
-/// the last one drawn counts, as in the agents.
+/// Returns the number of each result's call, counted from 1; 0 for a result without a call. Of
+/// calls with the same id, the last one drawn counts, as in the agents.
 fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
     if session.collected.tool_results.is_empty() {
         return Vec::new();
@@ -282,9 +367,16 @@ fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
     }
     let mut in_order: Vec<_> = (1_u32..).zip(&session.collected.tool_calls).collect();
     in_order.sort_by_key(|(_, call)| rank[call.entry.at()]);
-    let numbers: HashMap<_, _> =
-        in_order.iter().map(|(number, call)| (session.bytes(call.id), *number)).collect();
-    let number = |result: &EntryText| numbers.get(session.bytes(result.text)).copied().unwrap_or(0);
+    let numbers: HashMap<_, _> = in_order
+        .iter()
+        .map(|(number, call)| (session.bytes(call.id), *number))
+        .collect();
+    let number = |result: &EntryText| {
+        numbers
+            .get(session.bytes(result.text))
+            .copied()
+            .unwrap_or(0)
+    };
     session.collected.tool_results.iter().map(number).collect()
 }
 
@@ -294,11 +386,14 @@ mod tests {
     use crate::agents::row::RowOptions;
     use crate::load::{Options, load};
 
-    /// Returns a session with one entry for each word: `a:x,y` calls `x` and `y`, and `x` is the result of a call.
+    /// Returns a session with one entry for each word: `a:x,y` calls `x` and `y`, and `x` is the
+    /// result of a call.
     fn session(words: &str) -> Session {
         let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
         for (at, word) in words.split_whitespace().enumerate() {
-            let call = |id: &str| format!(r#"{{"type":"toolCall","id":"{id}","name":"t","arguments":{{}}}}"#);
+            let call = |id: &str| {
+                format!(r#"{{"type":"toolCall","id":"{id}","name":"t","arguments":{{}}}}"#)
+            };
             let message = match word.strip_prefix("a:") {
                 Some(ids) => {
                     let calls: Vec<_> = ids.split(',').map(call).collect();
@@ -306,12 +401,17 @@ mod tests {
                 }
                 None => format!(r#"{{"role":"toolResult","toolCallId":"{word}","content":[]}}"#),
             };
-            let parent = at.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"e{parent}\""));
+            let parent = at
+                .checked_sub(1)
+                .map_or("null".to_owned(), |parent| format!("\"e{parent}\""));
             text += &format!(
                 "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":{parent},\"message\":{message}}}\n"
             );
         }
-        let options = Options { rows: Some(RowOptions::default()), ..Options::default() };
+        let options = Options {
+            rows: Some(RowOptions::default()),
+            ..Options::default()
+        };
         load(&text.into_bytes(), &options).unwrap()
     }
 

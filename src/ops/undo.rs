@@ -1,9 +1,9 @@
 //! Takes back the last operation, by appending. The file itself is the log.
 //!
-//! The last entry decides what the operation was. Labels, names and context edits are taken back by others with the
-//! state before; everything else by moving the leaf to where it was. Entries of one write have the same
-//! timestamp, and are one operation. A mark ([`super::switch`]) records which entries are taken back, so that the next
-//! undo passes over them:
+//! The last entry decides what the operation was. Labels, names and context edits are taken back by
+//! others with the state before; everything else by moving the leaf to where it was. Entries of one
+//! write have the same timestamp, and are one operation. A mark ([`super::switch`]) records which
+//! entries are taken back, so that the next undo passes over them:
 //!
 //! ```text
 //! a ─ b ─ label ─ compaction                              the file
@@ -26,15 +26,21 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::io;
 
-/// Returns the entries that the last operation which was not taken back appended, in file order; at least one.
+/// Returns the entries that the last operation which was not taken back appended, in file order; at
+/// least one.
 pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
     let (first, last) = last_write(reader)?.ok_or_else(|| {
         let hint = "what rewrites the file is not undone: see `pisess undo --help`";
         Refusal::with_hint("there is nothing to undo", hint)
     })?;
-    let replies = [(Role::Assistant, "reply"), (Role::ToolResult, "tool result")];
-    if let Some((_, what)) = replies.into_iter().find(|&(role, _)| session.is_message(last, role))
+    let replies = [
+        (Role::Assistant, "reply"),
+        (Role::ToolResult, "tool result"),
+    ];
+    if let Some((_, what)) = replies
+        .into_iter()
+        .find(|&(role, _)| session.is_message(last, role))
         && !is_copy(reader, last)?
     {
         return Err(Refusal::with_hint(
@@ -43,12 +49,18 @@ pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
         ));
     }
     let entries = (first.at()..=last.at()).map(EntryIx::new);
-    Ok(entries.filter(|&ix| !session.entry(ix).id.is_empty()).collect())
+    Ok(entries
+        .filter(|&ix| !session.entry(ix).id.is_empty())
+        .collect())
 }
 
-/// Returns the leaf before an operation; `None` if it only annotated the session, so that the leaf stays where it is.
+/// Returns the leaf before an operation; `None` if it only annotated the session, so that the leaf
+/// stays where it is.
 pub fn back_to(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Option<Position>> {
-    if entries.iter().all(|&ix| step(reader.session(), ix) == Step::Annotation) {
+    if entries
+        .iter()
+        .all(|&ix| step(reader.session(), ix) == Step::Annotation)
+    {
         return Ok(None);
     }
     let recorded = moved(reader, entries[0])?.and_then(|mark| mark.from);
@@ -79,26 +91,35 @@ pub fn undo(
 
 /// Returns the entries that were taken back, except those from which the conversation went on.
 pub fn undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
-    // The mark of an operation that moved the leaf is on another branch, perhaps below labels that were restored.
+    // The mark of an operation that moved the leaf is on another branch, perhaps below labels that
+    // were restored.
     let may_be_mark = |ix: &EntryIx| {
         let (entry, before) = (session.entry(*ix), ix.before());
-        let follows = entry.parent == before && before.is_none_or(|ix| session.entry(ix).kind != Kind::Label);
+        let follows =
+            entry.parent == before && before.is_none_or(|ix| session.entry(ix).kind != Kind::Label);
         entry.kind == Kind::Custom && !follows
     };
     let mut undone = HashSet::default();
     for mark in session.all().filter(may_be_mark) {
-        let undid = moved(reader, mark)?.map(|mark| mark.undid).unwrap_or_default();
+        let undid = moved(reader, mark)?
+            .map(|mark| mark.undid)
+            .unwrap_or_default();
         undone.extend(undid.iter().filter_map(|id| session.find(id)));
     }
     if undone.is_empty() {
         return Ok(undone);
     }
     let is_bookkeeping = |ix: EntryIx| session.entry(ix).kind.is_bookkeeping();
-    let after: Vec<_> = session.all().filter(|&ix| !is_bookkeeping(ix) && !undone.contains(&ix)).collect();
+    let after: Vec<_> = session
+        .all()
+        .filter(|&ix| !is_bookkeeping(ix) && !undone.contains(&ix))
+        .collect();
     let mut passed = HashSet::default();
     for ix in after {
         let above = session.upwards(session.entry(ix).parent);
-        above.take_while(|&ix| undone.remove(&ix) || is_bookkeeping(ix) && passed.insert(ix)).for_each(drop);
+        above
+            .take_while(|&ix| undone.remove(&ix) || is_bookkeeping(ix) && passed.insert(ix))
+            .for_each(drop);
     }
     Ok(undone)
 }
@@ -117,7 +138,9 @@ fn last_write(reader: &EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
             Some(mark) if !mark.undid.is_empty() => {
                 // With the labels, names and edits that were restored in the same write.
                 let mut above = session.entry(last).parent;
-                while let Some(ix) = above.filter(|_| above == at && mark.to.is_some_and(|to| to != above)) {
+                while let Some(ix) =
+                    above.filter(|_| above == at && mark.to.is_some_and(|to| to != above))
+                {
                     (at, above) = (ix.before(), session.entry(ix).parent);
                 }
                 undone.extend(mark.undid);
@@ -136,13 +159,15 @@ const SESSION_EXIT: &str = "session_exit";
 enum Step {
     /// A record that an agent writes on its own, and not an operation.
     Record,
-    /// It only annotates the session, so that the state before it can be restored where the leaf is.
+    /// It only annotates the session, so that the state before it can be restored where the leaf
+    /// is.
     Annotation,
     /// It is taken back by moving the leaf, as all that a user or a model did.
     Move,
 }
 
-/// Returns what an entry of a type is, except for the records of an agent that are `custom` entries.
+/// Returns what an entry of a type is, except for the records of an agent that are `custom`
+/// entries.
 fn step(session: &Session, ix: EntryIx) -> Step {
     match session.entry(ix).kind {
         Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => Step::Record,
@@ -178,14 +203,17 @@ fn step(session: &Session, ix: EntryIx) -> Step {
 fn is_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let session = reader.session();
     if session.entry(ix).kind == Kind::Custom && !session.entry(ix).id.is_empty() {
-        return reader
-            .with_entry(ix, |entry| entry.get("customType").is_some_and(|kind| kind.is(SESSION_EXIT)));
+        return reader.with_entry(ix, |entry| {
+            entry
+                .get("customType")
+                .is_some_and(|kind| kind.is(SESSION_EXIT))
+        });
     }
     Ok(session.entry(ix).id.is_empty() || step(session, ix) == Step::Record)
 }
 
-/// Returns the first entry of the write that ends with this one: those before it in the file and on its path that have
-/// the same timestamp. A mark is the first of its write.
+/// Returns the first entry of the write that ends with this one: those before it in the file and on
+/// its path that have the same timestamp. A mark is the first of its write.
 fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
     let session = reader.session();
     let time = |ix: EntryIx| session.entry(ix).time_ms;
@@ -202,8 +230,8 @@ fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
     Ok(first)
 }
 
-/// Whether a message is a copy of an earlier one, which `pisess pick` made: an agent never stores a message, which
-/// includes its time, twice.
+/// Whether a message is a copy of an earlier one, which `pisess pick` made: an agent never stores a
+/// message, which includes its time, twice.
 fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     /// By how much the lengths of ids and times differ at most.
     const ENVELOPE: u64 = 256;
@@ -221,8 +249,8 @@ fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Restores the labels that the operation set or cleared: those that are cleared first, so that no two entries have
-/// the same label.
+/// Restores the labels that the operation set or cleared: those that are cleared first, so that no
+/// two entries have the same label.
 fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     let session = chain.session;
     let (mut before, mut now) = (HashMap::default(), HashMap::default());
@@ -234,14 +262,23 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
         now.insert(target, change.name);
     }
     let name = |names: &HashMap<_, Slice>, target| {
-        names.get(target).filter(|name| !name.is_empty()).map(|&name| session.text(name))
+        names
+            .get(target)
+            .filter(|name| !name.is_empty())
+            .map(|&name| session.text(name))
     };
-    let changes =
-        session.collected.labels.iter().filter(|change| entries.binary_search(&change.entry).is_ok());
+    let changes = session
+        .collected
+        .labels
+        .iter()
+        .filter(|change| entries.binary_search(&change.entry).is_ok());
     let mut targets: Vec<_> = changes.map(|change| change.target).collect();
     targets.sort_by_key(|&target| name(&before, session.bytes(target)).is_some());
     let mut seen = HashSet::default();
-    for target in targets.into_iter().filter(|&target| seen.insert(session.bytes(target))) {
+    for target in targets
+        .into_iter()
+        .filter(|&target| seen.insert(session.bytes(target)))
+    {
         let old = name(&before, session.bytes(target));
         if old != name(&now, session.bytes(target)) {
             chain.label(&session.text(target), old.as_ref(), None);
@@ -252,18 +289,30 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
 /// Whether an entry is where the agent records the name of the session.
 fn is_name(session: &Session, ix: EntryIx) -> bool {
     session.entry(ix).kind
-        == if session.agent().has_title_line { Kind::TitleChange } else { Kind::SessionInfo }
+        == if session.agent().has_title_line {
+            Kind::TitleChange
+        } else {
+            Kind::SessionInfo
+        }
 }
 
 /// Restores the name that the operation replaced.
 fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
-    let Some(&renamed) = entries.iter().find(|&&ix| is_name(session, ix)) else { return Ok(()) };
+    let Some(&renamed) = entries.iter().find(|&&ix| is_name(session, ix)) else {
+        return Ok(());
+    };
     let field = |ix: EntryIx, keys: [&str; 2]| {
-        let found = |entry: Raw| keys.into_iter().find_map(|key| entry.get_text(key).map(Text::into_owned));
+        let found = |entry: Raw| {
+            keys.into_iter()
+                .find_map(|key| entry.get_text(key).map(Text::into_owned))
+        };
         reader.with_entry(ix, found).map(Option::unwrap_or_default)
     };
-    let earlier = (0..entries[0].at()).rev().map(EntryIx::new).find(|&ix| is_name(session, ix));
+    let earlier = (0..entries[0].at())
+        .rev()
+        .map(EntryIx::new)
+        .find(|&ix| is_name(session, ix));
     let old = match earlier {
         Some(ix) => field(ix, ["name", "title"])?,
         None => field(renamed, ["previousTitle"; 2])?,
@@ -283,12 +332,17 @@ fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -
     let target = |edit: EntryIx| named(reader, edit, "targetId");
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
     let mut earlier = HashMap::default();
-    for edit in session.upwards(session.entry(entries[0]).parent).filter(is_edit) {
+    for edit in session
+        .upwards(session.entry(entries[0]).parent)
+        .filter(is_edit)
+    {
         earlier.entry(target(edit)?).or_insert(edit);
     }
     let mut seen = HashSet::default();
     for edit in entries.iter().copied().filter(is_edit) {
-        let Some(edited) = target(edit)?.filter(|&edited| seen.insert(edited)) else { continue };
+        let Some(edited) = target(edit)?.filter(|&edited| seen.insert(edited)) else {
+            continue;
+        };
         let before = match earlier.get(&Some(edited)) {
             Some(&edit) => replaced(reader, edit)?,
             None => stored(reader, edited)?,

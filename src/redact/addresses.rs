@@ -8,10 +8,16 @@ use std::collections::BTreeSet;
 pub fn addresses(bytes: &[u8], found: &mut BTreeSet<Vec<u8>>) {
     for at in memchr::memchr_iter(b'@', bytes) {
         let (before, after) = (&bytes[..at], &bytes[at + 1..]);
-        let start = before.iter().rposition(|&byte| !is_local(byte)).map_or(0, |at| at + 1);
+        let start = before
+            .iter()
+            .rposition(|&byte| !is_local(byte))
+            .map_or(0, |at| at + 1);
         // The second character of an escape, as in `\nme@example.org`.
         let is_escape = start > 0 && before[start - 1] == b'\\';
-        let (start, end) = (start + usize::from(is_escape), after.iter().position(|&byte| !is_host(byte)));
+        let (start, end) = (
+            start + usize::from(is_escape),
+            after.iter().position(|&byte| !is_host(byte)),
+        );
         let rest = after[..end.unwrap_or(after.len())].trim_ascii_end();
         let host = rest.strip_suffix(b".").unwrap_or(rest);
         let next = after.get(host.len());
@@ -31,7 +37,8 @@ fn is_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b".-".contains(&byte)
 }
 
-/// Whether a host ends with a name of letters, as `example.org` does, and `2.0.1` or `2x.png` does not.
+/// Whether a host ends with a name of letters, as `example.org` does, and `2.0.1` or `2x.png` does
+/// not.
 fn is_domain(host: &[u8]) -> bool {
     let labels: Vec<_> = host.split(|&byte| byte == b'.').collect();
     let is_scale = labels[0].len() < 3 && labels[0].first().is_some_and(u8::is_ascii_digit);
@@ -52,7 +59,10 @@ mod tests {
             git@github.com:me/it https://me@example.org/x npm i it@1.2.3 icon@2x.png @scope/it a@b @.x me@..org"#;
         let mut found = BTreeSet::new();
         addresses(text, &mut found);
-        let found: Vec<_> = found.iter().map(|address| String::from_utf8_lossy(address)).collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|address| String::from_utf8_lossy(address))
+            .collect();
         assert_eq!(found, ["me@example.org", "you@a-b.example.com"]);
     }
 }

@@ -1,8 +1,8 @@
 //! Finds secrets in the lines of a session, and removes them.
 //!
-//! Only the bytes of a secret are replaced, by a placeholder such as `[REDACTED:github-pat#1]`. The same
-//! secret gets the same placeholder, so the conversation stays readable. What cannot be read cannot be
-//! cleaned: signatures, encrypted thinking and images are removed (`opaque.rs`).
+//! Only the bytes of a secret are replaced, by a placeholder such as `[REDACTED:github-pat#1]`. The
+//! same secret gets the same placeholder, so the conversation stays readable. What cannot be read
+//! cannot be cleaned: signatures, encrypted thinking and images are removed (`opaque.rs`).
 //!
 //! ```text
 //! lines ──> Prefilter: what may they hold? ──nothing──> as they are
@@ -16,8 +16,8 @@
 //!
 //! A secret that was found is also searched for everywhere else, as a value, in every spelling.
 //!
-//! Up to the finds, lines are independent of each other: `Search` is shared by threads. Reading files and
-//! writing the copy is in [`crate::ops::redact`].
+//! Up to the finds, lines are independent of each other: `Search` is shared by threads. Reading
+//! files and writing the copy is in [`crate::ops::redact`].
 
 pub mod addresses;
 mod opaque;
@@ -45,7 +45,8 @@ pub const START: &str = "[REDACTED:";
 /// A secret in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
-    /// The path of the string that contains it, as JavaScript would write it; empty for a malformed line.
+    /// The path of the string that contains it, as JavaScript would write it; empty for a malformed
+    /// line.
     pub field: String,
     /// Its kind.
     pub kind: &'static str,
@@ -80,42 +81,66 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Returns a redactor for these values, in addition to the rules, and for the home directories and names of
-    /// `people`.
+    /// Returns a redactor for these values, in addition to the rules, and for the home directories
+    /// and names of `people`.
     pub fn new(values: Vec<Value>, people: Option<People>, keeps_images: bool) -> Redactor {
-        Redactor { search: Search::new(values, people, keeps_images), ..Redactor::default() }
+        Redactor {
+            search: Search::new(values, people, keeps_images),
+            ..Redactor::default()
+        }
     }
 
-    /// Numbers the secrets in lines, in file order; the second of each pair is whether the line is an entry with a summary.
+    /// Numbers the secrets in lines, in file order; the second of each pair is whether the line is
+    /// an entry with a summary.
     ///
-    /// The built-in summary is made with these numbers, and the secrets of later lines do not change them: a placeholder that a
-    /// summary contains before any other line, and whose number a secret above it has, is that secret's. All other
-    /// placeholders in the lines are of secrets that were removed before, and keep their numbers.
+    /// The built-in summary is made with these numbers, and the secrets of later lines do not
+    /// change them: a placeholder that a summary contains before any other line, and whose number a
+    /// secret above it has, is that secret's. All other placeholders in the lines are of secrets
+    /// that were removed before, and keep their numbers.
     pub fn number<'a>(&mut self, lines: impl Iterator<Item = (&'a Finds, bool)> + Clone) {
         let mut first_in_summary = HashSet::default();
         for (finds, is_summary) in lines.clone() {
             let placeholders = finds.placeholders.iter();
-            let new = placeholders.filter(|placeholder| !first_in_summary.contains(*placeholder)).cloned();
+            let new = placeholders
+                .filter(|placeholder| !first_in_summary.contains(*placeholder))
+                .cloned();
             let new: Vec<_> = new.collect();
-            if is_summary { first_in_summary.extend(new) } else { self.taken.extend(new) }
+            if is_summary {
+                first_in_summary.extend(new)
+            } else {
+                self.taken.extend(new)
+            }
         }
         for (finds, is_summary) in lines {
             for hit in &finds.hits {
                 self.numbered(hit.kind, &hit.secret);
             }
             let unknown = |(kind, number): &&(String, usize)| {
-                self.last.get(kind.as_str()).is_none_or(|last| number > last)
+                self.last
+                    .get(kind.as_str())
+                    .is_none_or(|last| number > last)
             };
-            self.taken.extend(finds.placeholders.iter().filter(|_| is_summary).filter(unknown).cloned());
+            self.taken.extend(
+                finds
+                    .placeholders
+                    .iter()
+                    .filter(|_| is_summary)
+                    .filter(unknown)
+                    .cloned(),
+            );
         }
     }
 
-    /// Numbers the secrets that were found in the next line, in their order, and plans their replacement.
+    /// Numbers the secrets that were found in the next line, in their order, and plans their
+    /// replacement.
     pub fn redact(&mut self, finds: &mut Finds) -> Vec<Secret> {
         let mut secrets = Vec::new();
         for hit in std::mem::take(&mut finds.hits) {
             let (secret, range) = self.secret(hit);
-            finds.splices.push(Splice { range, by: secret.placeholder.clone().into_bytes() });
+            finds.splices.push(Splice {
+                range,
+                by: secret.placeholder.clone().into_bytes(),
+            });
             secrets.push(secret);
         }
         secrets
@@ -123,7 +148,10 @@ impl Redactor {
 
     /// Numbers the secrets in the next line that cannot be replaced.
     pub fn stuck(&mut self, finds: &mut Finds) -> Vec<Secret> {
-        std::mem::take(&mut finds.stuck).into_iter().map(|hit| self.secret(hit).0).collect()
+        std::mem::take(&mut finds.stuck)
+            .into_iter()
+            .map(|hit| self.secret(hit).0)
+            .collect()
     }
 
     /// Removes the secrets from a text that is not a line.
@@ -137,38 +165,69 @@ impl Redactor {
         if !found.is_clean() {
             self.redact(&mut found);
             line = found.without(&line);
-            *text = Raw::checked(&line).text().unwrap_or_default().into_string_lossy();
+            *text = Raw::checked(&line)
+                .text()
+                .unwrap_or_default()
+                .into_string_lossy();
         }
     }
 
     /// Numbers a secret. Returns it with its range in the line.
     fn secret(&mut self, hit: Hit) -> (Secret, Range<usize>) {
-        let Hit { field, range, kind, secret } = hit;
-        let value = Value { kind: self.numbered(kind, &secret).0, bytes: secret };
+        let Hit {
+            field,
+            range,
+            kind,
+            secret,
+        } = hit;
+        let value = Value {
+            kind: self.numbered(kind, &secret).0,
+            bytes: secret,
+        };
         let placeholder = self.placeholder(&value);
         let (kind, is_ordinary) = (value.kind, value.is_ordinary());
-        (Secret { field, kind, placeholder, length: range.len(), is_ordinary }, range)
+        (
+            Secret {
+                field,
+                kind,
+                placeholder,
+                length: range.len(),
+                is_ordinary,
+            },
+            range,
+        )
     }
 
-    /// Returns the secrets of at least four bytes numbered so far, as values to search for: to prove that none
-    /// is left.
+    /// Returns the secrets of at least four bytes numbered so far, as values to search for: to
+    /// prove that none is left.
     pub fn found(&self) -> Vec<Value> {
-        let values = self.numbers.iter().map(|(bytes, (kind, _))| Value { kind, bytes: bytes.clone() });
+        let values = self.numbers.iter().map(|(bytes, (kind, _))| Value {
+            kind,
+            bytes: bytes.clone(),
+        });
         values.filter(|value| value.bytes.len() >= 4).collect()
     }
 
-    /// Returns the secrets of at least four bytes in a line, each with the kind that it has everywhere.
+    /// Returns the secrets of at least four bytes in a line, each with the kind that it has
+    /// everywhere.
     pub fn values(&self, finds: &Finds) -> impl Iterator<Item = Value> {
         let long = finds.hits.iter().filter(|hit| hit.secret.len() >= 4);
         long.map(|hit| Value {
-            kind: self.numbers.get(&hit.secret).map_or(hit.kind, |(kind, _)| kind),
+            kind: self
+                .numbers
+                .get(&hit.secret)
+                .map_or(hit.kind, |(kind, _)| kind),
             bytes: hit.secret.clone(),
         })
     }
 
-    /// Removes the secrets found so far from a text, wherever they are in it, as [`Redactor::clean`] does.
+    /// Removes the secrets found so far from a text, wherever they are in it, as
+    /// [`Redactor::clean`] does.
     pub fn clean_found(&mut self, text: &mut String) {
-        let found = self.found().into_iter().filter(|value| !value.is_ordinary());
+        let found = self
+            .found()
+            .into_iter()
+            .filter(|value| !value.is_ordinary());
         self.search.extend(found.collect());
         self.clean(text);
     }
@@ -179,7 +238,8 @@ impl Redactor {
         format!("{START}{kind}#{number}]")
     }
 
-    /// Returns the kind and number of a secret. If several rules find it, it has the kind of the first.
+    /// Returns the kind and number of a secret. If several rules find it, it has the kind of the
+    /// first.
     fn numbered(&mut self, kind: &'static str, secret: &[u8]) -> (&'static str, usize) {
         if let Some(known) = self.numbers.get(secret) {
             return *known;

@@ -19,31 +19,44 @@ pub struct People {
 }
 
 /// Users that exist on every machine: not names of people.
-const COMMON: [&str; 12] =
-    ["root", "user", "users", "home", "ubuntu", "debian", "admin", "runner", "node", "app", "work", "shared"];
+const COMMON: [&str; 12] = [
+    "root", "user", "users", "home", "ubuntu", "debian", "admin", "runner", "node", "app", "work",
+    "shared",
+];
 
 impl People {
-    /// Returns the rules for the users of these home directories. Home directories of others (`/home/NAME`,
-    /// `/Users/NAME`, `C:\Users\NAME`) are replaced as well, but the names of those others are not recognized
-    /// elsewhere.
+    /// Returns the rules for the users of these home directories. Home directories of others
+    /// (`/home/NAME`, `/Users/NAME`, `C:\Users\NAME`) are replaced as well, but the names of those
+    /// others are not recognized elsewhere.
     pub fn new<'a>(homes: impl IntoIterator<Item = &'a str>) -> People {
-        let homes: BTreeSet<&str> =
-            homes.into_iter().map(|home| home.trim_end_matches(['/', '\\'])).collect();
+        let homes: BTreeSet<&str> = homes
+            .into_iter()
+            .map(|home| home.trim_end_matches(['/', '\\']))
+            .collect();
         let names: BTreeSet<&str> = homes.iter().filter_map(|home| user_of(home)).collect();
         let special: Vec<_> = homes
             .iter()
             .filter(|home| home.len() > 1 && user_of(home).is_none() && home.contains(['/', '\\']))
             .map(|home| regex::escape(home))
             .collect();
-        let own = special.iter().map(|home| format!("|{home}")).collect::<String>();
-        let home =
-            format!(r"(?-u)(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{own})\b");
+        let own = special
+            .iter()
+            .map(|home| format!("|{home}"))
+            .collect::<String>();
+        let home = format!(
+            r"(?-u)(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{own})\b"
+        );
         let words: Vec<_> = names.iter().map(|name| regex::escape(name)).collect();
-        let names_expression = (!words.is_empty()).then(|| format!(r"(?-u)\b(?:{})\b", words.join("|")));
-        let build =
-            |expression: &str| Regex::new(expression).expect("names are escaped, so it is an expression");
+        let names_expression =
+            (!words.is_empty()).then(|| format!(r"(?-u)\b(?:{})\b", words.join("|")));
+        let build = |expression: &str| {
+            Regex::new(expression).expect("names are escaped, so it is an expression")
+        };
         let needles = ["/home", "/Users", "\\Users"].map(|needle| needle.as_bytes().to_vec());
-        let own = names.iter().chain(&homes).flat_map(|text| raw_needles(text.as_bytes()));
+        let own = names
+            .iter()
+            .chain(&homes)
+            .flat_map(|text| raw_needles(text.as_bytes()));
         People {
             home: build(&home),
             names: names_expression.as_deref().map(build),
@@ -56,8 +69,8 @@ impl People {
         let mut splices: Vec<Splice> = Vec::new();
         let mut strings = Strings::new(line);
         while let Ok(Some(found)) = strings.advance() {
-            // Directories first, on every level of escapes: the name in a directory is replaced along with
-            // it.
+            // Directories first, on every level of escapes: the name in a directory is replaced
+            // along with it.
             let home = [(&self.home, "~")];
             let names = self.names.as_ref().map(|names| (names, "user"));
             for (expression, by) in home.into_iter().chain(names) {
@@ -66,7 +79,10 @@ impl People {
                         let hit = spoken.source(hit.range());
                         let range = hit.start + found.range.start..hit.end + found.range.start;
                         if !splices.iter().any(|splice| overlap(&splice.range, &range)) {
-                            splices.push(Splice { range, by: by.as_bytes().to_vec() });
+                            splices.push(Splice {
+                                range,
+                                by: by.as_bytes().to_vec(),
+                            });
                         }
                     }
                 }
@@ -76,12 +92,16 @@ impl People {
     }
 }
 
-/// Returns the name of the user of a home directory; `None` for one that does not identify a person.
+/// Returns the name of the user of a home directory; `None` for one that does not identify a
+/// person.
 fn user_of(home: &str) -> Option<&str> {
     let mut parts = home.rsplit(['/', '\\']);
     let name = parts.next()?;
     let above = parts.next()?;
-    let is_name = name.len() >= 3 && !COMMON.iter().any(|common| name.eq_ignore_ascii_case(common));
+    let is_name = name.len() >= 3
+        && !COMMON
+            .iter()
+            .any(|common| name.eq_ignore_ascii_case(common));
     (is_name && matches!(above, "home" | "Users")).then_some(name)
 }
 

@@ -1,7 +1,9 @@
-//! Decides from the raw bytes which lines may contain something to remove; a line that is skipped never does.
+//! Decides from the raw bytes which lines may contain something to remove; a line that is skipped
+//! never does.
 //!
-//! Each rule has needles: literals, at least one of which is in every secret that it finds. One automaton searches
-//! for the needles of all rules at once, and what follows a needle of ordinary words decides whether it counts.
+//! Each rule has needles: literals, at least one of which is in every secret that it finds. One
+//! automaton searches for the needles of all rules at once, and what follows a needle of ordinary
+//! words decides whether it counts.
 
 use super::START;
 use super::rules::RULES;
@@ -74,7 +76,8 @@ pub struct Prefilter {
     calls: Vec<Vec<(Calls, MayFollow)>>,
 }
 
-/// The automaton, with a table for each state, which takes some megabytes, or with lists, which take three times as long.
+/// The automaton, with a table for each state, which takes some megabytes, or with lists, which
+/// take three times as long.
 #[derive(Debug)]
 enum Automata {
     Tables(dfa::DFA),
@@ -86,8 +89,8 @@ type MayFollow = fn(&[u8]) -> bool;
 
 const ANYTHING: MayFollow = |_| true;
 
-/// Literals that are always searched for, because they show escapes that may hide letters, placeholders, or
-/// content that cannot be read.
+/// Literals that are always searched for, because they show escapes that may hide letters,
+/// placeholders, or content that cannot be read.
 const ALWAYS: [(&[u8], Calls); 6] = [
     (ESCAPE, Calls::ESCAPES),
     (START.as_bytes(), Calls::PLACEHOLDERS),
@@ -110,7 +113,8 @@ impl Prefilter {
                     if !rule.is_contextual {
                         let spellings = base64_spellings(keyword).into_iter();
                         all.extend(
-                            spellings.map(|spelling| (spelling, (Calls::BASE64, continues_base64 as _))),
+                            spellings
+                                .map(|spelling| (spelling, (Calls::BASE64, continues_base64 as _))),
                         );
                     }
                 }
@@ -132,11 +136,20 @@ impl Prefilter {
         needles.for_each(|(literal, calls)| all.entry(literal).or_default().push(calls));
         let (literals, calls): (Vec<_>, Vec<_>) = all.into_iter().unzip();
         let automaton = if literals.len() < MOST_IN_TABLES {
-            dfa::Builder::new().prefilter(false).build(literals).map(Automata::Tables)
+            dfa::Builder::new()
+                .prefilter(false)
+                .build(literals)
+                .map(Automata::Tables)
         } else {
-            NFA::builder().prefilter(false).build(literals).map(Automata::Lists)
+            NFA::builder()
+                .prefilter(false)
+                .build(literals)
+                .map(Automata::Lists)
         };
-        Prefilter { automaton: automaton.expect("values of a file fit"), calls }
+        Prefilter {
+            automaton: automaton.expect("values of a file fit"),
+            calls,
+        }
     }
 
     /// Returns what the needles in a text call for.
@@ -151,12 +164,17 @@ impl Prefilter {
         let ends = cuts(bytes);
         let lanes: [_; LANES] = from_fn(|lane| &bytes[ends[lane]..ends[lane + 1]]);
         let mut found: [Vec<Found>; LANES] = from_fn(|_| Vec::new());
-        self.each(lanes, &mut |lane, at, calls| found[lane].push(Found { at: ends[lane] + at, calls }));
+        self.each(lanes, &mut |lane, at, calls| {
+            found[lane].push(Found {
+                at: ends[lane] + at,
+                calls,
+            })
+        });
         found.into_iter().flatten().collect()
     }
 
-    /// Calls `found` with each needle in the texts that calls for something, in order for each text: with the number of
-    /// the text, and the offset of the needle's last byte.
+    /// Calls `found` with each needle in the texts that calls for something, in order for each
+    /// text: with the number of the text, and the offset of the needle's last byte.
     fn each<const N: usize>(&self, texts: [&[u8]; N], found: &mut dyn FnMut(usize, usize, Calls)) {
         match &self.automaton {
             Automata::Tables(automaton) => self.each_with(automaton, texts, found),
@@ -172,15 +190,20 @@ impl Prefilter {
     ) {
         let mut see = |state: StateID, text: usize, at: usize| {
             let rest = &texts[text][at + 1..];
-            let needles = (0..automaton.match_len(state)).map(|index| automaton.match_pattern(state, index));
+            let needles =
+                (0..automaton.match_len(state)).map(|index| automaton.match_pattern(state, index));
             let mut all = Calls::default();
             let calls = needles.flat_map(|needle| &self.calls[needle.as_usize()]);
-            calls.filter(|call| call.1(rest)).for_each(|call| all |= call.0);
+            calls
+                .filter(|call| call.1(rest))
+                .for_each(|call| all |= call.0);
             if all != Calls::default() {
                 found(text, at, all);
             }
         };
-        let Ok(start) = automaton.start_state(Anchored::No) else { return };
+        let Ok(start) = automaton.start_state(Anchored::No) else {
+            return;
+        };
         let mut states = [start; N];
         // A step waits for memory, and steps in different texts do not wait for each other.
         let shortest = texts.iter().map(|text| text.len()).min().unwrap_or(0);
@@ -207,7 +230,8 @@ impl Prefilter {
 /// The number of texts that are searched at the same time.
 const LANES: usize = 4;
 
-/// Returns where to cut bytes into parts of whole lines and about the same length, including both ends.
+/// Returns where to cut bytes into parts of whole lines and about the same length, including both
+/// ends.
 fn cuts(bytes: &[u8]) -> [usize; LANES + 1] {
     from_fn(|lane| match lane {
         0 => 0,
@@ -229,7 +253,8 @@ pub(super) fn is_digit(byte: &u8) -> bool {
 
 /// Whether enough digits of base64 follow to encode a key.
 fn continues_base64(rest: &[u8]) -> bool {
-    rest.get(..SHORTEST_ENCODED).is_some_and(|digits| digits.iter().all(is_digit))
+    rest.get(..SHORTEST_ENCODED)
+        .is_some_and(|digits| digits.iter().all(is_digit))
 }
 
 /// The number of needles from which on tables for all states are too large.
@@ -244,9 +269,18 @@ mod tests {
         let needles = [(&b"zq"[..], Calls::PEOPLE), (b"abcabcabd", Calls::VALUES)];
         let text = b"zq\nnothing\nabcabcabcabd zq zq\n\n\\u0061";
         let found = Prefilter::new(needles.into_iter()).in_lines(text);
-        let found: Vec<_> = found.into_iter().map(|found| (found.at, found.calls)).collect();
+        let found: Vec<_> = found
+            .into_iter()
+            .map(|found| (found.at, found.calls))
+            .collect();
         let people = |at| (at, Calls::PEOPLE);
-        let expected = [people(1), (22, Calls::VALUES), people(25), people(28), (34, Calls::ESCAPES)];
+        let expected = [
+            people(1),
+            (22, Calls::VALUES),
+            people(25),
+            people(28),
+            (34, Calls::ESCAPES),
+        ];
         assert_eq!(found, expected);
     }
 
@@ -260,10 +294,19 @@ mod tests {
             r#"\"key\": value"#,
             "https://x.org/a:b",
         ] {
-            assert_eq!(needles.calls_in(text.as_bytes()), Calls::default(), "{text}");
+            assert_eq!(
+                needles.calls_in(text.as_bytes()),
+                Calls::default(),
+                "{text}"
+            );
         }
-        for text in ["token: 'x", "TOKEN=", r#"{\\\"secret\\\": \\\"x"#, "token :=\\n\\\"x", "https://u:p@h"]
-        {
+        for text in [
+            "token: 'x",
+            "TOKEN=",
+            r#"{\\\"secret\\\": \\\"x"#,
+            "token :=\\n\\\"x",
+            "https://u:p@h",
+        ] {
             assert!(needles.calls_in(text.as_bytes()).any(Calls::TEXT), "{text}");
         }
     }

@@ -1,21 +1,22 @@
 //! Whether a match of an expression is a secret or only resembles one.
 //!
-//! False positives cost trust: people stop reading the reports. Code that refers to secrets (`token ===
-//! expected`, `API_KEY=$KEY`, `sk-ant-...`) must not match.
+//! False positives cost trust: people stop reading the reports. Code that refers to secrets (`token
+//! === expected`, `API_KEY=$KEY`, `sk-ant-...`) must not match.
 
 use super::START;
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
-/// Whether it has the randomness of a key: digits and letters, or letters as in no word, many different ones.
+/// Whether it has the randomness of a key: digits and letters, or letters as in no word, many
+/// different ones.
 pub fn random(secret: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| secret.iter().any(is);
     let is_drawn = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) || is_scrambled(secret);
     is_drawn && mixed(secret) && !is_filler(secret)
 }
 
-/// Whether what follows the prefix of a key is random, not an identifier (`fw_updateHandlerForDevice2`), which consists
-/// mostly of small letters.
+/// Whether what follows the prefix of a key is random, not an identifier
+/// (`fw_updateHandlerForDevice2`), which consists mostly of small letters.
 pub fn drawn(secret: &[u8]) -> bool {
     let tail = secret.rsplit(|&byte| byte == b'_').next().unwrap_or(secret);
     let count = |is: fn(&&u8) -> bool| tail.iter().filter(is).count();
@@ -24,10 +25,13 @@ pub fn drawn(secret: &[u8]) -> bool {
     is_drawn && mixed(secret)
 }
 
-/// Whether capitals are where no identifier has them: several in a row more than once, and single small letters.
+/// Whether capitals are where no identifier has them: several in a row more than once, and single
+/// small letters.
 fn is_scrambled(secret: &[u8]) -> bool {
     let runs = || secret.chunk_by(|a, b| a.is_ascii_uppercase() == b.is_ascii_uppercase());
-    let capitals = runs().filter(|run| run.len() > 1 && run[0].is_ascii_uppercase()).count();
+    let capitals = runs()
+        .filter(|run| run.len() > 1 && run[0].is_ascii_uppercase())
+        .count();
     secret.len() >= 16
         && secret.iter().all(u8::is_ascii_alphanumeric)
         && capitals > 1
@@ -37,9 +41,14 @@ fn is_scrambled(secret: &[u8]) -> bool {
 /// Whether its characters vary: not a repeated letter, a row of `x`, or an alphabet.
 pub fn mixed(secret: &[u8]) -> bool {
     let mut seen = [false; 256];
-    secret.iter().for_each(|&byte| seen[usize::from(byte)] = true);
+    secret
+        .iter()
+        .for_each(|&byte| seen[usize::from(byte)] = true);
     let kinds = seen.iter().filter(|&&seen| seen).count();
-    let longest_row = secret.chunk_by(|a, b| b == a || b.wrapping_sub(*a) == 1).map(<[u8]>::len).max();
+    let longest_row = secret
+        .chunk_by(|a, b| b == a || b.wrapping_sub(*a) == 1)
+        .map(<[u8]>::len)
+        .max();
     kinds >= (secret.len() / 4).clamp(6, 12)
         && longest_row.is_none_or(|row| row < 8)
         && !is_placeholder(secret)
@@ -48,17 +57,24 @@ pub fn mixed(secret: &[u8]) -> bool {
 /// Whether there is a key between the delimiter lines: examples in documents have dots there.
 pub fn pem(secret: &[u8]) -> bool {
     let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    let inside = secret.splitn(3, |&byte| byte == b'\n').last().unwrap_or(secret);
-    inside.chunk_by(|a, b| base64(a) && base64(b)).any(|run| run.len() >= 24 && mixed(run))
+    let inside = secret
+        .splitn(3, |&byte| byte == b'\n')
+        .last()
+        .unwrap_or(secret);
+    inside
+        .chunk_by(|a, b| base64(a) && base64(b))
+        .any(|run| run.len() >= 24 && mixed(run))
 }
 
 /// Whether it is a password, not a placeholder or a reference.
 pub fn password(secret: &[u8]) -> bool {
-    !is_placeholder(secret) && !is_reference(secret) && secret.iter().any(|byte| byte.is_ascii_alphanumeric())
+    !is_placeholder(secret)
+        && !is_reference(secret)
+        && secret.iter().any(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Whether the value assigned to a name such as `API_KEY` is a secret: not a variable, a placeholder, or an
-/// ordinary word or identifier.
+/// Whether the value assigned to a name such as `API_KEY` is a secret: not a variable, a
+/// placeholder, or an ordinary word or identifier.
 pub fn assigned(secret: &[u8]) -> bool {
     if is_placeholder(secret) || is_filler(secret) || is_reference(secret) || is_time(secret) {
         return false;
@@ -67,13 +83,20 @@ pub fn assigned(secret: &[u8]) -> bool {
         return true;
     }
     let digits = secret.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let letters = secret.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let letters = secret
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .count();
     // A path, a version, a list of names: common values that are not secrets.
-    let words = secret.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| word.len() > 2).count();
+    let words = secret
+        .split(|byte| !byte.is_ascii_alphanumeric())
+        .filter(|word| word.len() > 2)
+        .count();
     digits >= 2 && letters >= 2 && words <= 3 && !secret.starts_with(b"/") && mixed(secret)
 }
 
-/// Whether the value assigned to a name such as `PASSWORD` is one: not a variable, a placeholder, or only a word.
+/// Whether the value assigned to a name such as `PASSWORD` is one: not a variable, a placeholder,
+/// or only a word.
 pub fn passphrase(secret: &[u8]) -> bool {
     let is_word = |byte: &u8| byte.is_ascii_alphabetic();
     password(secret) && secret.iter().any(is_word) && !secret.iter().all(is_word)
@@ -87,42 +110,64 @@ fn is_uuid(secret: &[u8]) -> bool {
 fn is_time(secret: &[u8]) -> bool {
     let form = b"0000-00-00T00:";
     secret.len() > form.len()
-        && form
-            .iter()
-            .zip(secret)
-            .all(|(form, byte)| if *form == b'0' { byte.is_ascii_digit() } else { form == byte })
+        && form.iter().zip(secret).all(|(form, byte)| {
+            if *form == b'0' {
+                byte.is_ascii_digit()
+            } else {
+                form == byte
+            }
+        })
 }
 
 /// Whether it is random bytes in base64, which may have any number of `/` and `+` in it.
 fn is_random_base64(secret: &[u8]) -> bool {
     let is_sign = |byte: &u8| matches!(byte, b'+' | b'/' | b'=');
-    let is_varied = secret.iter().any(|byte| byte.is_ascii_digit() || is_sign(byte));
+    let is_varied = secret
+        .iter()
+        .any(|byte| byte.is_ascii_digit() || is_sign(byte));
     secret.len() >= 16
         && is_varied
-        && secret.iter().all(|byte| byte.is_ascii_alphanumeric() || is_sign(byte))
+        && secret
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || is_sign(byte))
         && takes_turns(secret)
         && mixed(secret)
 }
 
-/// Whether capitals, small letters, digits and other characters take turns more often than in a path or an identifier.
+/// Whether capitals, small letters, digits and other characters take turns more often than in a
+/// path or an identifier.
 fn takes_turns(secret: &[u8]) -> bool {
-    let class = |byte: u8| (byte.is_ascii_lowercase(), byte.is_ascii_uppercase(), byte.is_ascii_digit());
-    let turns = secret.windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
+    let class = |byte: u8| {
+        (
+            byte.is_ascii_lowercase(),
+            byte.is_ascii_uppercase(),
+            byte.is_ascii_digit(),
+        )
+    };
+    let turns = secret
+        .windows(2)
+        .filter(|pair| class(pair[0]) != class(pair[1]))
+        .count();
     turns * 5 >= secret.len() * 2
 }
 
-/// Whether the value of a variable in a dotenv file is a common setting: removing `production` from a
-/// conversation would hide nothing and damage much.
+/// Whether the value of a variable in a dotenv file is a common setting: removing `production` from
+/// a conversation would hide nothing and damage much.
 pub fn is_common_setting(value: &[u8]) -> bool {
     const SETTINGS: &str =
         "production development staging default enabled disabled localhost 127.0.0.1 0.0.0.0";
-    SETTINGS.split(' ').any(|setting| value.eq_ignore_ascii_case(setting.as_bytes())) || is_reference(value)
+    SETTINGS
+        .split(' ')
+        .any(|setting| value.eq_ignore_ascii_case(setting.as_bytes()))
+        || is_reference(value)
 }
 
 /// Whether it refers to a value stored elsewhere, or is a pattern.
 fn is_reference(secret: &[u8]) -> bool {
     const STARTS: &str = "$ % { #{ process. os. env. import. self. this. ./ ../ ~/ .*";
-    STARTS.split(' ').any(|start| secret.starts_with(start.as_bytes()))
+    STARTS
+        .split(' ')
+        .any(|start| secret.starts_with(start.as_bytes()))
         || memchr::memmem::find(secret, b"${").is_some()
 }
 
@@ -134,27 +179,42 @@ const PLACEHOLDERS: &str = "api apikey change changeme dummy example here insert
 fn is_filler(secret: &[u8]) -> bool {
     const WORDS: &str = "abc auth authentication def demo fake for mock sk test tests";
     let is_one = |a: &u8, b: &u8| {
-        a.is_ascii_digit() == b.is_ascii_digit() && a.is_ascii_alphanumeric() && b.is_ascii_alphanumeric()
+        a.is_ascii_digit() == b.is_ascii_digit()
+            && a.is_ascii_alphanumeric()
+            && b.is_ascii_alphanumeric()
     };
-    secret.chunk_by(is_one).filter(|word| word[0].is_ascii_alphanumeric()).all(|word| {
-        let known = || WORDS.split(' ').chain(PLACEHOLDERS.split(' '));
-        b"1234567890".starts_with(word) || known().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
-    })
+    secret
+        .chunk_by(is_one)
+        .filter(|word| word[0].is_ascii_alphanumeric())
+        .all(|word| {
+            let known = || WORDS.split(' ').chain(PLACEHOLDERS.split(' '));
+            b"1234567890".starts_with(word)
+                || known().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+        })
 }
 
-/// Whether it is the placeholder of an example: filler such as `xxx`, or only words such as `your-api-key`.
+/// Whether it is the placeholder of an example: filler such as `xxx`, or only words such as
+/// `your-api-key`.
 fn is_placeholder(secret: &[u8]) -> bool {
     if secret.starts_with(START.as_bytes()) || memchr::memmem::find(secret, b"...").is_some() {
         return true;
     }
     let first = secret.first().copied().unwrap_or(0);
     if secret.iter().all(|&byte| byte == first)
-        || secret.iter().all(|byte| matches!(byte, b'x' | b'X' | b'*' | b'-' | b'.'))
+        || secret
+            .iter()
+            .all(|byte| matches!(byte, b'x' | b'X' | b'*' | b'-' | b'.'))
     {
         return true;
     }
-    let mut words = secret.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.all(|word| PLACEHOLDERS.split(' ').any(|known| word.eq_ignore_ascii_case(known.as_bytes())))
+    let mut words = secret
+        .split(|byte| !byte.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    words.all(|word| {
+        PLACEHOLDERS
+            .split(' ')
+            .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The detectors: one row for each kind of secret that can be recognized by its shape.
 //!
-//! Prefixes, character sets and lengths follow what the issuers document and what the structured rules of
-//! gitleaks 8 (`config/gitleaks.toml`, MIT, copyright 2019 Zachary Rice) collect; the expressions are written
-//! for this table. Strings that only look random are not covered: entropy alone would report every long
-//! identifier.
+//! Prefixes, character sets and lengths follow what the issuers document and what the structured
+//! rules of gitleaks 8 (`config/gitleaks.toml`, MIT, copyright 2019 Zachary Rice) collect; the
+//! expressions are written for this table. Strings that only look random are not covered: entropy
+//! alone would report every long identifier.
 
 use super::resemblance::{assigned, drawn, mixed, passphrase, password, pem, random};
 use regex::bytes::{Captures, Match, Regex};
@@ -13,28 +13,33 @@ use std::sync::OnceLock;
 pub struct Rule {
     /// Its name in placeholders and reports.
     pub kind: &'static str,
-    /// Literals: the rule applies only to text that contains one of them. A literal is in the raw bytes even
-    /// if JSON escapes a slash or backslash in the secret, but not if it escapes letters.
+    /// Literals: the rule applies only to text that contains one of them. A literal is in the raw
+    /// bytes even if JSON escapes a slash or backslash in the secret, but not if it escapes
+    /// letters.
     pub keywords: &'static [&'static str],
-    /// The expression. The secret is the first group that matched, or the whole match if none did. `^` at its beginning stands
-    /// for [`START`].
+    /// The expression. The secret is the first group that matched, or the whole match if none did.
+    /// `^` at its beginning stands for [`START`].
     pattern: &'static str,
     /// Whether a match is a secret.
     is_secret: fn(&[u8]) -> bool,
-    /// For keywords that are ordinary words: whether a secret may follow one, from the bytes after it, in which quotes
-    /// may be escaped.
+    /// For keywords that are ordinary words: whether a secret may follow one, from the bytes after
+    /// it, in which quotes may be escaped.
     pub may_follow: fn(&[u8]) -> bool,
     /// Whether the secret is recognized by what is around it, not by itself.
     pub is_contextual: bool,
     compiled: OnceLock<Regex>,
 }
 
-/// Where a secret may begin whose own beginning may be the end of a word: not after a letter, but after `_`, the code of a colour, or
-/// a character that is encoded for a URL.
+/// Where a secret may begin whose own beginning may be the end of a word: not after a letter, but
+/// after `_`, the code of a colour, or a character that is encoded for a URL.
 const START: &str = r"(?:\b|_|\[[0-9;]{0,12}m|%[0-9A-Fa-f]{2})";
 
 impl Rule {
-    const fn new(kind: &'static str, keywords: &'static [&'static str], pattern: &'static str) -> Rule {
+    const fn new(
+        kind: &'static str,
+        keywords: &'static [&'static str],
+        pattern: &'static str,
+    ) -> Rule {
         Rule::checked(kind, keywords, pattern, |_| true)
     }
 
@@ -45,7 +50,15 @@ impl Rule {
         is_secret: fn(&[u8]) -> bool,
     ) -> Rule {
         let compiled = OnceLock::new();
-        Rule { kind, keywords, pattern, is_secret, may_follow: |_| true, is_contextual: false, compiled }
+        Rule {
+            kind,
+            keywords,
+            pattern,
+            is_secret,
+            may_follow: |_| true,
+            is_contextual: false,
+            compiled,
+        }
     }
 
     const fn contextual(mut self) -> Rule {
@@ -61,23 +74,31 @@ impl Rule {
     /// Returns the expression, compiled when it is first needed.
     pub fn expression(&self) -> &Regex {
         let pattern = || self.pattern.replacen("(?-u)^", &format!("(?-u){START}"), 1);
-        self.compiled.get_or_init(|| Regex::new(&pattern()).expect("each row of the table is tested"))
+        self.compiled
+            .get_or_init(|| Regex::new(&pattern()).expect("each row of the table is tested"))
     }
 
-    /// Returns the secret in a match of the expression, if it is one. Documentation marks its keys by `EXAMPLE`.
+    /// Returns the secret in a match of the expression, if it is one. Documentation marks its keys
+    /// by `EXAMPLE`.
     pub fn secret<'t>(&self, captures: &Captures<'t>) -> Option<Match<'t>> {
-        let group = (1..captures.len()).find_map(|group| captures.get(group)).or(captures.get(0));
+        let group = (1..captures.len())
+            .find_map(|group| captures.get(group))
+            .or(captures.get(0));
         let is_example = |secret: &[u8]| memchr::memmem::find(secret, b"EXAMPLE").is_some();
         group.filter(|secret| (self.is_secret)(secret.as_bytes()) && !is_example(secret.as_bytes()))
     }
 }
 
-/// Whether secrets of this kind are recognized by what is around them: such a secret may be an ordinary word elsewhere.
+/// Whether secrets of this kind are recognized by what is around them: such a secret may be an
+/// ordinary word elsewhere.
 pub fn is_contextual(kind: &str) -> bool {
-    RULES.iter().any(|rule| rule.kind == kind && rule.is_contextual)
+    RULES
+        .iter()
+        .any(|rule| rule.kind == kind && rule.is_contextual)
 }
 
-/// Whether a value is assigned: `=` follows, or `:` or `=` with a value in quotes, perhaps after a quote and white space.
+/// Whether a value is assigned: `=` follows, or `:` or `=` with a value in quotes, perhaps after a
+/// quote and white space.
 fn is_assigned(rest: &[u8]) -> bool {
     let (mut before, mut is_named) = (0, false);
     for &byte in rest.iter().take(64) {
@@ -97,18 +118,25 @@ fn is_assigned(rest: &[u8]) -> bool {
 /// Whether `user:password@` follows.
 fn names_user(rest: &[u8]) -> bool {
     let start = rest.iter().skip_while(|byte| matches!(byte, b'/' | b'\\'));
-    let mut login =
-        start.take_while(|byte| !matches!(byte, b' ' | b'/' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\'));
+    let mut login = start.take_while(|byte| {
+        !matches!(
+            byte,
+            b' ' | b'/' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\'
+        )
+    });
     login.any(|byte| *byte == b':') && login.any(|byte| *byte == b'@')
 }
 
-/// Whether the third part of a Discord token follows the first letter of the second: five more, and a dot.
+/// Whether the third part of a Discord token follows the first letter of the second: five more, and
+/// a dot.
 fn is_second_of_three(rest: &[u8]) -> bool {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    rest.get(..6).is_some_and(|rest| rest[5] == b'.' && rest[..5].iter().all(is_digit))
+    rest.get(..6)
+        .is_some_and(|rest| rest[5] == b'.' && rest[..5].iter().all(is_digit))
 }
 
-/// The rows, more specific ones first: where two match the same bytes, the first determines the kind.
+/// The rows, more specific ones first: where two match the same bytes, the first determines the
+/// kind.
 #[rustfmt::skip]
 pub static RULES: [Rule; 80] = [
     // Private keys.

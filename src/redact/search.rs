@@ -1,4 +1,5 @@
-//! Finds what is to be removed from lines. A search changes nothing, so any number of threads can share it.
+//! Finds what is to be removed from lines. A search changes nothing, so any number of threads can
+//! share it.
 
 use super::prefilter::{Calls, Found, Prefilter, SHORTEST_ENCODED, is_digit};
 use super::rules::RULES;
@@ -64,8 +65,10 @@ pub(super) struct Hit {
     pub secret: Vec<u8>,
 }
 
-/// The keys of identifiers, types and times, in which only the values given by the user are searched for.
-const NAMES: &str = "id parentId targetId fromId firstKeptEntryId toolCallId timestamp type responseId";
+/// The keys of identifiers, types and times, in which only the values given by the user are
+/// searched for.
+const NAMES: &str =
+    "id parentId targetId fromId firstKeptEntryId toolCallId timestamp type responseId";
 
 /// The rules, the values given by the user, and what else to remove.
 #[derive(Default)]
@@ -85,25 +88,42 @@ impl Search {
     /// Returns a search for these values, in addition to the rules, and for `people`.
     pub fn new(values: Vec<Value>, people: Option<People>, keeps_images: bool) -> Search {
         let exact = Exact::new(&values);
-        let values_in = exact.needles.iter().map(|needle| (needle.as_slice(), Calls::VALUES));
+        let values_in = exact
+            .needles
+            .iter()
+            .map(|needle| (needle.as_slice(), Calls::VALUES));
         let own = people.iter().flat_map(|people| &people.needles);
         let people_in = own.map(|needle| (needle.as_slice(), Calls::PEOPLE));
         let is_any = !values.is_empty() || people.is_some();
         let needles = is_any.then(|| Prefilter::new(values_in.chain(people_in)));
-        Search { values, people, keeps_images, exact, needles, is_narrow: false }
+        Search {
+            values,
+            people,
+            keeps_images,
+            exact,
+            needles,
+            is_narrow: false,
+        }
     }
 
-    /// Searches for these values as well, from now on only in the lines that may contain one of them.
+    /// Searches for these values as well, from now on only in the lines that may contain one of
+    /// them.
     pub fn extend(&mut self, more: Vec<Value>) {
         let old = std::mem::take(self);
         let values = old.values.into_iter().chain(more).collect();
-        *self = Search { is_narrow: true, ..Search::new(values, old.people, old.keeps_images) };
+        *self = Search {
+            is_narrow: true,
+            ..Search::new(values, old.people, old.keeps_images)
+        };
     }
 
-    /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with its range,
-    /// newline excluded, and what was found in it.
+    /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with
+    /// its range, newline excluded, and what was found in it.
     pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
-        let mut found = self.needles.as_ref().map_or_else(Vec::new, |needles| needles.in_lines(bytes));
+        let mut found = self
+            .needles
+            .as_ref()
+            .map_or_else(Vec::new, |needles| needles.in_lines(bytes));
         if !self.is_narrow {
             found.append(&mut Prefilter::of_rules().in_lines(bytes));
             found.sort_by_key(|found| found.at);
@@ -112,8 +132,13 @@ impl Search {
         while let Some(first) = rest.first() {
             let range = line_around(bytes, first.at);
             let (own, after) = rest.split_at(rest.partition_point(|found| found.at < range.end));
-            let mut own: Vec<_> =
-                own.iter().map(|found| Found { at: found.at - range.start, ..*found }).collect();
+            let mut own: Vec<_> = own
+                .iter()
+                .map(|found| Found {
+                    at: found.at - range.start,
+                    ..*found
+                })
+                .collect();
             if self.is_narrow {
                 own.append(&mut Prefilter::of_rules().in_lines(&bytes[range.clone()]));
                 own.sort_by_key(|found| found.at);
@@ -136,7 +161,9 @@ impl Search {
     /// Returns what the needles in a text call for.
     fn calls_in(&self, text: &[u8]) -> Calls {
         let mut calls = Prefilter::of_rules().calls_in(text);
-        self.needles.iter().for_each(|needles| calls |= needles.calls_in(text));
+        self.needles
+            .iter()
+            .for_each(|needles| calls |= needles.calls_in(text));
         calls
     }
 
@@ -150,7 +177,11 @@ impl Search {
         }
         if !self.strings(line, needles, calls.any(Calls::SIGNATURES), &mut finds) {
             // A torn or malformed line is searched as text.
-            finds.hits = if calls.any(Calls::TEXT) { self.hits_in(line, 0, calls, true) } else { Vec::new() };
+            finds.hits = if calls.any(Calls::TEXT) {
+                self.hits_in(line, 0, calls, true)
+            } else {
+                Vec::new()
+            };
             finds.splices.clear();
             return finds;
         }
@@ -162,28 +193,54 @@ impl Search {
             && (calls.any(Calls::PEOPLE) || calls.any(Calls::ESCAPES))
         {
             let mut named = people.splices(line);
-            named.retain(|one| !finds.splices.iter().any(|other| overlap(&one.range, &other.range)));
+            named.retain(|one| {
+                !finds
+                    .splices
+                    .iter()
+                    .any(|other| overlap(&one.range, &other.range))
+            });
             finds.splices.append(&mut named);
         }
-        let Finds { hits, stuck, splices, .. } = &mut finds;
+        let Finds {
+            hits,
+            stuck,
+            splices,
+            ..
+        } = &mut finds;
         self.exact.each(line, &mut |range, value| {
-            let is_digit = |at: Option<usize>| at.and_then(|at| line.get(at)).is_some_and(u8::is_ascii_digit);
+            let is_digit = |at: Option<usize>| {
+                at.and_then(|at| line.get(at))
+                    .is_some_and(u8::is_ascii_digit)
+            };
             let is_part = is_digit(range.start.checked_sub(1)) || is_digit(Some(range.end));
             if !is_part && !hits.iter().any(|hit| overlap(&hit.range, &range)) {
                 let Value { kind, bytes } = self.values[value].clone();
                 let field = Strings::path_at(line, range.start);
-                stuck.push(Hit { field, range, kind, secret: bytes });
+                stuck.push(Hit {
+                    field,
+                    range,
+                    kind,
+                    secret: bytes,
+                });
             }
         });
-        hits.retain(|hit| !splices.iter().any(|splice| contains(&splice.range, &hit.range)));
+        hits.retain(|hit| {
+            !splices
+                .iter()
+                .any(|splice| contains(&splice.range, &hit.range))
+        });
         splices.retain(|splice| !hits.iter().any(|hit| overlap(&splice.range, &hit.range)));
         finds
     }
 
-    /// Adds the secrets and the signatures in the strings of a line. Returns whether the line is JSON.
+    /// Adds the secrets and the signatures in the strings of a line. Returns whether the line is
+    /// JSON.
     fn strings(&self, line: &[u8], needles: &[Found], is_signed: bool, finds: &mut Finds) -> bool {
         // Unless letters are escaped, a needle on any level of escapes is in the raw bytes as well.
-        let mut waiting = needles.iter().filter(|found| found.calls.any(Calls::TEXT)).peekable();
+        let mut waiting = needles
+            .iter()
+            .filter(|found| found.calls.any(Calls::TEXT))
+            .peekable();
         let mut strings = Strings::new(line);
         loop {
             let found = match strings.advance() {
@@ -191,12 +248,21 @@ impl Search {
                 Ok(None) => return true,
                 Err(_) => return false,
             };
-            if is_signed && !found.is_key && !found.range.is_empty() && opaque::is_key(strings.nearest_key())
+            if is_signed
+                && !found.is_key
+                && !found.range.is_empty()
+                && opaque::is_key(strings.nearest_key())
             {
-                finds.splices.push(Splice { range: found.range.clone(), by: Vec::new() });
+                finds.splices.push(Splice {
+                    range: found.range.clone(),
+                    by: Vec::new(),
+                });
                 continue;
             }
-            while waiting.next_if(|needle| needle.at < found.range.start).is_some() {}
+            while waiting
+                .next_if(|needle| needle.at < found.range.start)
+                .is_some()
+            {}
             let mut calls = Calls::default();
             while let Some(needle) = waiting.next_if(|needle| needle.at < found.range.end) {
                 calls |= needle.calls;
@@ -213,8 +279,8 @@ impl Search {
         }
     }
 
-    /// Returns the secrets in the bytes of one string, which begin at `start` in the line, and whose needles call for
-    /// `calls`. Their `field` is empty.
+    /// Returns the secrets in the bytes of one string, which begin at `start` in the line, and
+    /// whose needles call for `calls`. Their `field` is empty.
     fn hits_in(&self, raw: &[u8], start: usize, calls: Calls, rules: bool) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
         if raw.len() < 6 {
@@ -238,8 +304,14 @@ impl Search {
             return;
         }
         // Unless letters are escaped, what this level calls for was called for by the raw bytes.
-        let calls = if calls.any(Calls::ESCAPES) { self.calls_in(text) } else { calls };
-        apply(calls, text, |range, kind, secret| put(hits, spoken.source(range), kind, secret));
+        let calls = if calls.any(Calls::ESCAPES) {
+            self.calls_in(text)
+        } else {
+            calls
+        };
+        apply(calls, text, |range, kind, secret| {
+            put(hits, spoken.source(range), kind, secret)
+        });
         if calls.any(Calls::BASE64) {
             each_decoded(text, &mut |start, decoded| {
                 let calls = self.calls_in(decoded);
@@ -259,9 +331,14 @@ fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
     start..memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline)
 }
 
-/// Calls `found` with the range, the kind and the text of each secret that the called rules find in a text.
+/// Calls `found` with the range, the kind and the text of each secret that the called rules find in
+/// a text.
 fn apply(calls: Calls, text: &[u8], mut found: impl FnMut(Range<usize>, &'static str, &[u8])) {
-    for (_, rule) in RULES.iter().enumerate().filter(|(at, _)| calls.any(Calls::rule(*at))) {
+    for (_, rule) in RULES
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| calls.any(Calls::rule(*at)))
+    {
         for captures in rule.expression().captures_iter(text) {
             if let Some(secret) = rule.secret(&captures) {
                 found(secret.range(), rule.kind, secret.as_bytes());
@@ -270,8 +347,8 @@ fn apply(calls: Calls, text: &[u8], mut found: impl FnMut(Range<usize>, &'static
     }
 }
 
-/// Adds a secret, unless an earlier level or an earlier rule found it. If it overlaps others, they become one, with the
-/// kind of the first: no part of a secret may remain.
+/// Adds a secret, unless an earlier level or an earlier rule found it. If it overlaps others, they
+/// become one, with the kind of the first: no part of a secret may remain.
 fn put(hits: &mut Vec<Hit>, mut range: Range<usize>, kind: &'static str, secret: &[u8]) {
     if range.is_empty() || hits.iter().any(|hit| contains(&hit.range, &range)) {
         return;
@@ -285,12 +362,16 @@ fn put(hits: &mut Vec<Hit>, mut range: Range<usize>, kind: &'static str, secret:
         }
         is_apart
     });
-    let hit = first.unwrap_or_else(|| Hit { kind, secret: secret.to_vec(), ..Hit::default() });
+    let hit = first.unwrap_or_else(|| Hit {
+        kind,
+        secret: secret.to_vec(),
+        ..Hit::default()
+    });
     hits.push(Hit { range, ..hit });
 }
 
-/// Calls `found` with what each run of base64 in the text encodes, and where it begins. What precedes the first digit
-/// may consist of digits as well, so every alignment is tried.
+/// Calls `found` with what each run of base64 in the text encodes, and where it begins. What
+/// precedes the first digit may consist of digits as well, so every alignment is tried.
 fn each_decoded(text: &[u8], found: &mut dyn FnMut(usize, &[u8])) {
     const BASE64: GeneralPurpose = GeneralPurpose::new(
         &STANDARD,
@@ -300,7 +381,10 @@ fn each_decoded(text: &[u8], found: &mut dyn FnMut(usize, &[u8])) {
     );
     let mut end = 0;
     while let Some(start) = text[end..].iter().position(is_digit).map(|at| end + at) {
-        end = text[start..].iter().position(|byte| !is_digit(byte)).map_or(text.len(), |at| start + at);
+        end = text[start..]
+            .iter()
+            .position(|byte| !is_digit(byte))
+            .map_or(text.len(), |at| start + at);
         if end - start < SHORTEST_ENCODED {
             continue;
         }
@@ -316,7 +400,11 @@ fn each_decoded(text: &[u8], found: &mut dyn FnMut(usize, &[u8])) {
             let whole = (digits.len() - skipped) / 4 * 4;
             let rest = &digits[skipped..];
             // One digit alone encodes nothing.
-            let rest = if rest.len() == whole + 1 { &rest[..whole] } else { rest };
+            let rest = if rest.len() == whole + 1 {
+                &rest[..whole]
+            } else {
+                rest
+            };
             if let Ok(decoded) = BASE64.decode(rest) {
                 found(start + skipped, &decoded);
             }
@@ -326,7 +414,11 @@ fn each_decoded(text: &[u8], found: &mut dyn FnMut(usize, &[u8])) {
 
 /// Adds the replacements of whole blocks, which take precedence over those of strings in them.
 fn add(blocks: Vec<Splice>, splices: &mut Vec<Splice>) {
-    splices.retain(|splice| !blocks.iter().any(|block| overlap(&block.range, &splice.range)));
+    splices.retain(|splice| {
+        !blocks
+            .iter()
+            .any(|block| overlap(&block.range, &splice.range))
+    });
     splices.extend(blocks);
 }
 
@@ -338,7 +430,9 @@ pub(super) fn placeholders(line: &[u8]) -> Vec<(String, usize)> {
         let (kind, number) = std::str::from_utf8(&rest[..end]).ok()?.rsplit_once('#')?;
         Some((kind.to_owned(), number.parse().ok()?))
     };
-    memchr::memmem::find_iter(line, START.as_bytes()).filter_map(read).collect()
+    memchr::memmem::find_iter(line, START.as_bytes())
+        .filter_map(read)
+        .collect()
 }
 
 /// Whether a string is an identifier according to its key, and short enough to be one.

@@ -7,18 +7,26 @@ use pisess_json::Raw;
 use pisess_json::strings::Strings;
 
 fn redactor(values: &[&str]) -> Redactor {
-    let values = values.iter().map(|value| Value { kind: "secret", bytes: value.as_bytes().to_vec() });
+    let values = values.iter().map(|value| Value {
+        kind: "secret",
+        bytes: value.as_bytes().to_vec(),
+    });
     Redactor::new(values.collect(), None, false)
 }
 
 /// Returns the line without its secrets, which are found as in a file.
 fn line(redactor: &mut Redactor, line: &str) -> (String, Vec<Secret>) {
     let mut all = Vec::new();
-    redactor.search.each_line(line.as_bytes(), &mut |_, finds| all.push(finds));
+    redactor
+        .search
+        .each_line(line.as_bytes(), &mut |_, finds| all.push(finds));
     redactor.number(all.iter().map(|finds| (finds, false)));
     let mut finds = all.pop().unwrap_or_default();
     let secrets = redactor.redact(&mut finds);
-    (String::from_utf8(finds.without(line.as_bytes())).unwrap(), secrets)
+    (
+        String::from_utf8(finds.without(line.as_bytes())).unwrap(),
+        secrets,
+    )
 }
 
 fn redacted(text: &str) -> (String, Vec<Secret>) {
@@ -55,50 +63,118 @@ fn samples() -> Vec<(&'static str, String)> {
                 "PRIVATE KEY"
             ),
         ),
-        ("private-key", format!("-----BEGIN OPENSSH {}-----\n{}\n{}", "PRIVATE KEY", w(70, 3), w(70, 4))),
+        (
+            "private-key",
+            format!(
+                "-----BEGIN OPENSSH {}-----\n{}\n{}",
+                "PRIVATE KEY",
+                w(70, 3),
+                w(70, 4)
+            ),
+        ),
         ("anthropic-key", format!("sk-ant-api03-{}AA", w(93, 5))),
         ("openrouter-key", format!("sk-or-v1-{}", h(64, 6))),
-        ("openai-key", format!("sk-proj-{}T3BlbkFJ{}", w(74, 7), w(74, 8))),
+        (
+            "openai-key",
+            format!("sk-proj-{}T3BlbkFJ{}", w(74, 7), w(74, 8)),
+        ),
         ("openai-key", format!("sk-svcacct-{}", w(60, 9))),
         ("model-key", format!("sk-{}", h(32, 10))),
         ("google-api-key", format!("AIza{}", w(35, 11))),
         ("google-oauth-secret", format!("GOCSPX-{}", w(28, 12))),
         ("google-oauth-token", format!("ya29.{}", w(60, 13))),
-        ("huggingface-token", format!("hf_{}", made(34, &WORD[..52], 14))),
+        (
+            "huggingface-token",
+            format!("hf_{}", made(34, &WORD[..52], 14)),
+        ),
         ("replicate-token", format!("r8_{}", w(37, 15))),
         ("groq-key", format!("gsk_{}", w(52, 16))),
         ("github-pat", format!("ghp_{}", w(36, 17))),
-        ("github-pat", format!("github_pat_{}_{}", w(22, 18), w(59, 19))),
-        ("github-app-token", format!("ghs_12345_eyJ{}.{}.{}", w(30, 20), w(80, 21), w(40, 22))),
+        (
+            "github-pat",
+            format!("github_pat_{}_{}", w(22, 18), w(59, 19)),
+        ),
+        (
+            "github-app-token",
+            format!("ghs_12345_eyJ{}.{}.{}", w(30, 20), w(80, 21), w(40, 22)),
+        ),
         ("gitlab-token", format!("glpat-{}", w(20, 23))),
         ("npm-token", format!("npm_{}", w(36, 24))),
         ("pypi-token", format!("pypi-AgEIcHlwaS5vcmc{}", w(80, 25))),
-        ("aws-access-key", format!("AKIA{}", made(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 26))),
-        ("aws-secret-key", format!("aws_secret_access_key = {}", w(40, 27))),
+        (
+            "aws-access-key",
+            format!("AKIA{}", made(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 26)),
+        ),
+        (
+            "aws-secret-key",
+            format!("aws_secret_access_key = {}", w(40, 27)),
+        ),
         ("azure-storage-key", format!("AccountKey={}==", w(86, 28))),
         ("digitalocean-token", format!("dop_v1_{}", h(64, 29))),
         ("slack-token", format!("xoxb-123456789012-{}", w(24, 30))),
         (
             "slack-webhook",
-            format!("https://hooks.slack.com/services/T0{}/B0{}/{}", w(8, 31), w(8, 32), w(24, 33)),
+            format!(
+                "https://hooks.slack.com/services/T0{}/B0{}/{}",
+                w(8, 31),
+                w(8, 32),
+                w(24, 33)
+            ),
         ),
         ("telegram-token", format!("6123857094:AA{}", w(33, 34))),
         ("stripe-key", format!("sk_live_{}", w(24, 35))),
-        ("langfuse-key", format!("sk-lf-{}-{}-{}-{}-{}", h(8, 50), h(4, 51), h(4, 52), h(4, 53), h(12, 54))),
-        ("langsmith-key", format!("lsv2_pt_{}_{}", h(32, 55), h(10, 56))),
+        (
+            "langfuse-key",
+            format!(
+                "sk-lf-{}-{}-{}-{}-{}",
+                h(8, 50),
+                h(4, 51),
+                h(4, 52),
+                h(4, 53),
+                h(12, 54)
+            ),
+        ),
+        (
+            "langsmith-key",
+            format!("lsv2_pt_{}_{}", h(32, 55), h(10, 56)),
+        ),
         ("fireworks-key", format!("fw_3{}", w(23, 57))),
         ("twilio-key", format!("SK{}", h(32, 58))),
-        ("newrelic-key", format!("NRAK-{}", made(27, &WORD[26..], 59).to_uppercase())),
-        ("tailscale-key", format!("tskey-auth-k{}CNTRL-{}", w(10, 60), w(32, 61))),
-        ("discord-token", format!("MTA4{}.G{}.{}", w(20, 62), w(5, 63), w(38, 64))),
+        (
+            "newrelic-key",
+            format!("NRAK-{}", made(27, &WORD[26..], 59).to_uppercase()),
+        ),
+        (
+            "tailscale-key",
+            format!("tskey-auth-k{}CNTRL-{}", w(10, 60), w(32, 61)),
+        ),
+        (
+            "discord-token",
+            format!("MTA4{}.G{}.{}", w(20, 62), w(5, 63), w(38, 64)),
+        ),
         ("sendgrid-key", format!("SG.{}.{}", w(22, 36), w(43, 37))),
-        ("jwt", format!("eyJ{}.eyJ{}.{}", w(20, 38), w(40, 39), w(43, 40))),
-        ("authorization", format!("Authorization: Bearer {}", w(40, 41))),
+        (
+            "jwt",
+            format!("eyJ{}.eyJ{}.{}", w(20, 38), w(40, 39), w(43, 40)),
+        ),
+        (
+            "authorization",
+            format!("Authorization: Bearer {}", w(40, 41)),
+        ),
         ("authorization", format!("x-api-key: {}", w(32, 42))),
-        ("url-password", format!("postgres://app:{}@db.internal:5432/main", w(14, 43))),
-        ("connection-password", format!("Server=db;User Id=sa;Password={};", w(12, 44))),
+        (
+            "url-password",
+            format!("postgres://app:{}@db.internal:5432/main", w(14, 43)),
+        ),
+        (
+            "connection-password",
+            format!("Server=db;User Id=sa;Password={};", w(12, 44)),
+        ),
         ("assigned-secret", format!("MY_SERVICE_TOKEN={}", w(24, 45))),
-        ("assigned-secret", format!("\"client_secret\": \"{}\"", w(24, 46))),
+        (
+            "assigned-secret",
+            format!("\"client_secret\": \"{}\"", w(24, 46)),
+        ),
     ]
 }
 
@@ -110,13 +186,20 @@ fn json(text: &str) -> String {
 fn every_kind_is_found_in_plain_text_and_escaped() {
     for (kind, secret) in samples() {
         let text = format!("before {secret} after");
-        let line = format!(r#"{{"type":"message","message":{{"role":"user","content":{}}}}}"#, json(&text));
+        let line = format!(
+            r#"{{"type":"message","message":{{"role":"user","content":{}}}}}"#,
+            json(&text)
+        );
         let (once, secrets) = redacted(&line);
         assert_eq!(secrets.len(), 1, "{kind} {secret}: {secrets:?}");
         assert_eq!(secrets[0].kind, kind, "{secret}");
         assert_eq!(secrets[0].field, "message.content");
         assert!(Raw::parse(once.as_bytes()).is_ok());
-        assert_eq!(redacted(&once), (once.clone(), vec![]), "a second run changes nothing");
+        assert_eq!(
+            redacted(&once),
+            (once.clone(), vec![]),
+            "a second run changes nothing"
+        );
         // JSON in a string, twice nested: quotes and backslashes are escaped again.
         let nested = json(&json(&text));
         let (_, secrets) = redacted(&format!(r#"{{"type":"x","arguments":{nested}}}"#));
@@ -130,19 +213,36 @@ fn a_key_needs_no_digit() {
     let letters = &WORD[..52];
     for alphabet in [WORD, letters] {
         let keys = (0..100).map(|seed| format!("fw_{}", made(24, alphabet, seed)));
-        let found = keys.filter(|key| !redacted(&format!("{{\"a\":\"{key}\"}}")).1.is_empty()).count();
+        let found = keys
+            .filter(|key| !redacted(&format!("{{\"a\":\"{key}\"}}")).1.is_empty())
+            .count();
         assert!(found >= 97, "{found} of 100");
     }
 }
 
-/// In the output of a terminal, in an address and in a name, a secret follows other letters without a space.
+/// In the output of a terminal, in an address and in a name, a secret follows other letters without
+/// a space.
 #[test]
 fn what_precedes_a_secret_does_not_hide_it() {
-    let before = ["\u{1b}[32m", "\u{1b}[1;38;5;208m", "%20", "%3D", "%3a", "_", "n", "qx"];
-    for (kind, secret) in samples().into_iter().filter(|(kind, _)| !rules::is_contextual(kind)) {
+    let before = [
+        "\u{1b}[32m",
+        "\u{1b}[1;38;5;208m",
+        "%20",
+        "%3D",
+        "%3a",
+        "_",
+        "n",
+        "qx",
+    ];
+    for (kind, secret) in samples()
+        .into_iter()
+        .filter(|(kind, _)| !rules::is_contextual(kind))
+    {
         for before in before {
-            let (_, secrets) =
-                redacted(&format!("{{\"a\":{}}}", json(&format!("see {before}{secret}\u{1b}[0m"))));
+            let (_, secrets) = redacted(&format!(
+                "{{\"a\":{}}}",
+                json(&format!("see {before}{secret}\u{1b}[0m"))
+            ));
             assert_eq!(secrets.len(), 1, "{kind} after {before:?}: {secret}");
         }
     }
@@ -151,7 +251,10 @@ fn what_precedes_a_secret_does_not_hide_it() {
 /// Every assignment that the expression matches contains one of the rule's keywords.
 #[test]
 fn every_name_of_a_secret_has_a_keyword() {
-    let rule = RULES.iter().find(|rule| rule.kind == "assigned-secret").unwrap();
+    let rule = RULES
+        .iter()
+        .find(|rule| rule.kind == "assigned-secret")
+        .unwrap();
     let words = ["api", "access", "secret", "", "auth", "client", "db"];
     let ends = ["key", "token", "secret", "password", "passwd"];
     let spellings = |word: &str| {
@@ -161,19 +264,23 @@ fn every_name_of_a_secret_has_a_keyword() {
     };
     let mut names = 0;
     for (word, end) in words.iter().flat_map(|word| ends.map(|end| (word, end))) {
-        for (word, end) in
-            spellings(word).iter().flat_map(|word| spellings(end).map(|end| (word.clone(), end)))
+        for (word, end) in spellings(word)
+            .iter()
+            .flat_map(|word| spellings(end).map(|end| (word.clone(), end)))
         {
             for name in ["", "_", "-"].map(|between| format!("{word}{between}{end}")) {
-                for text in
-                    [format!("{name}: \"q8Zr4Tn1Vx7Lm2Kd\""), format!("export {name}=q8Zr4Tn1Vx7Lm2Kd")]
-                {
+                for text in [
+                    format!("{name}: \"q8Zr4Tn1Vx7Lm2Kd\""),
+                    format!("export {name}=q8Zr4Tn1Vx7Lm2Kd"),
+                ] {
                     let holds = |keyword: &&str| {
-                        text.match_indices(*keyword)
-                            .any(|(at, _)| (rule.may_follow)(&text.as_bytes()[at + keyword.len()..]))
+                        text.match_indices(*keyword).any(|(at, _)| {
+                            (rule.may_follow)(&text.as_bytes()[at + keyword.len()..])
+                        })
                     };
                     assert!(
-                        !rule.expression().is_match(text.as_bytes()) || rule.keywords.iter().any(holds),
+                        !rule.expression().is_match(text.as_bytes())
+                            || rule.keywords.iter().any(holds),
                         "{text}"
                     );
                     names += usize::from(rule.expression().is_match(text.as_bytes()));
@@ -187,7 +294,10 @@ fn every_name_of_a_secret_has_a_keyword() {
 #[test]
 fn escapes_hide_nothing() {
     let secret = format!("ghp_{}", made(36, WORD, 50));
-    let spelled: String = secret.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
+    let spelled: String = secret
+        .bytes()
+        .map(|byte| format!("\\u{byte:04x}"))
+        .collect();
     let inner = spelled.replace('\\', "\\\\");
     for text in [&spelled, &inner, &secret.replace("gh", "\\u0067h")] {
         let (line, secrets) = redacted(&format!(r#"{{"a":"x {text} y"}}"#));
@@ -198,7 +308,10 @@ fn escapes_hide_nothing() {
 
 #[test]
 fn the_same_secret_has_the_same_number_and_numbers_are_not_used_twice() {
-    let (one, two) = (format!("npm_{}", made(36, WORD, 52)), format!("npm_{}", made(36, WORD, 53)));
+    let (one, two) = (
+        format!("npm_{}", made(36, WORD, 52)),
+        format!("npm_{}", made(36, WORD, 53)),
+    );
     let mut redactor = redactor(&[]);
     line(&mut redactor, r#"{"a":"[REDACTED:npm-token#2]"}"#);
     let (done, _) = line(&mut redactor, &format!(r#"["{one}","{two}","{one}"]"#));
@@ -258,7 +371,8 @@ fn what_cannot_be_read_is_taken_out() {
     );
     assert!(secrets.is_empty());
     let mut keeping = Redactor::new(Vec::new(), None, true);
-    let image = r#"{"message":{"content":[{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
+    let image =
+        r#"{"message":{"content":[{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
     assert_eq!(line(&mut keeping, image).0, image);
     let (without, _) = redacted(image);
     assert_eq!(
@@ -277,13 +391,16 @@ fn home_folders_and_names_become_neutral() {
         done,
         r#"{"cwd":"~/proj","a":"see ~/x and ~\\y, user wrote; /home/ alone","b":"{\"p\":\"~\\/z\"}"}"#
     );
-    assert_eq!(people::home_of("/home/margarethe/proj"), Some("/home/margarethe"));
+    assert_eq!(
+        people::home_of("/home/margarethe/proj"),
+        Some("/home/margarethe")
+    );
     assert_eq!(people::home_of("C:\\Users\\otto"), Some("C:\\Users\\otto"));
     assert_eq!(people::home_of("/srv/x"), None);
 }
 
-/// Whether a line contains something to remove, found without needles: every rule is applied to every level of
-/// every string.
+/// Whether a line contains something to remove, found without needles: every rule is applied to
+/// every level of every string.
 fn holds_something(line: &str) -> bool {
     let (mut texts, mut is_signed) = (Vec::new(), false);
     let mut strings = Strings::new(line.as_bytes());
@@ -303,19 +420,31 @@ fn holds_something(line: &str) -> bool {
     if is_json && (is_signed || !opaque::blocks(line.as_bytes(), false).is_empty()) {
         return true;
     }
-    let texts = if is_json { texts } else { vec![line.as_bytes()] };
+    let texts = if is_json {
+        texts
+    } else {
+        vec![line.as_bytes()]
+    };
     texts
         .into_iter()
         .filter(|text| text.len() >= 6)
-        .any(|text| levels(text).any(|spoken| !search::is_base64(&spoken.text) && holds_secret(&spoken.text)))
+        .any(|text| {
+            levels(text)
+                .any(|spoken| !search::is_base64(&spoken.text) && holds_secret(&spoken.text))
+        })
 }
 
 fn holds_secret(text: &[u8]) -> bool {
     RULES.iter().any(|rule| {
         let holds = |keyword: &&str| memchr::memmem::find(text, keyword.as_bytes()).is_some();
         // Only an expression that ignores case is restricted by its keywords.
-        let applies = !rule.expression().as_str().starts_with("(?i") || rule.keywords.iter().any(holds);
-        applies && rule.expression().captures_iter(text).any(|captures| rule.secret(&captures).is_some())
+        let applies =
+            !rule.expression().as_str().starts_with("(?i") || rule.keywords.iter().any(holds);
+        applies
+            && rule
+                .expression()
+                .captures_iter(text)
+                .any(|captures| rule.secret(&captures).is_some())
     })
 }
 
@@ -336,7 +465,8 @@ impl Dice {
         out
     }
 
-    /// Returns a line with a secret, with something similar, or with something that cannot be searched.
+    /// Returns a line with a secret, with something similar, or with something that cannot be
+    /// searched.
     fn line(&mut self, secrets: &[(&'static str, String)]) -> String {
         let mut secret = secrets[self.below(secrets.len())].1.clone();
         match self.below(6) {
@@ -346,8 +476,11 @@ impl Dice {
             _ => {}
         }
         let filler = &"of a line, in a tree  \u{e9}\n\"quoted\" C:\\x ~~~~ "[..4 * self.below(5)];
-        let mut text =
-            format!("{filler}{}{secret}{}", " ".repeat(self.below(20)), "\n".repeat(self.below(3)));
+        let mut text = format!(
+            "{filler}{}{secret}{}",
+            " ".repeat(self.below(20)),
+            "\n".repeat(self.below(3))
+        );
         for _ in 0..self.below(3) {
             text = format!("{{\"key\":{}}}", self.spelled(&text));
         }
@@ -357,10 +490,18 @@ impl Dice {
             1 => format!(r#"{{{text}:1}}"#),
             2 => format!(r#"{{"a":["x",{text}"#),
             3 => format!("{text} {text}"),
-            4 => r#"{"message":{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}}"#
-                .to_owned(),
+            4 => {
+                r#"{"message":{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}}"#
+                    .to_owned()
+            }
             5 => {
-                let keys = ["thinkingSignature", "signature", r#"x\"signature"#, "designature", "Signature"];
+                let keys = [
+                    "thinkingSignature",
+                    "signature",
+                    r#"x\"signature"#,
+                    "designature",
+                    "Signature",
+                ];
                 let values = [
                     r#""c2ln""#,
                     r#""""#,
@@ -369,7 +510,10 @@ impl Dice {
                     r#"{"a":"signature"}"#,
                     r#""signature""#,
                 ];
-                let (key, value) = (keys[self.below(keys.len())], values[self.below(values.len())]);
+                let (key, value) = (
+                    keys[self.below(keys.len())],
+                    values[self.below(values.len())],
+                );
                 let end = if self.one_in(5) { "" } else { "}" };
                 format!(r#"{{"a":["Signature"],"{key}" : {value},"b":"\"signature\":\"x\""{end}"#)
             }
@@ -385,15 +529,22 @@ fn the_look_at_needles_misses_nothing() {
     let file = lines.join("\n");
     let redactor = redactor(&[]);
     let mut found = BTreeMap::new();
-    redactor.search.each_line(file.as_bytes(), &mut |range, finds| {
-        found.insert(range.start, finds);
-    });
+    redactor
+        .search
+        .each_line(file.as_bytes(), &mut |range, finds| {
+            found.insert(range.start, finds);
+        });
     let (mut start, mut hits) = (0, 0);
     for line in &lines {
         let finds = found.remove(&start).unwrap_or_default();
         assert_eq!(!finds.is_clean(), holds_something(line), "{line}");
         // A needle at each byte that calls for everything.
-        let needles: Vec<_> = (0..line.len()).map(|at| Found { at, calls: Calls::EVERY }).collect();
+        let needles: Vec<_> = (0..line.len())
+            .map(|at| Found {
+                at,
+                calls: Calls::EVERY,
+            })
+            .collect();
         let every = redactor.search.line(line.as_bytes(), &needles);
         assert_eq!(format!("{finds:?}"), format!("{every:?}"), "{line}");
         hits += finds.hits.len();

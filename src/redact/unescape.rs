@@ -1,8 +1,8 @@
 //! Text with its escapes decoded, mapped to the bytes it came from.
 //!
-//! A secret may be written with escapes (`\u0073k-ant-…`), once by the line's own JSON, once more by JSON
-//! inside a string, and so on. The decoded text is matched, and the original bytes are replaced. A
-//! placeholder contains no quote and no backslash, so it is valid at any depth.
+//! A secret may be written with escapes (`\u0073k-ant-…`), once by the line's own JSON, once more
+//! by JSON inside a string, and so on. The decoded text is matched, and the original bytes are
+//! replaced. A placeholder contains no quote and no backslash, so it is valid at any depth.
 
 use pisess_json::string::escape;
 use pisess_json::text::push_code_point;
@@ -39,7 +39,10 @@ struct Run {
 impl<'a> Spoken<'a> {
     /// Returns the bytes unchanged.
     pub fn plain(bytes: &'a [u8]) -> Self {
-        Spoken { text: Cow::Borrowed(bytes), levels: Vec::new() }
+        Spoken {
+            text: Cow::Borrowed(bytes),
+            levels: Vec::new(),
+        }
     }
 
     /// Decodes one level of escapes; `None` if there is none left.
@@ -47,7 +50,11 @@ impl<'a> Spoken<'a> {
         let bytes = &*self.text;
         memchr::memchr(b'\\', bytes)?;
         let mut text = Vec::with_capacity(bytes.len());
-        let mut runs = vec![Run { text: 0, source: 0, is_escape: false }];
+        let mut runs = vec![Run {
+            text: 0,
+            source: 0,
+            is_escape: false,
+        }];
         let mut at = 0;
         while let Some(backslash) = memchr::memchr(b'\\', &bytes[at..]) {
             text.extend_from_slice(&bytes[at..at + backslash]);
@@ -57,14 +64,25 @@ impl<'a> Spoken<'a> {
                 at += 1;
                 continue;
             };
-            runs.push(Run { text: text.len(), source: at, is_escape: true });
+            runs.push(Run {
+                text: text.len(),
+                source: at,
+                is_escape: true,
+            });
             push_code_point(&mut text, code_point);
             at += width;
-            runs.push(Run { text: text.len(), source: at, is_escape: false });
+            runs.push(Run {
+                text: text.len(),
+                source: at,
+                is_escape: false,
+            });
         }
         text.extend_from_slice(&bytes[at..]);
         let levels = || self.levels.iter().cloned().chain([runs]).collect();
-        (text.len() < bytes.len()).then(|| Spoken { text: Cow::Owned(text), levels: levels() })
+        (text.len() < bytes.len()).then(|| Spoken {
+            text: Cow::Owned(text),
+            levels: levels(),
+        })
     }
 
     /// Returns the bytes of the source for a range of the text.
@@ -91,7 +109,11 @@ mod tests {
         assert_eq!(&*once.text, "a \"k\": \\u0073k-1 é z".as_bytes());
         let twice = once.unescaped().unwrap();
         assert_eq!(&*twice.text, "a \"k\": sk-1 é z".as_bytes());
-        let start = twice.text.windows(4).position(|four| four == b"sk-1").unwrap();
+        let start = twice
+            .text
+            .windows(4)
+            .position(|four| four == b"sk-1")
+            .unwrap();
         assert_eq!(&source[twice.source(start..start + 4)], br"\\u0073k-1");
         assert!(twice.unescaped().is_none());
         assert!(Spoken::plain(b"C:\\Users").unescaped().is_none());

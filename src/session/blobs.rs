@@ -2,12 +2,15 @@
 
 use memchr::memmem;
 
-/// Returns the hashes of the blobs that a line refers to: `blob:sha256:` and 64 hex digits as a whole string.
+/// Returns the hashes of the blobs that a line refers to: `blob:sha256:` and 64 hex digits as a
+/// whole string.
 pub fn blobs(line: &[u8]) -> impl Iterator<Item = &str> {
     const MARK: &[u8] = b"\"blob:sha256:";
     memmem::find_iter(line, MARK).filter_map(|at| {
         let (hash, rest) = line[at + MARK.len()..].split_at_checked(64)?;
-        let hash = std::str::from_utf8(hash).ok().filter(|_| rest.first() == Some(&b'"'))?;
+        let hash = std::str::from_utf8(hash)
+            .ok()
+            .filter(|_| rest.first() == Some(&b'"'))?;
         is_hash(hash).then_some(hash)
     })
 }
@@ -24,7 +27,10 @@ mod tests {
     #[test]
     fn blobs_are_whole_strings() {
         let hash = "0123456789abcdef".repeat(4);
-        let line = format!("[\"blob:sha256:{hash}\",\"blob:sha256:{hash}x\",\"blob:sha256:{}", &hash[1..]);
+        let line = format!(
+            "[\"blob:sha256:{hash}\",\"blob:sha256:{hash}x\",\"blob:sha256:{}",
+            &hash[1..]
+        );
         assert_eq!(blobs(line.as_bytes()).collect::<Vec<_>>(), [hash]);
     }
 }

@@ -1,7 +1,7 @@
 //! What is collected from the lines of a file besides its entries.
 //!
-//! Each worker collects from its part of the file; [`Join`] joins the parts in file order. For a new fact, add a line to
-//! [`Collected`], and store it where `load` reads the lines.
+//! Each worker collects from its part of the file; [`Join`] joins the parts in file order. For a
+//! new fact, add a line to [`Collected`], and store it where `load` reads the lines.
 
 use super::column::Column;
 use super::entry::{Entry, EntryIx, LineNo, Slice, Span};
@@ -41,8 +41,8 @@ pub struct ToolCall {
     pub path: (u16, u16),
 }
 
-/// A string that few entries have: the id of the parent, as stored, or of the call that is answered; an unknown type or
-/// role.
+/// A string that few entries have: the id of the parent, as stored, or of the call that is
+/// answered; an unknown type or role.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryText {
     /// The entry.
@@ -51,8 +51,8 @@ pub struct EntryText {
     pub text: Slice,
 }
 
-/// What statistics need of an entry besides its envelope, recorded if they were requested: of a reply, a tool result, an
-/// entry of usage, and a request of the user that is not a message.
+/// What statistics need of an entry besides its envelope, recorded if they were requested: of a
+/// reply, a tool result, an entry of usage, and a request of the user that is not a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Attribution {
     /// The entry.
@@ -73,7 +73,14 @@ impl Attribution {
     /// Returns that of an entry for which nothing is recorded.
     pub fn none(entry: EntryIx) -> Attribution {
         let none = Slice::default();
-        Attribution { entry, provider: none, model: none, tool: none, has_usage: true, began_ms: None }
+        Attribution {
+            entry,
+            provider: none,
+            model: none,
+            tool: none,
+            has_usage: true,
+            began_ms: None,
+        }
     }
 }
 
@@ -113,7 +120,8 @@ pub trait Join {
     fn join(&mut self, next: &mut Self, base: Base);
 }
 
-/// An item that refers to entries, strings, lines or records by numbers that start anew in each part of a file.
+/// An item that refers to entries, strings, lines or records by numbers that start anew in each
+/// part of a file.
 pub trait Renumber {
     /// Renumbers it to follow `base`.
     fn renumber(&mut self, base: Base);
@@ -177,7 +185,8 @@ macro_rules! collected {
 }
 
 collected! {
-    /// The name in the last `session_info`, if there is one; see [`Session::name`](super::Session::name).
+    /// The name in the last `session_info`, if there is one; see
+    /// [`Session::name`](super::Session::name).
     given_name: Option<Text<'static>>,
     /// Label entries in file order.
     labels: Vec<LabelChange>,
@@ -219,7 +228,10 @@ impl Collected {
     /// Returns the tool calls of an entry, in their order.
     pub fn calls_of(&self, ix: EntryIx) -> &[ToolCall] {
         let first = self.tool_calls.partition_point(|call| call.entry < ix);
-        let count = self.tool_calls[first..].iter().take_while(|call| call.entry == ix).count();
+        let count = self.tool_calls[first..]
+            .iter()
+            .take_while(|call| call.entry == ix)
+            .count();
         &self.tool_calls[first..first + count]
     }
 }

@@ -6,7 +6,8 @@ use pisess_json::text::Text;
 #[derive(Debug, Default)]
 pub struct Column {
     text: Vec<u8>,
-    /// The end of the row of each entry, which starts at the end of the previous one, and its parts.
+    /// The end of the row of each entry, which starts at the end of the previous one, and its
+    /// parts.
     rows: Vec<(u32, Parts)>,
 }
 
@@ -27,8 +28,8 @@ pub enum Parts {
 }
 
 impl Parts {
-    /// Returns the parts of a row of this shape, whose role ends at this offset. A role that is longer than any row
-    /// should be becomes part of the body.
+    /// Returns the parts of a row of this shape, whose role ends at this offset. A role that is
+    /// longer than any row should be becomes part of the body.
     pub fn new(shape: impl FnOnce(u16) -> Parts, role_end: usize) -> Parts {
         u16::try_from(role_end).map_or(Parts::Body, shape)
     }
@@ -45,13 +46,16 @@ impl Parts {
         let len = row.as_bytes().len();
         // A row that lost half a pair at its end is shorter than its role was.
         let role_end = usize::from(role_end).min(len);
-        (row.part(before..role_end), row.part((role_end + between).min(len)..len - after))
+        (
+            row.part(before..role_end),
+            row.part((role_end + between).min(len)..len - after),
+        )
     }
 }
 
 impl Column {
-    /// Sets the row of entry `at`, which is after those set before, to what `append` appends. Entries in between have
-    /// an empty row.
+    /// Sets the row of entry `at`, which is after those set before, to what `append` appends.
+    /// Entries in between have an empty row.
     pub fn push(&mut self, at: usize, append: impl FnOnce(&mut Vec<u8>) -> Parts) {
         self.rows.resize(at, (self.text.len() as u32, Parts::Body));
         let parts = append(&mut self.text);
@@ -60,9 +64,14 @@ impl Column {
 
     /// Returns the row of entry `at` and its parts; empty if none was set.
     pub fn get(&self, at: usize) -> (Text<'_>, Parts) {
-        let Some(&(end, parts)) = self.rows.get(at) else { return (Text::default(), Parts::Body) };
+        let Some(&(end, parts)) = self.rows.get(at) else {
+            return (Text::default(), Parts::Body);
+        };
         let start = at.checked_sub(1).map_or(0, |before| self.rows[before].0);
-        (Text::from_wtf8(&self.text[start as usize..end as usize]), parts)
+        (
+            Text::from_wtf8(&self.text[start as usize..end as usize]),
+            parts,
+        )
     }
 
     /// Returns the number of bytes of all rows.
@@ -77,7 +86,8 @@ impl Column {
         }
         let base = self.text.len() as u32;
         self.rows.resize(first, (base, Parts::Body));
-        self.rows.extend(next.rows.drain(..).map(|(end, parts)| (base + end, parts)));
+        self.rows
+            .extend(next.rows.drain(..).map(|(end, parts)| (base + end, parts)));
         self.text.append(&mut next.text);
     }
 }
@@ -122,10 +132,17 @@ mod tests {
             let mut column = Column::default();
             push(&mut column, 0, row, parts);
             let (text, parts) = column.get(0);
-            assert_eq!(parts.of(&text), (Text::from(role), Text::from(body)), "{row}");
+            assert_eq!(
+                parts.of(&text),
+                (Text::from(role), Text::from(body)),
+                "{row}"
+            );
         }
         let long = Text::from("x".repeat(1 << 16));
-        assert_eq!(Parts::new(Parts::Said, 1 << 16).of(&long), (Text::default(), long.borrowed()));
+        assert_eq!(
+            Parts::new(Parts::Said, 1 << 16).of(&long),
+            (Text::default(), long.borrowed())
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Members, content and content blocks of messages, as both agents read and write them.
 //!
-//! Content is a string or an array of blocks; a block is an object with a `type`. For how JavaScript treats
-//! single values, see [`pisess_json::js`].
+//! Content is a string or an array of blocks; a block is an object with a `type`. For how
+//! JavaScript treats single values, see [`pisess_json::js`].
 
 use pisess_json::text::{self, Text};
 use pisess_json::write::{Object, array};
@@ -37,7 +37,10 @@ pub fn trimmed(object: Raw, key: &str) -> Option<Text<'static>> {
 
 /// Whether the member is missing, not a string, or only white space.
 pub fn is_blank(object: Raw, key: &str) -> bool {
-    object.get(key).and_then(Raw::raw_string).is_none_or(string::is_blank)
+    object
+        .get(key)
+        .and_then(Raw::raw_string)
+        .is_none_or(string::is_blank)
 }
 
 /// Whether the value is an object whose `type` is `kind`.
@@ -52,7 +55,10 @@ pub fn blocks_of<'a>(content: Raw<'a>, kind: &'a str) -> impl Iterator<Item = Ra
 
 /// Returns a block of type `text` as JSON.
 pub fn text_block(text: &Text) -> Vec<u8> {
-    Object::new().str("type", "text").text("text", text).finish()
+    Object::new()
+        .str("type", "text")
+        .text("text", text)
+        .finish()
 }
 
 /// Returns content that is one block of type `text`, as JSON.
@@ -60,15 +66,22 @@ pub fn text_content(text: &Text) -> Vec<u8> {
     array([text_block(text)])
 }
 
-/// Returns the text of content, as pi-ai's `contentText` does: a string unchanged, or the text blocks joined,
-/// with texts that are not strings converted as in JavaScript.
+/// Returns the text of content, as pi-ai's `contentText` does: a string unchanged, or the text
+/// blocks joined, with texts that are not strings converted as in JavaScript.
 pub fn content_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
-    let text = |block: Raw<'a>| Some(block.get_some("text").map(|text| js::string(text)).unwrap_or_default());
+    let text = |block: Raw<'a>| {
+        Some(
+            block
+                .get_some("text")
+                .map(|text| js::string(text))
+                .unwrap_or_default(),
+        )
+    };
     joined(content, separator, text)
 }
 
-/// Returns the text of content, as oh-my-pi does: a string unchanged, or the text blocks joined, without
-/// texts that are not strings.
+/// Returns the text of content, as oh-my-pi does: a string unchanged, or the text blocks joined,
+/// without texts that are not strings.
 pub fn joined_text(content: Option<Raw>, separator: &str) -> Text<'static> {
     joined(content, separator, |block| block.get_text("text")).into_owned()
 }
@@ -79,22 +92,34 @@ fn joined<'a>(
     text: impl Fn(Raw<'a>) -> Option<Text<'a>>,
 ) -> Text<'a> {
     let content = content.unwrap_or(Raw::NULL);
-    content.text().unwrap_or_else(|| text::joined(blocks_of(content, "text").filter_map(text), separator))
+    content
+        .text()
+        .unwrap_or_else(|| text::joined(blocks_of(content, "text").filter_map(text), separator))
 }
 
 /// Returns the text of a message or custom message.
 pub fn entry_text(line: Raw) -> Text<'static> {
-    joined_text(line.get("message").and_then(|message| message.get("content")).or(line.get("content")), "")
+    joined_text(
+        line.get("message")
+            .and_then(|message| message.get("content"))
+            .or(line.get("content")),
+        "",
+    )
 }
 
 /// Returns a number, or 0 if it is none.
 pub fn finite(value: Option<Raw>) -> f64 {
-    value.and_then(Raw::number).filter(|number| number.is_finite()).unwrap_or(0.0)
+    value
+        .and_then(Raw::number)
+        .filter(|number| number.is_finite())
+        .unwrap_or(0.0)
 }
 
 /// Returns the length of a string in UTF-16 units; 0 for any other value.
 pub fn length(value: Option<Raw>) -> u64 {
-    value.and_then(Raw::text).map_or(0, |text| text.utf16_len() as u64)
+    value
+        .and_then(Raw::text)
+        .map_or(0, |text| text.utf16_len() as u64)
 }
 
 #[cfg(test)]

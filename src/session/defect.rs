@@ -1,5 +1,5 @@
-//! What can be wrong with a session file. The consequence for an agent is in [`crate::agents::pi::defects`] and
-//! [`crate::agents::oh_my_pi::defects`].
+//! What can be wrong with a session file. The consequence for an agent is in
+//! [`crate::agents::pi::defects`] and [`crate::agents::oh_my_pi::defects`].
 
 /// How bad a defect is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

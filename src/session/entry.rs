@@ -1,8 +1,9 @@
-//! The stored part of an entry: its envelope, a few facts about its body, and the location of its line.
+//! The stored part of an entry: its envelope, a few facts about its body, and the location of its
+//! line.
 //!
-//! There is one [`Entry`] for each record of a file except the header. Bodies stay in the file. Strings that
-//! are needed often are stored in one arena and referred to by [`Slice`]s, so that memory grows with the
-//! number of entries and not with their bytes.
+//! There is one [`Entry`] for each record of a file except the header. Bodies stay in the file.
+//! Strings that are needed often are stored in one arena and referred to by [`Slice`]s, so that
+//! memory grows with the number of entries and not with their bytes.
 
 mod kind;
 
@@ -11,13 +12,14 @@ pub use kind::{Kind, Refers, Role, Sort, View};
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-/// The index of an entry in its session, in file order, from 0. One more is stored, so that an `Option` of it is
-/// not larger.
+/// The index of an entry in its session, in file order, from 0. One more is stored, so that an
+/// `Option` of it is not larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryIx(NonZeroU32);
 
 impl EntryIx {
-    /// Returns the index `at`, which is less than `u32::MAX`: sessions with more entries are not loaded.
+    /// Returns the index `at`, which is less than `u32::MAX`: sessions with more entries are not
+    /// loaded.
     pub fn new(at: usize) -> Self {
         EntryIx(NonZeroU32::MIN.saturating_add(at as u32))
     }
@@ -77,7 +79,10 @@ impl Slice {
     pub fn append(bytes: &[u8], arena: &mut Vec<u8>) -> Slice {
         let start = arena.len() as u32;
         arena.extend_from_slice(bytes);
-        Slice { start, len: bytes.len() as u32 }
+        Slice {
+            start,
+            len: bytes.len() as u32,
+        }
     }
 
     /// Returns it as a range of the arena.
@@ -98,13 +103,14 @@ pub struct Flags(u16);
 impl Flags {
     /// `message.content` is missing or `null`.
     pub const NO_CONTENT: Flags = Flags(1);
-    /// An assistant message that has no text, and ended neither in an error nor early: the agents' trees
-    /// show it only if it is the leaf.
+    /// An assistant message that has no text, and ended neither in an error nor early: the agents'
+    /// trees show it only if it is the leaf.
     pub const SILENT: Flags = Flags(2);
     /// Treated by the agent as a request of the user: a user message; in oh-my-pi, also a skill or
     /// collaboration prompt attributed to the user.
     pub const USER_REQUEST: Flags = Flags(4);
-    /// The parents of the entry form a cycle that includes it; the cycle is cut at its first entry in the file.
+    /// The parents of the entry form a cycle that includes it; the cycle is cut at its first entry
+    /// in the file.
     pub const IN_CYCLE: Flags = Flags(8);
     /// A later entry has the same id and takes precedence.
     pub const SUPERSEDED: Flags = Flags(16);
@@ -166,7 +172,11 @@ impl Entry {
 
     /// Returns its time as JavaScript does: milliseconds, or `NaN` if it does not parse.
     pub fn js_time(&self) -> f64 {
-        if self.time_ms == Entry::NO_TIME { f64::NAN } else { self.time_ms as f64 }
+        if self.time_ms == Entry::NO_TIME {
+            f64::NAN
+        } else {
+            self.time_ms as f64
+        }
     }
 }
 

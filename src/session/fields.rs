@@ -1,12 +1,12 @@
 //! The texts of an entry, field by field, for searching.
 //!
-//! A field is a meaningful string in the entry's line (or a number among the arguments of a tool call): text,
-//! thinking, arguments, results, commands, summaries, labels, names, settings. Ids, times, usage and
-//! signatures are not fields, unless all strings are requested. A field is named by its path, written as in
-//! jq without the leading dot: `message.content[1].arguments.path`.
+//! A field is a meaningful string in the entry's line (or a number among the arguments of a tool
+//! call): text, thinking, arguments, results, commands, summaries, labels, names, settings. Ids,
+//! times, usage and signatures are not fields, unless all strings are requested. A field is named
+//! by its path, written as in jq without the leading dot: `message.content[1].arguments.path`.
 //!
-//! The line is walked once, without recursion, and nothing is decoded before it is requested. Duplicate keys
-//! are all visited: a search covers what the file contains.
+//! The line is walked once, without recursion, and nothing is decoded before it is requested.
+//! Duplicate keys are all visited: a search covers what the file contains.
 
 use super::entry::{Kind, Role};
 use pisess_json::strings::Step;
@@ -34,7 +34,9 @@ pub struct Field<'a, 'p> {
 impl<'a> Field<'a, '_> {
     /// Returns its decoded text; for a number, its spelling.
     pub fn text(&self) -> Text<'a> {
-        self.value.text().unwrap_or_else(|| Text::from_wtf8(self.value.bytes()))
+        self.value
+            .text()
+            .unwrap_or_else(|| Text::from_wtf8(self.value.bytes()))
     }
 
     /// Returns its bytes as they are in the line, between the quotes, to inspect before decoding.
@@ -75,7 +77,9 @@ impl<'a> Field<'a, '_> {
 
 fn is_identifier(key: &[u8]) -> bool {
     key.first().is_some_and(|first| !first.is_ascii_digit())
-        && key.iter().all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && key
+            .iter()
+            .all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Calls `see` with each field of an entry's line, in order, until it breaks.
@@ -113,7 +117,9 @@ pub fn visit<'a>(
             },
             b':' => {}
             _ if is_at_key => {
-                let Ok(key) = scanner.string() else { return ControlFlow::Break(()) };
+                let Ok(key) = scanner.string() else {
+                    return ControlFlow::Break(());
+                };
                 let above = open.last().copied().unwrap_or(Region::Silent);
                 region = member_of(above, kind, role, &key.text());
                 path.pop();
@@ -122,7 +128,9 @@ pub fn visit<'a>(
                 continue;
             }
             _ => {
-                let Ok(value) = scanner.value().map(Raw::checked) else { return ControlFlow::Break(()) };
+                let Ok(value) = scanner.value().map(Raw::checked) else {
+                    return ControlFlow::Break(());
+                };
                 let counts = match region {
                     Region::Content | Region::Strings => value.is_string(),
                     Region::Arguments => value.is_string() || value.is_number(),
@@ -138,8 +146,8 @@ pub fn visit<'a>(
     }
 }
 
-/// The position of a value in an entry: determines whether its text is a field, and the positions of its
-/// members.
+/// The position of a value in an entry: determines whether its text is a field, and the positions
+/// of its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Region {
     Entry,
@@ -164,7 +172,9 @@ fn member_of(above: Region, kind: Kind, role: Role, key: &Text) -> Region {
     match (above, key.as_bytes()) {
         (Region::Entry, key) => member_of_entry(kind, key),
         (Region::Message, key) => member_of_message(role, key),
-        (Region::Block, b"text" | b"thinking" | b"name") | (Region::File, b"content") => Region::Strings,
+        (Region::Block, b"text" | b"thinking" | b"name") | (Region::File, b"content") => {
+            Region::Strings
+        }
         (Region::Block, b"arguments" | b"intent") | (Region::File, b"path") => Region::Arguments,
         (Region::Replacement, b"content") => Region::Content,
         (Region::Strings | Region::Arguments, _) => above,
@@ -185,9 +195,18 @@ fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
     if matches!(kind, Kind::Other | Kind::Missing) {
         // In a type that is not known, everything but the envelope may be meaningful.
         let is_envelope = matches!(key, b"type" | b"id" | b"parentId" | b"timestamp");
-        return if is_envelope { Region::Silent } else { Region::Strings };
+        return if is_envelope {
+            Region::Silent
+        } else {
+            Region::Strings
+        };
     }
-    match kind.schema().searched.iter().find(|name| name.as_bytes() == key) {
+    match kind
+        .schema()
+        .searched
+        .iter()
+        .find(|name| name.as_bytes() == key)
+    {
         Some(&"message") => Region::Message,
         Some(&"content") => Region::Content,
         Some(&"replacement") => Region::Replacement,
@@ -200,9 +219,8 @@ fn member_of_message(role: Role, key: &[u8]) -> Region {
     match key {
         b"content" => Region::Content,
         b"files" if role == Role::FileMention => Region::Files,
-        b"toolName" | b"errorMessage" | b"command" | b"code" | b"output" | b"customType" | b"summary" => {
-            Region::Strings
-        }
+        b"toolName" | b"errorMessage" | b"command" | b"code" | b"output" | b"customType"
+        | b"summary" => Region::Strings,
         _ => Region::Silent,
     }
 }
@@ -218,7 +236,9 @@ mod tests {
     ) -> ControlFlow<()> {
         let line = Raw::parse(line.as_bytes()).unwrap();
         let kind = Kind::named(line.get_text("type").unwrap().as_bytes());
-        let role = line.get("message").and_then(|message| message.get_text("role"));
+        let role = line
+            .get("message")
+            .and_then(|message| message.get_text("role"));
         let role = role.map_or(Role::Missing, |role| Role::named(role.as_bytes()));
         visit(line, kind, role, scope, see)
     }
@@ -258,7 +278,11 @@ mod tests {
             ]
         );
         let all = fields(line, Scope::Everything);
-        for found in ["id a", "message.content[0].thinkingSignature xyz", "message.content[3].data AAAA"] {
+        for found in [
+            "id a",
+            "message.content[0].thinkingSignature xyz",
+            "message.content[3].data AAAA",
+        ] {
             assert!(all.iter().any(|field| field == found), "{found}: {all:?}");
         }
         assert!(said(line).iter().all(|field| all.contains(field)));
@@ -283,8 +307,14 @@ mod tests {
                 r#"{"type":"compaction","summary":"S","shortSummary":"s","details":{"readFiles":["f"]}}"#,
                 &["summary S", "shortSummary s"],
             ),
-            (r#"{"type":"label","targetId":"x","label":"mark"}"#, &["label mark"]),
-            (r#"{"type":"custom","customType":"t","data":{"a":"b"}}"#, &["customType t"]),
+            (
+                r#"{"type":"label","targetId":"x","label":"mark"}"#,
+                &["label mark"],
+            ),
+            (
+                r#"{"type":"custom","customType":"t","data":{"a":"b"}}"#,
+                &["customType t"],
+            ),
             (
                 r#"{"type":"custom_message","customType":"t","content":[{"type":"text","text":"x"}]}"#,
                 &["customType t", "content[0].text x"],
@@ -293,7 +323,10 @@ mod tests {
                 r#"{"type":"context_edit","targetId":"x","replacement":{"content":"short"}}"#,
                 &["replacement.content short"],
             ),
-            (r#"{"type":"brand_new","id":"x","notes":["n",{"m":[[]]},{}]}"#, &["notes[0] n"]),
+            (
+                r#"{"type":"brand_new","id":"x","notes":["n",{"m":[[]]},{}]}"#,
+                &["notes[0] n"],
+            ),
         ];
         for (line, expected) in cases {
             assert_eq!(said(line), expected, "{line}");

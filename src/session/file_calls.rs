@@ -9,8 +9,9 @@ use pisess_json::text::Text;
 pub struct FileTool {
     /// What it does.
     pub act: FileAct,
-    /// Whether the call has the path in `file_path`, as models write that were trained with other tools, or the tool is
-    /// one of Claude Code, in an imported session. The agents do not list its file.
+    /// Whether the call has the path in `file_path`, as models write that were trained with other
+    /// tools, or the tool is one of Claude Code, in an imported session. The agents do not list its
+    /// file.
     pub is_unlisted: bool,
 }
 
@@ -36,7 +37,8 @@ pub struct FileCall {
     pub path: Slice,
 }
 
-/// Returns the tool and the path of a call with this `name` and these `arguments`, if it names a file.
+/// Returns the tool and the path of a call with this `name` and these `arguments`, if it names a
+/// file.
 pub fn file_of<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<(FileTool, Text<'a>)> {
     let name = name?.text()?;
     let act = match name.as_bytes() {
@@ -48,7 +50,23 @@ pub fn file_of<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<(Fil
     let arguments = arguments?;
     let is_own = name.as_bytes()[0].is_ascii_lowercase();
     let path = |key| arguments.get_text(key).filter(|path| !path.is_empty());
-    let listed = path("path").map(|path| (FileTool { act, is_unlisted: !is_own }, path));
+    let listed = path("path").map(|path| {
+        (
+            FileTool {
+                act,
+                is_unlisted: !is_own,
+            },
+            path,
+        )
+    });
     let unlisted = || path("file_path").or_else(|| path("notebook_path"));
-    listed.or_else(|| Some((FileTool { act, is_unlisted: true }, unlisted()?)))
+    listed.or_else(|| {
+        Some((
+            FileTool {
+                act,
+                is_unlisted: true,
+            },
+            unlisted()?,
+        ))
+    })
 }

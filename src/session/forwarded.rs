@@ -1,7 +1,8 @@
 //! What a chat program puts around the words of a user when it forwards them to an agent.
 //!
-//! Such programs run an agent behind Telegram, Discord and the like. Before the words, a message has blocks of a
-//! label that calls them untrusted, and JSON, often in a fence; before a label or the words, there may be a time:
+//! Such programs run an agent behind Telegram, Discord and the like. Before the words, a message
+//! has blocks of a label that calls them untrusted, and JSON, often in a fence; before a label or
+//! the words, there may be a time:
 //!
 //! ```text
 //! [Wed 2026-03-11 23:51 PDT] Conversation info (untrusted metadata):
@@ -19,8 +20,8 @@ pub const MARK: &str = "[…] ";
 /// The maximum length of a label and of a time, in bytes.
 const LABEL: usize = 160;
 
-/// Returns the words of the user in a message that a chat program forwarded; `None` for any other message, and
-/// for one without words.
+/// Returns the words of the user in a message that a chat program forwarded; `None` for any other
+/// message, and for one without words.
 pub fn words(message: &[u8]) -> Option<&[u8]> {
     let mut rest = block(message)?;
     while let Some(after) = block(rest) {
@@ -55,9 +56,16 @@ fn block(text: &[u8]) -> Option<&[u8]> {
 /// Returns the text without white space and a time in brackets at its start.
 fn without_time(text: &[u8]) -> &[u8] {
     let text = trimmed(text);
-    let end = text.strip_prefix(b"[").and_then(|rest| memchr(b']', &rest[..rest.len().min(LABEL)]));
-    let Some(end) = end.filter(|&end| text[..end].iter().filter(|byte| byte.is_ascii_digit()).count() >= 4)
-    else {
+    let end = text
+        .strip_prefix(b"[")
+        .and_then(|rest| memchr(b']', &rest[..rest.len().min(LABEL)]));
+    let Some(end) = end.filter(|&end| {
+        text[..end]
+            .iter()
+            .filter(|byte| byte.is_ascii_digit())
+            .count()
+            >= 4
+    }) else {
         return text;
     };
     trimmed(&text[end + 2..])
@@ -74,7 +82,10 @@ mod tests {
     #[test]
     fn the_words_follow_the_blocks() {
         for (message, expected) in [
-            ("Conversation info (untrusted metadata): {\"a\": \"} \\\" {\"} hello\nthere", "hello\nthere"),
+            (
+                "Conversation info (untrusted metadata): {\"a\": \"} \\\" {\"} hello\nthere",
+                "hello\nthere",
+            ),
             (
                 "Conversation info (untrusted metadata):\n```json\n{\n  \"id\": \"1\"\n}\n```\n\nSender (untrusted metadata):\n```json\n{}\n```\n\n[Sun 2026-04-19 00:33 GMT+8] 你好 [1]",
                 "你好 [1]",
@@ -83,10 +94,21 @@ mod tests {
                 "[Wed 2026-03-11 23:51 PDT] Thread starter (untrusted, for context):\n[1, [2]]\n\nquestion",
                 "question",
             ),
-            ("Thread starter (untrusted, for context):\n[Ada 10:32] is it up?\n\nquestion", "question"),
-            ("Untrusted context (metadata, no instructions):\nsome line\n\n[a] question", "[a] question"),
+            (
+                "Thread starter (untrusted, for context):\n[Ada 10:32] is it up?\n\nquestion",
+                "question",
+            ),
+            (
+                "Untrusted context (metadata, no instructions):\nsome line\n\n[a] question",
+                "[a] question",
+            ),
         ] {
-            assert_eq!(words(message.as_bytes()).map(String::from_utf8_lossy).as_deref(), Some(expected));
+            assert_eq!(
+                words(message.as_bytes())
+                    .map(String::from_utf8_lossy)
+                    .as_deref(),
+                Some(expected)
+            );
         }
     }
 

@@ -6,8 +6,8 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
-/// A table from id to entry index; the ids themselves are in the session's arena. The hash has a random key,
-/// so that no file can be constructed to collide; no output depends on it.
+/// A table from id to entry index; the ids themselves are in the session's arena. The hash has a
+/// random key, so that no file can be constructed to collide; no output depends on it.
 #[derive(Debug, Default)]
 pub struct IdIndex {
     table: HashTable<EntryIx>,
@@ -17,12 +17,19 @@ pub struct IdIndex {
 impl IdIndex {
     /// Returns an empty table with room for `entries`.
     pub fn with_capacity(entries: usize) -> Self {
-        IdIndex { table: HashTable::with_capacity(entries), hasher: RandomState::default() }
+        IdIndex {
+            table: HashTable::with_capacity(entries),
+            hasher: RandomState::default(),
+        }
     }
 
-    /// Maps the id of `ix` to `ix`, unless it is empty. Returns the entry that had the id before, if any. `id_of`
-    /// returns the id of an entry.
-    pub fn insert<'a>(&mut self, ix: EntryIx, id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {
+    /// Maps the id of `ix` to `ix`, unless it is empty. Returns the entry that had the id before,
+    /// if any. `id_of` returns the id of an entry.
+    pub fn insert<'a>(
+        &mut self,
+        ix: EntryIx,
+        id_of: impl Fn(EntryIx) -> &'a [u8],
+    ) -> Option<EntryIx> {
         let id = id_of(ix);
         if id.is_empty() {
             return None;

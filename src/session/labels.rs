@@ -1,5 +1,5 @@
-//! The labels in effect: for each target, as in both agents, the last `label` entry in the file, on any
-//! branch.
+//! The labels in effect: for each target, as in both agents, the last `label` entry in the file, on
+//! any branch.
 
 use super::collected::LabelChange;
 use super::entry::EntryIx;
@@ -11,8 +11,8 @@ use pisess_json::text::Text;
 #[derive(Debug)]
 pub struct Labels<'a> {
     session: &'a Session,
-    /// In the order of a JavaScript `Map`: a target keeps the position of its first label until it is
-    /// cleared.
+    /// In the order of a JavaScript `Map`: a target keeps the position of its first label until it
+    /// is cleared.
     order: Vec<Option<&'a LabelChange>>,
     /// The index in `order` of each target, by its id: the target may be missing from the file.
     place: HashMap<&'a [u8], usize>,
@@ -21,7 +21,11 @@ pub struct Labels<'a> {
 impl<'a> Labels<'a> {
     /// Returns the labels of a session.
     pub fn new(session: &'a Session) -> Self {
-        let mut labels = Labels { session, order: Vec::new(), place: HashMap::default() };
+        let mut labels = Labels {
+            session,
+            order: Vec::new(),
+            place: HashMap::default(),
+        };
         for change in &session.collected.labels {
             let target = session.bytes(change.target);
             if change.name.is_empty() {
@@ -42,7 +46,10 @@ impl<'a> Labels<'a> {
     /// Returns the `label` entry in effect for an entry.
     pub fn change(&self, ix: EntryIx) -> Option<&'a LabelChange> {
         let id = self.session.entry(ix).id;
-        self.order[*self.place.get(self.session.bytes(id)).filter(|_| !id.is_empty())?]
+        self.order[*self
+            .place
+            .get(self.session.bytes(id))
+            .filter(|_| !id.is_empty())?]
     }
 
     /// Returns the label of an entry.
@@ -66,6 +73,9 @@ impl<'a> Labels<'a> {
     /// Returns the entries that have this label.
     pub fn named(&self, name: &Text) -> Vec<EntryIx> {
         let is_named = |change: &LabelChange| self.session.text(change.name) == *name;
-        self.iter().filter(|(_, change)| is_named(change)).map(|(target, _)| target).collect()
+        self.iter()
+            .filter(|(_, change)| is_named(change))
+            .map(|(target, _)| target)
+            .collect()
     }
 }

@@ -1,4 +1,5 @@
-//! The data of a session that a list of sessions shows: counts, sums and the start of the first question.
+//! The data of a session that a list of sessions shows: counts, sums and the start of the first
+//! question.
 //!
 //! Its size does not depend on the number of entries. It is
 //! collected while the file is loaded ([`crate::load`]).
@@ -86,13 +87,22 @@ impl ListStats {
     /// Appends that of the next part of the file, whose entries are numbered from `first`.
     pub fn append(&mut self, mut next: ListStats, first: u32) {
         self.messages += next.messages;
-        self.activity = [self.activity, next.activity].into_iter().flatten().reduce(f64::max);
+        self.activity = [self.activity, next.activity]
+            .into_iter()
+            .flatten()
+            .reduce(f64::max);
         self.is_in_period |= next.is_in_period;
         if self.question.is_none() {
             self.question = next.question.take();
-            self.question.iter_mut().for_each(|question| question.entry = question.entry.moved(first));
+            self.question
+                .iter_mut()
+                .for_each(|question| question.entry = question.entry.moved(first));
         }
-        if next.opening.as_ref().is_some_and(|opening| opening.is_better_than(self.opening.as_ref())) {
+        if next
+            .opening
+            .as_ref()
+            .is_some_and(|opening| opening.is_better_than(self.opening.as_ref()))
+        {
             self.opening = next.opening.take();
         }
         for model in next.models {

@@ -1,7 +1,7 @@
 //! Converts lines of older formats to version 3 by splicing, without serializing them again.
 //!
-//! The changes are those of the migrations of pi and oh-my-pi (their code is the same). Neither agent
-//! supports the draft tree; its rules are in `docs/format.md`.
+//! The changes are those of the migrations of pi and oh-my-pi (their code is the same). Neither
+//! agent supports the draft tree; its rules are in `docs/format.md`.
 
 use super::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::{Format, Session};
@@ -47,8 +47,9 @@ impl Session {
         Ok(Cow::Owned(edit.finish()))
     }
 
-    /// Returns the line of an ordinary version 1 message with `id` and `parentId` after its last member,
-    /// where an [`Edit`] would add them. Nothing else in it changes, so it is not parsed: `migrate` takes 8 % less.
+    /// Returns the line of an ordinary version 1 message with `id` and `parentId` after its last
+    /// member, where an [`Edit`] would add them. Nothing else in it changes, so it is not parsed:
+    /// `migrate` takes 8 % less.
     fn with_tree_keys(&self, ix: EntryIx, line: &[u8]) -> Option<Vec<u8>> {
         let entry = self.entry(ix);
         let is_ordinary = self.format == Format::V1
@@ -56,7 +57,11 @@ impl Session {
             && entry.role != Role::Custom
             && entry.flags.has(Flags::NO_ID_KEY)
             && entry.flags.has(Flags::NO_PARENT_KEY);
-        let members = line.trim_ascii_end().strip_suffix(b"}").filter(|_| is_ordinary)?.trim_ascii_end();
+        let members = line
+            .trim_ascii_end()
+            .strip_suffix(b"}")
+            .filter(|_| is_ordinary)?
+            .trim_ascii_end();
         let mut out = Vec::with_capacity(line.len() + 64);
         out.extend_from_slice(members);
         out.push(b',');
@@ -76,8 +81,8 @@ impl Session {
         }
     }
 
-    /// Returns the entry that migration appends to a draft tree if entries follow its last head: a child of that
-    /// head, because in version 3 the last entry is the leaf.
+    /// Returns the entry that migration appends to a draft tree if entries follow its last head: a
+    /// child of that head, because in version 3 the last entry is the leaf.
     pub fn migration_tail(&self) -> Option<Vec<u8>> {
         let leaf = self.leaf.filter(|_| self.format == Format::Draft)?;
         let last = EntryIx::new(self.entries.len() - 1);
@@ -100,10 +105,17 @@ impl Session {
     }
 
     fn kept_id(&self, ix: EntryIx, edit: &mut Edit) {
-        let index = edit.get("firstKeptEntryIndex").filter(|index| index.is_number());
-        let Some(index) = index.filter(|_| self.entry(ix).kind == Kind::Compaction) else { return };
+        let index = edit
+            .get("firstKeptEntryIndex")
+            .filter(|index| index.is_number());
+        let Some(index) = index.filter(|_| self.entry(ix).kind == Kind::Compaction) else {
+            return;
+        };
         // The agents assign ids in one pass, in which a later entry has no id yet.
-        let kept = index.number().and_then(|number| self.record_entry(number)).filter(|&kept| kept <= ix);
+        let kept = index
+            .number()
+            .and_then(|number| self.record_entry(number))
+            .filter(|&kept| kept <= ix);
         edit.remove("firstKeptEntryIndex");
         if let Some(kept) = kept {
             edit.set("firstKeptEntryId", &encoded(&self.id(kept)));
@@ -119,7 +131,9 @@ impl Session {
     }
 
     fn parent_json(&self, ix: EntryIx) -> Vec<u8> {
-        self.entry(ix).parent.map_or_else(|| b"null".to_vec(), |parent| encoded(&self.id(parent)))
+        self.entry(ix)
+            .parent
+            .map_or_else(|| b"null".to_vec(), |parent| encoded(&self.id(parent)))
     }
 
     /// Converts the draft tree: numbers become ids, its own types become those of version 3.
@@ -134,7 +148,9 @@ impl Session {
         }
         for key in ["targetId", "fromId"] {
             if let Some(number) = edit.get(key).and_then(Raw::number) {
-                let target = self.record_entry(number).map(|target| encoded(&self.id(target)));
+                let target = self
+                    .record_entry(number)
+                    .map(|target| encoded(&self.id(target)));
                 edit.set(key, &target.unwrap_or_else(|| b"\"root\"".to_vec()));
             }
         }
@@ -181,24 +197,31 @@ impl Session {
         // A named head is a label, any other a custom entry.
         if let (Some(name), Kind::Label) = (name, self.entry(ix).kind) {
             edit.set("type", b"\"label\"");
-            let target = self.entry(ix).parent.map_or_else(Text::default, |parent| self.id(parent));
+            let target = self
+                .entry(ix)
+                .parent
+                .map_or_else(Text::default, |parent| self.id(parent));
             edit.set("targetId", &encoded(&target));
             edit.set("label", &encoded(&name.text().unwrap_or_default()));
         } else {
             edit.set("type", b"\"custom\"");
             edit.set("customType", b"\"head\"");
-            let data = Object::new().with(name, |data, name| data.raw("name", name)).finish();
+            let data = Object::new()
+                .with(name, |data, name| data.raw("name", name))
+                .finish();
             edit.set("data", &data);
         }
     }
 
-    /// Returns the id of the leaf before a summary of the draft tree: that of the previous entry in the file, or
-    /// `root`.
+    /// Returns the id of the leaf before a summary of the draft tree: that of the previous entry in
+    /// the file, or `root`.
     fn left_by(&self, ix: EntryIx) -> Vec<u8> {
-        ix.before().map_or_else(|| b"\"root\"".to_vec(), |before| encoded(&self.id(before)))
+        ix.before()
+            .map_or_else(|| b"\"root\"".to_vec(), |before| encoded(&self.id(before)))
     }
 
-    /// Returns the timestamp of a draft-tree entry, from its time: its own, or that of the previous entry.
+    /// Returns the timestamp of a draft-tree entry, from its time: its own, or that of the previous
+    /// entry.
     pub(crate) fn draft_timestamp(&self, ix: EntryIx) -> Text<'static> {
         match self.entry(ix).time_ms {
             Entry::NO_TIME => Text::from("1970-01-01T00:00:00.000Z"),
@@ -226,7 +249,9 @@ mod tests {
             for ix in session.all() {
                 let mut edit = Edit::new(line.as_bytes()).unwrap();
                 session.tree_keys(ix, &mut edit);
-                let edited = String::from_utf8(edit.finish()).unwrap().replace("hookMessage", "custom");
+                let edited = String::from_utf8(edit.finish())
+                    .unwrap()
+                    .replace("hookMessage", "custom");
                 let migrated = session.migrated(ix, line.as_bytes()).unwrap();
                 assert_eq!(String::from_utf8_lossy(&migrated), edited);
             }

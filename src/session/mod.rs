@@ -1,8 +1,8 @@
 //! A loaded session: its header, its entries, and the problems found.
 //!
 //! After the header, no line makes loading ([`crate::load`]) fail. Defects are listed in
-//! [`Session::problems`], and each command decides which of them stop it. Older formats are presented as if
-//! migrated: every entry has an id and a parent.
+//! [`Session::problems`], and each command decides which of them stop it. Older formats are
+//! presented as if migrated: every entry has an id and a parent.
 
 pub mod blobs;
 pub mod defect;
@@ -125,8 +125,8 @@ pub struct Session {
     /// The number of records that parse, including the header.
     pub records: u32,
     pub(super) arena: Vec<u8>,
-    /// The `parentId` of entries that are roots because no entry has this id, or because the link was cut, in file
-    /// order.
+    /// The `parentId` of entries that are roots because no entry has this id, or because the link
+    /// was cut, in file order.
     pub(super) dangling: Vec<EntryText>,
     pub(super) ids: IdIndex,
 }
@@ -134,7 +134,11 @@ pub struct Session {
 impl Session {
     /// Returns what an entry's request used, if it records one and usage was requested.
     pub fn usage_of(&self, ix: EntryIx) -> Option<&Usage> {
-        let at = self.collected.billed.binary_search_by_key(&ix, |request| request.entry).ok()?;
+        let at = self
+            .collected
+            .billed
+            .binary_search_by_key(&ix, |request| request.entry)
+            .ok()?;
         Some(&self.collected.billed[at].usage)
     }
 
@@ -142,12 +146,19 @@ impl Session {
     pub fn requests(&self, path_to: Option<Option<EntryIx>>) -> Vec<&Billed> {
         let is_on = path_to.map(|end| tree::active(self, end));
         let billed = self.collected.billed.iter();
-        billed.filter(|one| is_on.as_ref().is_none_or(|is_on| is_on[one.entry.at()])).collect()
+        billed
+            .filter(|one| is_on.as_ref().is_none_or(|is_on| is_on[one.entry.at()]))
+            .collect()
     }
 
-    /// Returns the sum of all requests, on all branches, if they were requested when the session was loaded.
+    /// Returns the sum of all requests, on all branches, if they were requested when the session
+    /// was loaded.
     pub fn usage(&self) -> UsageSums {
-        self.collected.billed.iter().map(|request| &request.usage).collect()
+        self.collected
+            .billed
+            .iter()
+            .map(|request| &request.usage)
+            .collect()
     }
 
     /// Returns the entry with this index.
@@ -172,7 +183,8 @@ impl Session {
 
     /// Returns the entry with this id; if there are several, the last, as in both agents.
     pub fn find(&self, id: &Text) -> Option<EntryIx> {
-        self.ids.get(id.as_bytes(), |ix| self.bytes(self.entry(ix).id))
+        self.ids
+            .get(id.as_bytes(), |ix| self.bytes(self.entry(ix).id))
     }
 
     /// Returns the indexes of all entries, in file order.
@@ -182,10 +194,14 @@ impl Session {
 
     /// Returns the entry on a physical line.
     pub fn entry_on(&self, line: LineNo) -> Option<EntryIx> {
-        self.entries.binary_search_by_key(&line, |entry| entry.line).ok().map(EntryIx::new)
+        self.entries
+            .binary_search_by_key(&line, |entry| entry.line)
+            .ok()
+            .map(EntryIx::new)
     }
 
-    /// Returns the id of the parent as version 3 stores it, even if no entry has it; `None` for a root.
+    /// Returns the id of the parent as version 3 stores it, even if no entry has it; `None` for a
+    /// root.
     pub fn parent_id(&self, ix: EntryIx) -> Option<Text<'_>> {
         match self.entry(ix).parent {
             Some(parent) => Some(self.id(parent)),
@@ -195,12 +211,15 @@ impl Session {
 
     /// Returns the id of the parent of a root, if its line names one.
     pub fn dangling_id(&self, ix: EntryIx) -> Option<Text<'_>> {
-        let at = self.dangling.binary_search_by_key(&ix, |parent| parent.entry).ok()?;
+        let at = self
+            .dangling
+            .binary_search_by_key(&ix, |parent| parent.entry)
+            .ok()?;
         Some(self.text(self.dangling[at].text))
     }
 
-    /// Returns the text of an entry's row, if rows were requested; for a tool result, without the text of its
-    /// call.
+    /// Returns the text of an entry's row, if rows were requested; for a tool result, without the
+    /// text of its call.
     pub fn row(&self, ix: EntryIx) -> Text<'_> {
         self.collected.rows.get(ix.at()).0
     }
@@ -222,7 +241,11 @@ impl Session {
 
     /// Returns the matches in an entry, if there are any.
     pub fn found(&self, ix: EntryIx) -> Option<&Matches> {
-        let at = self.collected.found.binary_search_by_key(&ix, |&(entry, _)| entry).ok()?;
+        let at = self
+            .collected
+            .found
+            .binary_search_by_key(&ix, |&(entry, _)| entry)
+            .ok()?;
         Some(&self.collected.found[at].1)
     }
 
@@ -234,16 +257,26 @@ impl Session {
         Some(&calls[..len])
     }
 
-    /// Returns the location of an entry's `message` in the file, if it has one and locations were requested.
+    /// Returns the location of an entry's `message` in the file, if it has one and locations were
+    /// requested.
     pub fn message_span(&self, ix: EntryIx) -> Option<Span> {
-        let place = self.collected.messages.get(ix.at()).filter(|place| !place.is_empty())?;
+        let place = self
+            .collected
+            .messages
+            .get(ix.at())
+            .filter(|place| !place.is_empty())?;
         let start = self.entry(ix).span.start + u64::from(place.start);
-        Some(Span { start, len: place.len() as u64 })
+        Some(Span {
+            start,
+            len: place.len() as u64,
+        })
     }
 
     /// Whether every entry's line is valid UTF-8.
     pub fn is_utf8(&self) -> bool {
-        self.problems.iter().all(|problem| problem.kind != FindingKind::InvalidUtf8)
+        self.problems
+            .iter()
+            .all(|problem| problem.kind != FindingKind::InvalidUtf8)
     }
 
     /// Iterates from an entry to its root, both included. Parents are acyclic here, so it ends.
@@ -270,12 +303,19 @@ impl Session {
 
     /// Returns the index in `path` of the entry with an id; `None` for an empty id.
     pub fn place_on(&self, path: &[EntryIx], id: &Text) -> Option<usize> {
-        if id.is_empty() { None } else { path.iter().position(|&ix| self.id(ix) == *id) }
+        if id.is_empty() {
+            None
+        } else {
+            path.iter().position(|&ix| self.id(ix) == *id)
+        }
     }
 
     /// Returns the entry that is record `number` of the file (the header is 0), if there is one.
     pub fn record_entry(&self, number: f64) -> Option<EntryIx> {
-        let at = self.entries.binary_search_by(|entry| f64::from(entry.record).total_cmp(&number)).ok()?;
+        let at = self
+            .entries
+            .binary_search_by(|entry| f64::from(entry.record).total_cmp(&number))
+            .ok()?;
         Some(EntryIx::new(at))
     }
 

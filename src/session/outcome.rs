@@ -25,19 +25,28 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome of the call with this result and output, from the result's flags, the agent's line at the end
-    /// of the output, or the exit code.
+    /// Returns the outcome of the call with this result and output, from the result's flags, the
+    /// agent's line at the end of the output, or the exit code.
     pub fn of(result: Raw, output: &str) -> Self {
         let [is_error, is_cancelled, own_code, details] =
             members(result, ["isError", "cancelled", "exitCode", "details"]);
         let [code, is_late] = members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
         let starts = |line: &str, with: &[&str]| with.iter().any(|start| line.starts_with(start));
-        let mut last = output.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(4);
+        let mut last = output
+            .lines()
+            .rev()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .take(4);
         match last.find(|line| starts(line, &FAILED) || starts(line, &STOPPED)) {
             _ if truthy(is_cancelled) => Outcome::Stopped,
             Some(line) if starts(line, &STOPPED) => Outcome::Stopped,
             Some(line) => Outcome::Failed(line.to_owned()),
-            None => match own_code.or(code).and_then(Raw::number).filter(|code| *code != 0.0) {
+            None => match own_code
+                .or(code)
+                .and_then(Raw::number)
+                .filter(|code| *code != 0.0)
+            {
                 Some(code) => Outcome::Failed(format!("{EXITED}{code}")),
                 None if output.starts_with(NO_CHANGE) => Outcome::Passed,
                 None if truthy(is_error) || truthy(is_late) => Outcome::Failed(String::new()),
@@ -86,12 +95,28 @@ mod tests {
                 "a\n\nCommand exited with code 2\n\n[Output truncated]",
                 failed("Command exited with code 2"),
             ),
-            (r#"{"details":{"exitCode":137}}"#, "", failed("Command exited with code 137")),
+            (
+                r#"{"details":{"exitCode":137}}"#,
+                "",
+                failed("Command exited with code 137"),
+            ),
             (r#"{"details":{"timedOut":true}}"#, "", failed("")),
-            (r#"{"exitCode":3}"#, "", failed("Command exited with code 3")),
+            (
+                r#"{"exitCode":3}"#,
+                "",
+                failed("Command exited with code 3"),
+            ),
             (r#"{"exitCode":3,"cancelled":true}"#, "", Outcome::Stopped),
-            (r#"{"isError":true}"#, "x\n\nCommand aborted", Outcome::Stopped),
-            (r#"{"isError":false}"#, "Command line tools", Outcome::Passed),
+            (
+                r#"{"isError":true}"#,
+                "x\n\nCommand aborted",
+                Outcome::Stopped,
+            ),
+            (
+                r#"{"isError":false}"#,
+                "Command line tools",
+                Outcome::Passed,
+            ),
             (
                 r#"{"isError":true}"#,
                 "No changes made to a.ts. The replacement produced identical content.",
@@ -111,7 +136,10 @@ mod tests {
     fn an_outcome_ends_a_sentence() {
         let outcome = |line: &str| Outcome::Failed(line.to_owned());
         assert_eq!(outcome("Command exited with code 2").exit_code(), Some("2"));
-        assert_eq!(outcome("Command exited with code 2").to_string(), "exited with code 2");
+        assert_eq!(
+            outcome("Command exited with code 2").to_string(),
+            "exited with code 2"
+        );
         assert_eq!(outcome("").to_string(), "failed");
     }
 }

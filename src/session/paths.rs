@@ -1,7 +1,8 @@
 //! Paths as sessions record them: of this system, or of another one.
 //!
-//! A session may be read on another system than the one that wrote it, so its paths are handled as strings.
-//! Their form shows which system they are from: Windows paths begin with a drive (`C:\`) or with `\\`.
+//! A session may be read on another system than the one that wrote it, so its paths are handled as
+//! strings. Their form shows which system they are from: Windows paths begin with a drive (`C:\`)
+//! or with `\\`.
 
 /// Whether a path is an absolute Windows path.
 pub fn is_windows(path: &[u8]) -> bool {
@@ -21,32 +22,54 @@ fn is_either(byte: u8) -> bool {
     matches!(byte, b'/' | b'\\')
 }
 
-/// Returns the rest of a path below a directory, without separators at its start; nothing if it is that
-/// directory. On Windows, case and the kind of separator make no difference.
+/// Returns the rest of a path below a directory, without separators at its start; nothing if it is
+/// that directory. On Windows, case and the kind of separator make no difference.
 pub fn below<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     let on_windows = is_windows(folder);
-    let is_separator = |byte: u8| if on_windows { is_either(byte) } else { byte == b'/' };
+    let is_separator = |byte: u8| {
+        if on_windows {
+            is_either(byte)
+        } else {
+            byte == b'/'
+        }
+    };
     let end = folder.iter().rposition(|&byte| !is_separator(byte))? + 1;
     let (start, rest) = path.split_at_checked(end)?;
-    let is_alike =
-        |(&one, &other): (&u8, &u8)| one.eq_ignore_ascii_case(&other) || (is_either(one) && is_either(other));
-    let is_same = if on_windows { start.iter().zip(folder).all(is_alike) } else { start == &folder[..end] };
+    let is_alike = |(&one, &other): (&u8, &u8)| {
+        one.eq_ignore_ascii_case(&other) || (is_either(one) && is_either(other))
+    };
+    let is_same = if on_windows {
+        start.iter().zip(folder).all(is_alike)
+    } else {
+        start == &folder[..end]
+    };
     if !is_same || !rest.first().is_none_or(|&byte| is_separator(byte)) {
         return None;
     }
-    Some(&rest[rest.iter().position(|&byte| !is_separator(byte)).unwrap_or(rest.len())..])
+    Some(
+        &rest[rest
+            .iter()
+            .position(|&byte| !is_separator(byte))
+            .unwrap_or(rest.len())..],
+    )
 }
 
 /// Returns a path with slashes in place of backslashes.
 pub fn with_slashes(path: &[u8]) -> Vec<u8> {
-    path.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect()
+    path.iter()
+        .map(|&byte| if byte == b'\\' { b'/' } else { byte })
+        .collect()
 }
 
 /// Returns the last part of a path; the whole path if it has none.
 pub fn name(path: &str) -> &str {
     let on_windows = is_windows(path.as_bytes());
     let is_separator = |c: char| c == '/' || (on_windows && c == '\\');
-    let name = path.trim_end_matches(is_separator).rsplit(is_separator).next().unwrap_or_default();
+    let name = path
+        .trim_end_matches(is_separator)
+        .rsplit(is_separator)
+        .next()
+        .unwrap_or_default();
     if name.is_empty() { path } else { name }
 }
 
@@ -64,15 +87,21 @@ pub fn below_home(path: &str, home: Option<&str>) -> String {
     }
 }
 
-/// Returns the Windows path that a shell on Windows writes as `/c/x`, `/mnt/c/x` or `/cygdrive/c/x`.
+/// Returns the Windows path that a shell on Windows writes as `/c/x`, `/mnt/c/x` or
+/// `/cygdrive/c/x`.
 pub fn of_windows_shell(path: &str) -> Option<String> {
     let rest = path.strip_prefix('/').filter(|_| !path.contains('\\'))?;
-    let rest = ["mnt/", "cygdrive/"].iter().find_map(|mount| rest.strip_prefix(mount)).unwrap_or(rest);
+    let rest = ["mnt/", "cygdrive/"]
+        .iter()
+        .find_map(|mount| rest.strip_prefix(mount))
+        .unwrap_or(rest);
     let (drive, rest) = rest.split_once('/').unwrap_or((rest, ""));
     match drive.as_bytes() {
-        [letter] if letter.is_ascii_alphabetic() => {
-            Some(format!("{}:\\{}", drive.to_ascii_uppercase(), rest.replace('/', "\\")))
-        }
+        [letter] if letter.is_ascii_alphabetic() => Some(format!(
+            "{}:\\{}",
+            drive.to_ascii_uppercase(),
+            rest.replace('/', "\\")
+        )),
         _ => None,
     }
 }
@@ -96,7 +125,11 @@ mod tests {
             ("", false, false),
         ] {
             let path = path.as_bytes();
-            assert_eq!((is_windows(path), is_absolute(path)), (windows, absolute), "{path:?}");
+            assert_eq!(
+                (is_windows(path), is_absolute(path)),
+                (windows, absolute),
+                "{path:?}"
+            );
         }
     }
 
@@ -119,7 +152,8 @@ mod tests {
     #[test]
     fn what_is_below_a_folder() {
         let rest = |path: &str, folder: &str| {
-            below(path.as_bytes(), folder.as_bytes()).map(|rest| String::from_utf8(rest.to_vec()).unwrap())
+            below(path.as_bytes(), folder.as_bytes())
+                .map(|rest| String::from_utf8(rest.to_vec()).unwrap())
         };
         for (path, folder, wanted) in [
             ("/p/x/y", "/p", Some("x/y")),
@@ -139,7 +173,11 @@ mod tests {
             ("", "/p", None),
             ("/p", "", None),
         ] {
-            assert_eq!(rest(path, folder).as_deref(), wanted, "{path} below {folder}");
+            assert_eq!(
+                rest(path, folder).as_deref(),
+                wanted,
+                "{path} below {folder}"
+            );
         }
     }
 

@@ -1,8 +1,9 @@
 //! Entry references: `@`, `root`, `:12`, `id:X`, `label:X`, an id, a label, a prefix of an id, and
-//! the suffixes `^`, `~3`, `^{user}`. `-`, the previous leaf, is resolved elsewhere, because marks record it.
+//! the suffixes `^`, `~3`, `^{user}`. `-`, the previous leaf, is resolved elsewhere, because marks
+//! record it.
 //!
-//! The whole string is tried first; then suffixes are removed from the right, so that an id that ends like a
-//! suffix can still be given. Everything is case-sensitive.
+//! The whole string is tried first; then suffixes are removed from the right, so that an id that
+//! ends like a suffix can still be given. Everything is case-sensitive.
 
 use super::entry::{EntryIx, LineNo};
 use super::labels::Labels;
@@ -108,7 +109,9 @@ impl ReferenceError {
 
 /// Whether a name is more likely that of a file to write than of an entry.
 fn is_file_name(name: &str) -> bool {
-    [".jsonl", ".json", ".md", ".html"].iter().any(|end| name.ends_with(end))
+    [".jsonl", ".json", ".md", ".html"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 enum Suffix<'a> {
@@ -116,12 +119,17 @@ enum Suffix<'a> {
     Nearest(&'a str),
 }
 
-/// Returns the position that `reference` names. `@`, `@^` and `@~3` start at `leaf`, which may be above the leaf of the
-/// session; `@^{label}` starts at that, so that it finds what is between the two.
+/// Returns the position that `reference` names. `@`, `@^` and `@~3` start at `leaf`, which may be
+/// above the leaf of the session; `@^{label}` starts at that, so that it finds what is between the
+/// two.
 ///
 /// # Errors
 /// If it names no entry, or more than one.
-pub fn resolve(session: &Session, leaf: Position, reference: &str) -> Result<Position, ReferenceError> {
+pub fn resolve(
+    session: &Session,
+    leaf: Position,
+    reference: &str,
+) -> Result<Position, ReferenceError> {
     let labels = Labels::new(session);
     let mut base = reference;
     let mut suffixes = Vec::new();
@@ -148,25 +156,42 @@ pub fn resolve(session: &Session, leaf: Position, reference: &str) -> Result<Pos
     Ok(place)
 }
 
-/// Whether a string has a form of reference other than an id or a label; labels of such a form are refused.
+/// Whether a string has a form of reference other than an id or a label; labels of such a form are
+/// refused.
 pub fn is_form(name: &str) -> bool {
-    let prefixed = [":", "id:", "label:"].iter().any(|prefix| name.starts_with(prefix));
+    let prefixed = [":", "id:", "label:"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix));
     prefixed || matches!(name, LEAF | "root" | PREVIOUS) || split(name).is_some()
 }
 
 /// Resolves a reference without suffixes, other than `@`; returns `None` if it names nothing.
-fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Position>, ReferenceError> {
+fn whole(
+    session: &Session,
+    labels: &Labels,
+    name: &str,
+) -> Result<Option<Position>, ReferenceError> {
     if name == "root" {
         return Ok(Some(None));
     }
-    if let Some(line) = name.strip_prefix(':').and_then(|line| line.parse().ok()).map(LineNo) {
-        let found = session.entry_on(line).ok_or(ReferenceError::NoEntryOnLine { line })?;
+    if let Some(line) = name
+        .strip_prefix(':')
+        .and_then(|line| line.parse().ok())
+        .map(LineNo)
+    {
+        let found = session
+            .entry_on(line)
+            .ok_or(ReferenceError::NoEntryOnLine { line })?;
         return Ok(Some(Some(found)));
     }
     let with_id = |id: &str| session.find(&Text::from(id));
     let with_label = |label: &str| {
         let name = label.to_owned();
-        let ambiguous = |candidates| ReferenceError::Ambiguous { name, candidates, is_label: true };
+        let ambiguous = |candidates| ReferenceError::Ambiguous {
+            name,
+            candidates,
+            is_label: true,
+        };
         one(session, labels.named(&Text::from(label))).map_err(ambiguous)
     };
     if let Some(label) = name.strip_prefix("label:")
@@ -174,7 +199,11 @@ fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Positi
     {
         return Ok(Some(Some(ix)));
     }
-    if let Some(ix) = name.strip_prefix("id:").and_then(with_id).or_else(|| with_id(name)) {
+    if let Some(ix) = name
+        .strip_prefix("id:")
+        .and_then(with_id)
+        .or_else(|| with_id(name))
+    {
         return Ok(Some(Some(ix)));
     }
     if let Some(ix) = with_label(name)? {
@@ -185,11 +214,17 @@ fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Positi
     }
     // Entries with the same id count as one, and the id refers to the last.
     let is_prefix = |&ix: &EntryIx| {
-        session.id(ix).as_bytes().starts_with(name.as_bytes()) && session.find(&session.id(ix)) == Some(ix)
+        session.id(ix).as_bytes().starts_with(name.as_bytes())
+            && session.find(&session.id(ix)) == Some(ix)
     };
-    let ambiguous =
-        |candidates| ReferenceError::Ambiguous { name: name.to_owned(), candidates, is_label: false };
-    Ok(one(session, session.all().filter(is_prefix).collect()).map_err(ambiguous)?.map(Some))
+    let ambiguous = |candidates| ReferenceError::Ambiguous {
+        name: name.to_owned(),
+        candidates,
+        is_label: false,
+    };
+    Ok(one(session, session.all().filter(is_prefix).collect())
+        .map_err(ambiguous)?
+        .map(Some))
 }
 
 /// Returns the only entry found, or an error with the ids of several.
@@ -203,7 +238,11 @@ fn one(session: &Session, found: Vec<EntryIx>) -> Result<Position, Vec<String>> 
 
 /// Returns the ids of the first few entries.
 fn ids(session: &Session, entries: impl IntoIterator<Item = EntryIx>) -> Vec<String> {
-    entries.into_iter().take(CANDIDATES).map(|ix| session.id(ix).to_string()).collect()
+    entries
+        .into_iter()
+        .take(CANDIDATES)
+        .map(|ix| session.id(ix).to_string())
+        .collect()
 }
 
 fn split(name: &str) -> Option<(&str, Suffix<'_>)> {
@@ -215,7 +254,11 @@ fn split(name: &str) -> Option<(&str, Suffix<'_>)> {
         return Some((rest, Suffix::Up(1)));
     }
     let (rest, steps) = name.rsplit_once('~')?;
-    let steps = if steps.is_empty() { 1 } else { steps.parse().ok()? };
+    let steps = if steps.is_empty() {
+        1
+    } else {
+        steps.parse().ok()?
+    };
     Some((rest, Suffix::Up(steps)))
 }
 
@@ -230,30 +273,48 @@ fn follow(
         Suffix::Up(steps) => Ok(upwards.nth(*steps)),
         Suffix::Nearest(kind) => {
             let is_kind = |&ix: &EntryIx| {
-                session.kind_name(ix) == *kind || session.role_name(ix).is_some_and(|role| role == *kind)
+                session.kind_name(ix) == *kind
+                    || session.role_name(ix).is_some_and(|role| role == *kind)
             };
-            upwards.find(is_kind).map(Some).ok_or_else(|| ReferenceError::NoneOfKind {
-                name: name.to_owned(),
-                kind: (*kind).to_owned(),
-                elsewhere: ids(session, session.all().rev().filter(is_kind)),
-            })
+            upwards
+                .find(is_kind)
+                .map(Some)
+                .ok_or_else(|| ReferenceError::NoneOfKind {
+                    name: name.to_owned(),
+                    kind: (*kind).to_owned(),
+                    elsewhere: ids(session, session.all().rev().filter(is_kind)),
+                })
         }
     }
 }
 
 fn unknown(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
-    let wanted = name.strip_prefix("id:").or(name.strip_prefix("label:")).unwrap_or(name);
+    let wanted = name
+        .strip_prefix("id:")
+        .or(name.strip_prefix("label:"))
+        .unwrap_or(name);
     let begins = |ix: &EntryIx| session.id(*ix).as_bytes().starts_with(wanted.as_bytes());
-    if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX && session.all().any(|ix| begins(&ix)) {
+    if !wanted.is_empty()
+        && wanted.chars().count() < SHORTEST_PREFIX
+        && session.all().any(|ix| begins(&ix))
+    {
         let candidates = ids(session, session.all().filter(begins));
-        return ReferenceError::Short { name: wanted.to_owned(), candidates };
+        return ReferenceError::Short {
+            name: wanted.to_owned(),
+            candidates,
+        };
     }
     let ids = session.all().map(|ix| session.id(ix));
     let names = labels.iter().map(|(_, change)| session.text(change.name));
     let mut near: Vec<(usize, String)> = ids
         .chain(names)
         .filter(|candidate| candidate.as_bytes().len().abs_diff(wanted.len()) <= 2)
-        .map(|candidate| (strsim::osa_distance(wanted, &candidate.to_string_lossy()), candidate.to_string()))
+        .map(|candidate| {
+            (
+                strsim::osa_distance(wanted, &candidate.to_string_lossy()),
+                candidate.to_string(),
+            )
+        })
         .filter(|&(distance, _)| distance <= 1 + wanted.chars().count() / 6)
         .collect();
     near.sort();
@@ -271,7 +332,9 @@ mod tests {
 
     #[test]
     fn forms_are_no_names() {
-        for form in ["@", "root", "-", ":12", ":x", "id:a", "label:", "a^", "a~", "a~3", "a^{user}", "^"] {
+        for form in [
+            "@", "root", "-", ":12", ":x", "id:a", "label:", "a^", "a~", "a~3", "a^{user}", "^",
+        ] {
             assert!(is_form(form), "{form}");
         }
         for name in ["a", "@done", "rooted", "a~b", "x^y", "{a}", "a:12", "~/x"] {

@@ -34,7 +34,8 @@ pub enum Want {
 pub enum Needed {
     /// The agent reads it without checking that it exists.
     Always,
-    /// The agent always writes it, but reads an entry without it: a missing `false`, or a value that it only compares.
+    /// The agent always writes it, but reads an entry without it: a missing `false`, or a value
+    /// that it only compares.
     WhenNew,
     /// It is optional.
     Never,
@@ -58,8 +59,8 @@ pub const fn may(name: &'static str, want: Want) -> FieldSchema {
     (name, want, Needed::Never)
 }
 
-/// Which agents write an entry, message or block, and the fields that each of them requires. Also listed are optional
-/// fields in which a value of the wrong type would break the agent.
+/// Which agents write an entry, message or block, and the fields that each of them requires. Also
+/// listed are optional fields in which a value of the wrong type would break the agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields {
     pi: Option<&'static [FieldSchema]>,
@@ -68,26 +69,41 @@ pub struct Fields {
 
 impl Fields {
     /// Neither agent writes it.
-    pub const NEITHER: Fields = Fields { pi: None, omp: None };
+    pub const NEITHER: Fields = Fields {
+        pi: None,
+        omp: None,
+    };
 
     /// Both agents write it, with the same fields.
     pub const fn both(fields: &'static [FieldSchema]) -> Fields {
-        Fields { pi: Some(fields), omp: Some(fields) }
+        Fields {
+            pi: Some(fields),
+            omp: Some(fields),
+        }
     }
 
     /// Both agents write it, with different fields.
     pub const fn each(pi: &'static [FieldSchema], omp: &'static [FieldSchema]) -> Fields {
-        Fields { pi: Some(pi), omp: Some(omp) }
+        Fields {
+            pi: Some(pi),
+            omp: Some(omp),
+        }
     }
 
     /// Only pi writes it.
     pub const fn pi(fields: &'static [FieldSchema]) -> Fields {
-        Fields { pi: Some(fields), omp: None }
+        Fields {
+            pi: Some(fields),
+            omp: None,
+        }
     }
 
     /// Only oh-my-pi writes it.
     pub const fn omp(fields: &'static [FieldSchema]) -> Fields {
-        Fields { pi: None, omp: Some(fields) }
+        Fields {
+            pi: None,
+            omp: Some(fields),
+        }
     }
 
     /// Returns the fields for an agent; `None` if it does not write it.

@@ -1,8 +1,8 @@
 //! A search for words in all text of an entry, and the context of a match.
 //!
-//! Case is ignored, as in `grep -i` and the agents' own searches. An entry matches if it contains every word, in any of its
-//! fields ([`crate::session::fields`]). The field shown is the first of those with the most words; its snippet
-//! is around the first word in it.
+//! Case is ignored, as in `grep -i` and the agents' own searches. An entry matches if it contains
+//! every word, in any of its fields ([`crate::session::fields`]). The field shown is the first of
+//! those with the most words; its snippet is around the first word in it.
 
 use super::entry::{Kind, Role};
 use super::fields::{Scope, visit};
@@ -23,7 +23,10 @@ pub struct SnippetSize {
 
 impl Default for SnippetSize {
     fn default() -> SnippetSize {
-        SnippetSize { before: 32, after: 128 }
+        SnippetSize {
+            before: 32,
+            after: 128,
+        }
     }
 }
 
@@ -62,9 +65,15 @@ impl Words {
     /// Parses what the user typed: words are separated by white space.
     pub fn new(typed: &str) -> Words {
         let mut known = HashSet::default();
-        let words = typed.split_whitespace().filter(|word| known.insert(word.to_lowercase()));
-        let is_plain = |c: char| c.is_whitespace() || c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '/');
-        Words { words: words.map(expression).collect(), is_plain: typed.chars().all(is_plain) }
+        let words = typed
+            .split_whitespace()
+            .filter(|word| known.insert(word.to_lowercase()));
+        let is_plain =
+            |c: char| c.is_whitespace() || c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '/');
+        Words {
+            words: words.map(expression).collect(),
+            is_plain: typed.chars().all(is_plain),
+        }
     }
 
     /// Whether there is nothing to search for.
@@ -103,7 +112,10 @@ impl Words {
             if best.as_ref().map_or(0, |(most, _)| *most) < count
                 && let Some(place) = places.into_iter().flatten().min_by_key(|place| place.start)
             {
-                best = Some((count, Hit::new(field.path(), &text, place, SnippetSize::default())));
+                best = Some((
+                    count,
+                    Hit::new(field.path(), &text, place, SnippetSize::default()),
+                ));
             }
             ControlFlow::Continue(())
         });
@@ -112,25 +124,45 @@ impl Words {
 
     /// Returns the match in a text that is not a field of an entry.
     pub fn hit(&self, field: &str, text: &str) -> Option<Hit> {
-        let place = self.places(text).into_iter().flatten().min_by_key(|place| place.start)?;
-        Some(Hit::new(field.to_owned(), text, place, SnippetSize::default()))
+        let place = self
+            .places(text)
+            .into_iter()
+            .flatten()
+            .min_by_key(|place| place.start)?;
+        Some(Hit::new(
+            field.to_owned(),
+            text,
+            place,
+            SnippetSize::default(),
+        ))
     }
 
-    /// Returns all positions of the words in a text, in order and without overlaps, for highlighting.
+    /// Returns all positions of the words in a text, in order and without overlaps, for
+    /// highlighting.
     pub fn all(&self, text: &str) -> Vec<Range<usize>> {
-        let found = self.words.iter().flat_map(|word| word.find_iter(text.as_bytes()));
+        let found = self
+            .words
+            .iter()
+            .flat_map(|word| word.find_iter(text.as_bytes()));
         let mut places: Vec<_> = found.map(|found| found.range()).collect();
         places.sort_by_key(|place| (place.start, place.end));
         places.dedup_by(|next, before| {
             let meets = next.start <= before.end;
-            before.end = if meets { before.end.max(next.end) } else { before.end };
+            before.end = if meets {
+                before.end.max(next.end)
+            } else {
+                before.end
+            };
             meets
         });
         places
     }
 
     fn places(&self, text: &str) -> Vec<Option<Range<usize>>> {
-        self.words.iter().map(|word| word.find(text.as_bytes()).map(|found| found.range())).collect()
+        self.words
+            .iter()
+            .map(|word| word.find(text.as_bytes()).map(|found| found.range()))
+            .collect()
     }
 
     /// Whether a string may contain a word, judged by its bytes before decoding.
@@ -141,8 +173,8 @@ impl Words {
     }
 }
 
-/// Returns an expression that finds a word where the text in lower case has it: `İ` becomes `i` and U+0307 there, so a word
-/// may end or begin with half of it.
+/// Returns an expression that finds a word where the text in lower case has it: `İ` becomes `i` and
+/// U+0307 there, so a word may end or begin with half of it.
 fn expression(word: &str) -> Regex {
     let mut source = regex::escape(&word.to_lowercase()).replace("i\u{307}", "(?:i\u{307}|İ)");
     if let Some(start) = source.strip_suffix('i') {
@@ -152,17 +184,30 @@ fn expression(word: &str) -> Regex {
         source = format!("[\u{307}İ]{end}");
     }
     let mut builder = RegexBuilder::new(&source);
-    builder.case_insensitive(true).size_limit(usize::MAX).build().expect("an escaped word is an expression")
+    builder
+        .case_insensitive(true)
+        .size_limit(usize::MAX)
+        .build()
+        .expect("an escaped word is an expression")
 }
 
 impl Hit {
-    /// Returns the match at `place` of a text, with what is around it. Runs of white space become one space.
+    /// Returns the match at `place` of a text, with what is around it. Runs of white space become
+    /// one space.
     pub fn new(field: String, text: &str, place: Range<usize>, size: SnippetSize) -> Hit {
-        let (before, found, after) = (&text[..place.start], &text[place.clone()], &text[place.end..]);
+        let (before, found, after) = (
+            &text[..place.start],
+            &text[place.clone()],
+            &text[place.end..],
+        );
         let (mut near, mut hit, mut next) = (String::new(), String::new(), String::new());
         squeeze(found.chars(), size.after, &mut hit);
         let from = before.len() - squeeze(before.chars().rev(), size.before, &mut near);
-        let to = squeeze(after.chars(), size.after.saturating_sub(utf16_len(hit.as_bytes())), &mut next);
+        let to = squeeze(
+            after.chars(),
+            size.after.saturating_sub(utf16_len(hit.as_bytes())),
+            &mut next,
+        );
         let is_cut = |rest: &str| if rest.trim().is_empty() { "" } else { "…" };
         let mut snippet = String::from(is_cut(&before[..from]));
         snippet.extend(near.trim_end().chars().rev());
@@ -171,18 +216,25 @@ impl Hit {
         snippet.push_str(next.trim_end());
         snippet.push_str(is_cut(&after[to..]));
         let start = utf16_len(before.as_bytes());
-        Hit { field, range: start..start + utf16_len(found.as_bytes()), snippet, shown }
+        Hit {
+            field,
+            range: start..start + utf16_len(found.as_bytes()),
+            snippet,
+            shown,
+        }
     }
 }
 
-/// Appends at most `units` UTF-16 units, with one space for each run of white space. Returns the number of bytes of the
-/// original that they cover.
+/// Appends at most `units` UTF-16 units, with one space for each run of white space. Returns the
+/// number of bytes of the original that they cover.
 fn squeeze(chars: impl Iterator<Item = char>, units: usize, out: &mut String) -> usize {
     let (mut walked, mut left, mut spaced) = (0, units, false);
     for c in chars {
         let space = c.is_whitespace();
         if !(space && spaced) {
-            let Some(rest) = left.checked_sub(c.len_utf16()) else { break };
+            let Some(rest) = left.checked_sub(c.len_utf16()) else {
+                break;
+            };
             left = rest;
             out.push(if space { ' ' } else { c });
         }
@@ -197,19 +249,38 @@ mod tests {
     use super::*;
 
     fn look(words: &str, line: &str) -> Option<(Vec<bool>, String, Range<usize>, String)> {
-        let found =
-            Words::new(words).look(Raw::parse(line.as_bytes()).unwrap(), Kind::Message, Role::Assistant)?;
+        let found = Words::new(words).look(
+            Raw::parse(line.as_bytes()).unwrap(),
+            Kind::Message,
+            Role::Assistant,
+        )?;
         let shown = marked(&found.hit);
         Some((found.words, found.hit.field, found.hit.range, shown))
     }
 
-    fn marked(Hit { snippet, shown: Range { start, end }, .. }: &Hit) -> String {
-        format!("{}<{}>{}", &snippet[..*start], &snippet[*start..*end], &snippet[*end..])
+    fn marked(
+        Hit {
+            snippet,
+            shown: Range { start, end },
+            ..
+        }: &Hit,
+    ) -> String {
+        format!(
+            "{}<{}>{}",
+            &snippet[..*start],
+            &snippet[*start..*end],
+            &snippet[*end..]
+        )
     }
 
     fn around(text: &str, hit: &str) -> String {
         let start = text.find(hit).unwrap();
-        marked(&Hit::new(String::new(), text, start..start + hit.len(), SnippetSize::default()))
+        marked(&Hit::new(
+            String::new(),
+            text,
+            start..start + hit.len(),
+            SnippetSize::default(),
+        ))
     }
 
     const TURN: &str = r#"{"type":"message","message":{"role":"assistant","content":[{"thinking":"the Ferry"},
@@ -221,7 +292,12 @@ mod tests {
         let text = "message.content[1].text".to_owned();
         assert_eq!(
             found("ferry MIDNIGHT"),
-            Some((vec![true, true], text.clone(), 0..5, "<Ferry> at midnight, cafÉ 😀 x".into()))
+            Some((
+                vec![true, true],
+                text.clone(),
+                0..5,
+                "<Ferry> at midnight, cafÉ 😀 x".into()
+            ))
         );
         assert_eq!(found("ferry").unwrap().1, "message.content[0].thinking");
         assert_eq!(found("café").unwrap().2, 21..25);
@@ -247,10 +323,16 @@ mod tests {
         assert_eq!(around("  one\n\ttwo  three ", "two"), "one <two> three");
         let long = format!("{} needle {}", "before ".repeat(20), "after ".repeat(90));
         let cut = around(&long, "needle");
-        assert!(cut.starts_with("…") && cut.contains(" <needle> ") && cut.ends_with("…"), "{cut}");
+        assert!(
+            cut.starts_with("…") && cut.contains(" <needle> ") && cut.ends_with("…"),
+            "{cut}"
+        );
         assert!(cut.chars().count() < 170, "{cut}");
         let wide = format!("{}needle", "😀".repeat(100));
-        assert_eq!(around(&wide, "needle"), format!("…{}<needle>", "😀".repeat(16)));
+        assert_eq!(
+            around(&wide, "needle"),
+            format!("…{}<needle>", "😀".repeat(16))
+        );
         assert_eq!(around(&format!("{}x", " ".repeat(9000)), "x"), "<x>");
     }
 }

@@ -1,8 +1,8 @@
 //! The tree of a session: children in order, and the layout in rows.
 //!
-//! Children are sorted by time. The layout is pi's (`tree-selector`): single-child chains stay flat, rows are
-//! indented only where the tree branches, and the branch with the leaf comes first. Everything is computed in
-//! loops over arrays; no walk recurses.
+//! Children are sorted by time. The layout is pi's (`tree-selector`): single-child chains stay
+//! flat, rows are indented only where the tree branches, and the branch with the leaf comes first.
+//! Everything is computed in loops over arrays; no walk recurses.
 
 use super::entry::{Entry, EntryIx};
 use crate::session::Session;
@@ -21,8 +21,8 @@ impl Tree {
     pub fn new(session: &Session) -> Tree {
         let entries = &session.entries;
         let parents = || entries.iter().map(|entry| entry.parent);
-        // Counted two places ahead, so that after summing, `first[n + 1]` is where the first child of `n` goes. It
-        // moves on with each child, and ends where the children of `n + 1` start.
+        // Counted two places ahead, so that after summing, `first[n + 1]` is where the first child
+        // of `n` goes. It moves on with each child, and ends where the children of `n + 1` start.
         let mut first = vec![0_u32; entries.len() + 2];
         for parent in parents().flatten() {
             first[parent.at() + 2] += 1;
@@ -47,7 +47,11 @@ impl Tree {
         for range in first.windows(2).filter(|range| range[1] - range[0] > 1) {
             sort_by_time(&mut children[range[0] as usize..range[1] as usize], entries);
         }
-        Tree { roots, first, children }
+        Tree {
+            roots,
+            first,
+            children,
+        }
     }
 
     /// Returns the entries without a parent, in file order.
@@ -60,8 +64,8 @@ impl Tree {
         &self.children[self.first[ix.at()] as usize..self.first[ix.at() + 1] as usize]
     }
 
-    /// Iterates over all entries in drawing order: parents before children; of siblings, the one that leads
-    /// to the leaf first. Without `is_active`, an empty slice, the oldest is first.
+    /// Iterates over all entries in drawing order: parents before children; of siblings, the one
+    /// that leads to the leaf first. Without `is_active`, an empty slice, the oldest is first.
     pub fn walk<'a>(&'a self, is_active: &'a [bool]) -> impl Iterator<Item = EntryIx> + use<'a> {
         let push = |stack: &mut Vec<EntryIx>, siblings: &[EntryIx]| {
             let active = |ix: &&EntryIx| is_active.get(ix.at()) == Some(&true);
@@ -78,7 +82,8 @@ impl Tree {
     }
 }
 
-/// Answers ancestor queries in constant time: entries in drawing order with the sizes of their subtrees.
+/// Answers ancestor queries in constant time: entries in drawing order with the sizes of their
+/// subtrees.
 #[derive(Debug)]
 pub struct Ancestry {
     place: Vec<u32>,
@@ -109,19 +114,27 @@ impl Ancestry {
     }
 }
 
-/// Sorts by `timestamp`, stably. In the agents, a time that does not parse compares equal to every other,
-/// which is not an order; here it is treated as the time of the sibling before it in the file.
+/// Sorts by `timestamp`, stably. In the agents, a time that does not parse compares equal to every
+/// other, which is not an order; here it is treated as the time of the sibling before it in the
+/// file.
 fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
     let time = |ix: EntryIx| entries[ix.at()].time_ms;
     if siblings.is_sorted_by_key(|&ix| time(ix)) {
         return;
     }
-    let mut before =
-        siblings.iter().map(|&ix| time(ix)).find(|&time| time != Entry::NO_TIME).unwrap_or_default();
+    let mut before = siblings
+        .iter()
+        .map(|&ix| time(ix))
+        .find(|&time| time != Entry::NO_TIME)
+        .unwrap_or_default();
     let mut timed: Vec<_> = siblings
         .iter()
         .map(|&ix| {
-            before = if time(ix) == Entry::NO_TIME { before } else { time(ix) };
+            before = if time(ix) == Entry::NO_TIME {
+                before
+            } else {
+                time(ix)
+            };
             (before, ix)
         })
         .collect();
@@ -145,20 +158,26 @@ pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
 pub struct TreeRow {
     /// The entry.
     pub entry: EntryIx,
-    /// The indent as the agents count it, in levels, for `--json`; what is drawn is `branch_points`.
+    /// The indent as the agents count it, in levels, for `--json`; what is drawn is
+    /// `branch_points`.
     pub depth: u32,
     /// The number of branch points above it, each of which is drawn as an indent.
     pub branch_points: u32,
-    /// Whether a connector is drawn to it: whether its visible parent has several visible children, or, for a root,
-    /// whether there are several.
+    /// Whether a connector is drawn to it: whether its visible parent has several visible children,
+    /// or, for a root, whether there are several.
     pub connector: bool,
     /// Whether it is the last of its siblings.
     pub last: bool,
 }
 
-/// Lays out the visible entries: each becomes a child of its nearest visible ancestor. Returns positions in
-/// drawing order.
-pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[bool]) -> Vec<TreeRow> {
+/// Lays out the visible entries: each becomes a child of its nearest visible ancestor. Returns
+/// positions in drawing order.
+pub fn layout(
+    session: &Session,
+    tree: Tree,
+    is_active: &[bool],
+    is_visible: &[bool],
+) -> Vec<TreeRow> {
     // The row, counted from 1, of each entry or its nearest visible ancestor; 0 if there is none.
     let mut rows = vec![0_u32; session.entries.len()];
     let count = is_visible.iter().filter(|&&visible| visible).count();
@@ -166,11 +185,20 @@ pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[b
     // The row of the nearest visible ancestor of each row.
     let mut above = Vec::with_capacity(count);
     for ix in tree.walk(is_active) {
-        let row = session.entry(ix).parent.map_or(0, |parent| rows[parent.at()]);
+        let row = session
+            .entry(ix)
+            .parent
+            .map_or(0, |parent| rows[parent.at()]);
         rows[ix.at()] = row;
         if is_visible[ix.at()] {
             above.push(row);
-            places.push(TreeRow { entry: ix, depth: 0, branch_points: 0, connector: false, last: false });
+            places.push(TreeRow {
+                entry: ix,
+                depth: 0,
+                branch_points: 0,
+                connector: false,
+                last: false,
+            });
             rows[ix.at()] = places.len() as u32;
         }
     }
@@ -187,9 +215,10 @@ pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[b
         let parent = row.checked_sub(1).map(|parent| places[parent]);
         let place = &mut places[at];
         place.connector = children[row] > 1;
-        place.branch_points = parent.map_or(0, |parent| parent.branch_points) + u32::from(place.connector);
-        // An entry below a branch point is indented by one level, and its descendants by one more, to group them. In
-        // the agents, several roots are not indented.
+        place.branch_points =
+            parent.map_or(0, |parent| parent.branch_points) + u32::from(place.connector);
+        // An entry below a branch point is indented by one level, and its descendants by one more,
+        // to group them. In the agents, several roots are not indented.
         if let Some(parent) = parent {
             place.depth = parent.depth + u32::from(place.connector || parent.connector);
         }
@@ -219,14 +248,20 @@ mod tests {
         let session = session(words);
         let tree = Tree::new(&session);
         let active = active(&session, session.leaf);
-        let visible: Vec<bool> =
-            session.all().map(|ix| !hidden.contains(&*session.id(ix).to_string_lossy())).collect();
+        let visible: Vec<bool> = session
+            .all()
+            .map(|ix| !hidden.contains(&*session.id(ix).to_string_lossy()))
+            .collect();
         layout(&session, tree, &active, &visible)
             .into_iter()
             .map(|place| {
-                let connector =
-                    ["", "├", "└"][usize::from(place.connector) + usize::from(place.connector && place.last)];
-                format!("{}{connector}{}", " ".repeat(place.depth as usize), session.id(place.entry))
+                let connector = ["", "├", "└"]
+                    [usize::from(place.connector) + usize::from(place.connector && place.last)];
+                format!(
+                    "{}{connector}{}",
+                    " ".repeat(place.depth as usize),
+                    session.id(place.entry)
+                )
             })
             .collect()
     }
@@ -236,8 +271,16 @@ mod tests {
         let branched = "a< b<a@1 c<b d<a@2 e<d";
         let cases: [(&str, &str, &[&str]); 6] = [
             ("a< b<a c<b", "", &["a", "b", "c"]),
-            ("a< b<a@1 c<b d<a@2 e<d f<e", "", &["a", " ├d", "  e", "  f", " └b", "  c"]),
-            ("a< b<a@3 c<a@1 d<a@2 e<b", "", &["a", " ├b", "  e", " ├c", " └d"]),
+            (
+                "a< b<a@1 c<b d<a@2 e<d f<e",
+                "",
+                &["a", " ├d", "  e", "  f", " └b", "  c"],
+            ),
+            (
+                "a< b<a@3 c<a@1 d<a@2 e<b",
+                "",
+                &["a", " ├b", "  e", " ├c", " └d"],
+            ),
             // What is hidden leaves no gap.
             (branched, "bd", &["a", " ├e", " └c"]),
             (branched, "bc", &["a", "d", "e"]),
@@ -250,9 +293,13 @@ mod tests {
 
     #[test]
     fn a_deep_chain_and_a_wide_fan_are_no_trouble() {
-        let chain: String = (1..100_000).map(|at| format!("n{at}<n{} ", at - 1)).collect();
+        let chain: String = (1..100_000)
+            .map(|at| format!("n{at}<n{} ", at - 1))
+            .collect();
         assert_eq!(drawn(&format!("n0< {chain}"), "").len(), 100_000);
-        let fan: String = (0..100_000).map(|at| format!("n{at}<r@{} ", at % 10)).collect();
+        let fan: String = (0..100_000)
+            .map(|at| format!("n{at}<r@{} ", at % 10))
+            .collect();
         assert_eq!(drawn(&format!("r< {fan}"), "").len(), 100_001);
     }
 }

@@ -1,15 +1,17 @@
 //! The size limits of the parts of a summary, in one table.
 //!
-//! Lengths are in UTF-16 units, of which about four make a token: 1,000 tokens for the current request and
-//! 1,150 for the rest. Space that the other sections leave goes to Done and to the assistant's remarks, so a
-//! long run fills the summary even if there is little to report elsewhere.
+//! Lengths are in UTF-16 units, of which about four make a token: 1,000 tokens for the current
+//! request and 1,150 for the rest. Space that the other sections leave goes to Done and to the
+//! assistant's remarks, so a long run fills the summary even if there is little to report
+//! elsewhere.
 
-/// The current request, word for word. Of a longer one, the lines at the start and the end are kept.
+/// The current request, word for word. Of a longer one, the lines at the start and the end are
+/// kept.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
 pub(super) const OTHER_SECTIONS: usize = 4_600;
-/// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that is
-/// unanswered.
+/// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
+/// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;
 /// The assistant's last words. Of longer ones, the lines at the start and the end are kept.
 pub(super) const WORDS: usize = 1_400;
@@ -24,7 +26,8 @@ pub(super) const LAST_CALLS: usize = 5;
 pub(super) const COMMAND: usize = 110;
 /// A remark of fewer columns than this only leads over to the next call.
 pub(super) const REMARK: usize = 40;
-/// An earlier request, and its answer: `NEWEST` for the newest; older ones get less, down to `OLDEST`.
+/// An earlier request, and its answer: `NEWEST` for the newest; older ones get less, down to
+/// `OLDEST`.
 pub(super) const NEWEST: usize = 400;
 pub(super) const OLDEST: usize = 90;
 /// A failure is reported in full for this many turns after its own, then in short.

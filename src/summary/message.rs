@@ -26,7 +26,8 @@ pub(super) enum Message {
         stop: Stop,
         calls: Vec<Call>,
     },
-    /// The result of a call, as far as the result names it, or of a command or code that the user ran.
+    /// The result of a call, as far as the result names it, or of a command or code that the user
+    /// ran.
     Result {
         call: Call,
         outcome: Outcome,
@@ -63,7 +64,8 @@ pub(super) struct Call {
     pub tool: String,
     /// The command, if the tool is a shell.
     pub command: String,
-    /// The arguments of any other tool, in short: a path as seen from the session's directory, a pattern.
+    /// The arguments of any other tool, in short: a path as seen from the session's directory, a
+    /// pattern.
     pub target: String,
     pub question: String,
     /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`.
@@ -91,10 +93,16 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
             Message::User(typed.unwrap_or_else(|| words(text, &blocks)))
         }
         "custom" if says_nothing_new(get("customType")) => Message::Other,
-        "custom" | "hookMessage" => Message::Extension { kind: head(get("customType")), text },
+        "custom" | "hookMessage" => Message::Extension {
+            kind: head(get("customType")),
+            text,
+        },
         "assistant" => {
-            let calls: Vec<_> =
-                blocks.iter().filter(|block| block.is_call()).map(|block| call(block, folders)).collect();
+            let calls: Vec<_> = blocks
+                .iter()
+                .filter(|block| block.is_call())
+                .map(|block| call(block, folders))
+                .collect();
             let stop = match &*head(facts.get(Member::StopReason)) {
                 "aborted" => Stop::Early("interrupted by the user".to_owned()),
                 "error" => {
@@ -108,14 +116,32 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
             Message::Reply { text, stop, calls }
         }
         "toolResult" => {
-            let (id, tool) = (head(facts.get(Member::ToolCallId)), head(facts.get(Member::ToolName)));
-            let call = Call { id, tool, ..Call::default() };
-            Message::Result { call, outcome: Outcome::of(message, &text), output: text }
+            let (id, tool) = (
+                head(facts.get(Member::ToolCallId)),
+                head(facts.get(Member::ToolName)),
+            );
+            let call = Call {
+                id,
+                tool,
+                ..Call::default()
+            };
+            Message::Result {
+                call,
+                outcome: Outcome::of(message, &text),
+                output: text,
+            }
         }
         "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
             let command = head(get("command").or(get("code")));
-            let call = Call { command, ..Call::default() };
-            Message::Result { call, outcome: Outcome::of(message, ""), output: text }
+            let call = Call {
+                command,
+                ..Call::default()
+            };
+            Message::Result {
+                call,
+                outcome: Outcome::of(message, ""),
+                output: text,
+            }
         }
         "compactionSummary" => Message::CompactionSummary(text),
         "branchSummary" => Message::BranchSummary(text),
@@ -123,7 +149,8 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
     }
 }
 
-/// Whether an extension's message is what Claude Code or Codex said in the name of the user, as `import` names it.
+/// Whether an extension's message is what Claude Code or Codex said in the name of the user, as
+/// `import` names it.
 fn says_nothing_new(kind: Option<Raw>) -> bool {
     let kind = head(kind);
     kind.starts_with("claude.") || kind == "codex.context"
@@ -131,17 +158,23 @@ fn says_nothing_new(kind: Option<Raw>) -> bool {
 
 fn call(block: &Block, folders: Folders) -> Call {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
-    let first = arguments.get("questions").and_then(|questions| questions.items().next());
+    let first = arguments
+        .get("questions")
+        .and_then(|questions| questions.items().next());
     let question = first.unwrap_or(arguments).get("question");
     let name = block.name.and_then(Raw::text).unwrap_or_default();
     let command = arguments.get("command").or(arguments.get("cmd"));
     let list = command.filter(|command| command.is_array());
-    let words = list.and_then(|words| readable::command(words, READ)).map(Text::into_string_lossy);
+    let words = list
+        .and_then(|words| readable::command(words, READ))
+        .map(Text::into_string_lossy);
     Call {
         id: head(block.id),
         tool: head(block.name),
         command: words.unwrap_or_else(|| head(command)),
-        target: readable::call(&name, arguments, folders).text.into_string_lossy(),
+        target: readable::call(&name, arguments, folders)
+            .text
+            .into_string_lossy(),
         question: head(question),
         todo: todo(arguments),
     }
@@ -155,24 +188,39 @@ fn todo(arguments: Raw) -> String {
             Some(status) if status.is("in_progress") => "~",
             _ => " ",
         };
-        todo.get("content").map(|content| format!("- [{state}] {}", head(Some(content))))
+        todo.get("content")
+            .map(|content| format!("- [{state}] {}", head(Some(content))))
     };
-    let items = arguments.get("todos").into_iter().flat_map(Raw::items).filter_map(item);
+    let items = arguments
+        .get("todos")
+        .into_iter()
+        .flat_map(Raw::items)
+        .filter_map(item);
     items.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns a request without what a chat program put before it, and the bodies of the files and skills that pi put
-/// into it; `[image]` for an image without a text.
+/// Returns a request without what a chat program put before it, and the bodies of the files and
+/// skills that pi put into it; `[image]` for an image without a text.
 pub(super) fn words(text: String, blocks: &[Block]) -> String {
     static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(BODIES).expect("a constant"));
-    if text.is_empty() && blocks.iter().any(|block| block.kind.is_some_and(|kind| kind.is("image"))) {
+    if text.is_empty()
+        && blocks
+            .iter()
+            .any(|block| block.kind.is_some_and(|kind| kind.is("image")))
+    {
         return "[image]".to_owned();
     }
     let own = forwarded::words(text.as_bytes()).map(String::from_utf8_lossy);
-    ATTACHMENT.replace_all(&own.unwrap_or(text.as_str().into()), "$1[…]$2").into_owned()
+    ATTACHMENT
+        .replace_all(&own.unwrap_or(text.as_str().into()), "$1[…]$2")
+        .into_owned()
 }
 
 /// Returns the start of a string.
 fn head(value: Option<Raw>) -> String {
-    value.and_then(Raw::text).unwrap_or_default().head_whole(READ).into_string_lossy()
+    value
+        .and_then(Raw::text)
+        .unwrap_or_default()
+        .head_whole(READ)
+        .into_string_lossy()
 }

@@ -10,16 +10,22 @@ use super::turns::Turn;
 use crate::format::counted;
 
 impl Extract {
-    /// Returns the summary. Parts take space in the order in which they matter to go on; the list of earlier requests
-    /// gets the rest.
+    /// Returns the summary. Parts take space in the order in which they matter to go on; the list
+    /// of earlier requests gets the rest.
     pub(super) fn text(&self) -> String {
         let turn = &self.turn;
         let parts = [
             (Section::NextSteps, self.next_steps()),
             (Section::Goal, self.beside()),
             (Section::Blocked, self.blocked()),
-            (Section::Constraints, self.points_of(Section::Constraints, SECTION)),
-            (Section::Decisions, self.points_of(Section::Decisions, SECTION)),
+            (
+                Section::Constraints,
+                self.points_of(Section::Constraints, SECTION),
+            ),
+            (
+                Section::Decisions,
+                self.points_of(Section::Decisions, SECTION),
+            ),
             (Section::Context, self.points_of(Section::Context, SECTION)),
             (Section::InProgress, self.in_progress()),
             (Section::Done, self.evidence()),
@@ -31,9 +37,17 @@ impl Extract {
             room -= size(&items);
             page.of(section).splice(..0, items);
         }
-        page.of(Section::Done).splice(..0, self.earlier_requests(room));
-        let request = || quotation(&format!("{REQUEST}{}):", turn.entry), &turn.request, WHOLE_REQUEST);
-        page.of(Section::Goal).splice(..0, (!turn.request.is_empty()).then(request));
+        page.of(Section::Done)
+            .splice(..0, self.earlier_requests(room));
+        let request = || {
+            quotation(
+                &format!("{REQUEST}{}):", turn.entry),
+                &turn.request,
+                WHOLE_REQUEST,
+            )
+        };
+        page.of(Section::Goal)
+            .splice(..0, (!turn.request.is_empty()).then(request));
         page.write()
     }
 
@@ -47,25 +61,35 @@ impl Extract {
         newest(self.points.0[section as usize].clone(), room)
     }
 
-    /// Returns the goals of a previous summary, and the request before, to which the current one may refer.
+    /// Returns the goals of a previous summary, and the request before, to which the current one
+    /// may refer.
     fn beside(&self) -> Vec<String> {
         let last = self.earlier.last();
         let before = last.map(|turn| format!("The request before it: {}", reported(turn, NEWEST)));
-        self.points_of(Section::Goal, SECTION).into_iter().chain(before).collect()
+        self.points_of(Section::Goal, SECTION)
+            .into_iter()
+            .chain(before)
+            .collect()
     }
 
     /// Returns the points of In Progress, without the assistant's remarks.
     fn in_progress(&self) -> Vec<String> {
         let work = &self.work;
         let mut points = self.points_of(Section::InProgress, LIST);
-        let calls = if self.is_unfinished() { work.last_calls() } else { Vec::new() };
-        let calls = (!calls.is_empty()).then(|| format!("{CALLS}, in order:\n  - {}", calls.join("\n  - ")));
+        let calls = if self.is_unfinished() {
+            work.last_calls()
+        } else {
+            Vec::new()
+        };
+        let calls = (!calls.is_empty())
+            .then(|| format!("{CALLS}, in order:\n  - {}", calls.join("\n  - ")));
         points.extend(calls);
         points.extend((!work.todo.is_empty()).then(|| quotation(TODO_LIST, &work.todo, SECTION)));
         points
     }
 
-    /// Returns the failures, then those of a previous summary, as far as they fit, and the number of the others.
+    /// Returns the failures, then those of a previous summary, as far as they fit, and the number
+    /// of the others.
     fn blocked(&self) -> Vec<String> {
         let mut before = self.points_of(Section::Blocked, LIST);
         before.retain(|point| !self.work.is_over(point.trim_start_matches(EARLIER)));
@@ -80,35 +104,63 @@ impl Extract {
     fn evidence(&self) -> Vec<String> {
         let work = &self.work;
         let commits = work.commits();
-        let since = if commits.is_empty() { "" } else { " since the last `git commit`" };
+        let since = if commits.is_empty() {
+            ""
+        } else {
+            " since the last `git commit`"
+        };
         let lists = [
             list("Commits, newest first: ", &commits, SECTION),
-            list(&format!("{CHANGED}{since}, newest first: "), &work.changed(), LIST),
+            list(
+                &format!("{CHANGED}{since}, newest first: "),
+                &work.changed(),
+                LIST,
+            ),
             list(PASSED, &work.passed(), LIST),
         ];
         lists.into_iter().flatten().collect()
     }
 
-    /// Returns the assistant's remarks before its last words: the first, which is often a plan, and the newest.
+    /// Returns the assistant's remarks before its last words: the first, which is often a plan, and
+    /// the newest.
     fn said(&self) -> Vec<String> {
-        let said = if self.is_unfinished() { &self.turn.said[..] } else { &[] };
-        let mut said = series(said.iter().rev().skip(1).map(|said| quoted(substance(said), POINT)));
+        let said = if self.is_unfinished() {
+            &self.turn.said[..]
+        } else {
+            &[]
+        };
+        let mut said = series(
+            said.iter()
+                .rev()
+                .skip(1)
+                .map(|said| quoted(substance(said), POINT)),
+        );
         let plan = said.pop();
         said.truncate(fit(said.iter().map(|said| units(said) + 20), SECTION));
-        plan.into_iter().chain(said.into_iter().rev()).map(|said| format!("{SAID}{said}")).collect()
+        plan.into_iter()
+            .chain(said.into_iter().rev())
+            .map(|said| format!("{SAID}{said}"))
+            .collect()
     }
 
-    /// Returns how far the current request is, what a previous summary planned, and the assistant's last words.
+    /// Returns how far the current request is, what a previous summary planned, and the assistant's
+    /// last words.
     fn next_steps(&self) -> Vec<String> {
         let (turn, mut steps) = (&self.turn, self.points_of(Section::NextSteps, LIST));
         if turn.request.is_empty() && turn.stop == Stop::NoReply && turn.calls == 0 {
             return steps;
         }
-        let failed = if self.failures.is_empty() { "" } else { ", with a failure left open (see Blocked)" };
+        let failed = if self.failures.is_empty() {
+            ""
+        } else {
+            ", with a failure left open (see Blocked)"
+        };
         let calls = |number| counted(number, "tool call", "tool calls");
         let done = format!("{} summarized here", calls(turn.calls));
         let next = match turn.stop {
-            Stop::Done if asks(turn.words()) => format!("{REPLIED}{failed}. The reply ends in a question."),
+            Stop::Done if asks(turn.words()) => {
+                format!("{REPLIED}{failed}. The reply ends in a question.")
+            }
             Stop::Done => format!("{REPLIED}{failed}. What is next is below, if anything."),
             _ if self.is_split => format!("{GO_ON}: it goes on below, with any answer ({done})."),
             _ => format!("{GO_ON}: {}, {done}.", ending(turn)),
@@ -116,19 +168,35 @@ impl Extract {
         steps.insert(0, format!("1. {next}"));
         if !turn.words().is_empty() {
             let after = turn.calls - turn.calls_before_words;
-            let when = if after > 0 { format!(", {} before the end", calls(after)) } else { String::new() };
-            steps.push(quotation(&format!("{LAST_WORDS}{when}:"), turn.words(), WORDS));
+            let when = if after > 0 {
+                format!(", {} before the end", calls(after))
+            } else {
+                String::new()
+            };
+            steps.push(quotation(
+                &format!("{LAST_WORDS}{when}:"),
+                turn.words(),
+                WORDS,
+            ));
         }
         steps
     }
 
-    /// Returns the requests before the last two, and how they ended. The older ones are shorter if space is short.
+    /// Returns the requests before the last two, and how they ended. The older ones are shorter if
+    /// space is short.
     fn earlier_requests(&self, room: usize) -> Vec<String> {
         let mut out = self.points_of(Section::Done, room * 2 / 5);
-        let turns = self.earlier.split_last().map_or(&[][..], |(_, turns)| turns);
+        let turns = self
+            .earlier
+            .split_last()
+            .map_or(&[][..], |(_, turns)| turns);
         let share = (room / (3 * turns.len().max(1))).clamp(OLDEST, NEWEST);
         let each = |at: usize| share.max(NEWEST / (turns.len() - at));
-        let turns: Vec<_> = turns.iter().enumerate().map(|(at, turn)| reported(turn, each(at))).collect();
+        let turns: Vec<_> = turns
+            .iter()
+            .enumerate()
+            .map(|(at, turn)| reported(turn, each(at)))
+            .collect();
         let mut shown = newest(turns.clone(), room.saturating_sub(size(&out) + 80));
         out.extend((shown.len() < turns.len()).then(|| LEFT_OUT.to_owned()));
         out.append(&mut shown);
@@ -150,21 +218,43 @@ fn ending(turn: &Turn) -> &str {
     }
 }
 
-/// Returns an earlier turn on one line, with at most `each` units of its request, and of its answer.
+/// Returns an earlier turn on one line, with at most `each` units of its request, and of its
+/// answer.
 fn reported(turn: &Turn, each: usize) -> String {
-    let request =
-        if turn.request.is_empty() { "Before that".to_owned() } else { quoted(&turn.request, each) };
-    let times = if turn.repeats > 0 { format!(" (×{})", turn.repeats + 1) } else { String::new() };
-    let words = Some(substance(turn.words())).filter(|words| !words.is_empty()).unwrap_or(turn.words());
-    let answer = if words.is_empty() { String::new() } else { format!(": {}", quoted(words, each)) };
+    let request = if turn.request.is_empty() {
+        "Before that".to_owned()
+    } else {
+        quoted(&turn.request, each)
+    };
+    let times = if turn.repeats > 0 {
+        format!(" (×{})", turn.repeats + 1)
+    } else {
+        String::new()
+    };
+    let words = Some(substance(turn.words()))
+        .filter(|words| !words.is_empty())
+        .unwrap_or(turn.words());
+    let answer = if words.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", quoted(words, each))
+    };
     format!("{request}{times}: {}{answer}", ending(turn))
 }
 
-/// Returns a line of `lead`, as many items as fit, and how many more there are; nothing if none fits.
+/// Returns a line of `lead`, as many items as fit, and how many more there are; nothing if none
+/// fits.
 fn list(lead: &str, items: &[String], room: usize) -> Option<String> {
-    let shown = fit(items.iter().map(|item| units(item) + 2), room.saturating_sub(units(lead) + 10));
+    let shown = fit(
+        items.iter().map(|item| units(item) + 2),
+        room.saturating_sub(units(lead) + 10),
+    );
     let more = items.len() - shown;
-    let more = if more > 0 { format!(", {more} more") } else { String::new() };
+    let more = if more > 0 {
+        format!(", {more} more")
+    } else {
+        String::new()
+    };
     (shown > 0).then(|| format!("{lead}{}{more}", items[..shown].join(", ")))
 }
 

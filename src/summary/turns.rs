@@ -27,19 +27,23 @@ impl Turn {
     /// Adds a user message sent during the work on the request, or to continue it.
     pub fn more(&mut self, text: &str) {
         self.stop = Stop::NoReply;
-        let request = format!("{}\n\n(Added while it was being worked on:)\n{text}", self.request);
+        let request = format!(
+            "{}\n\n(Added while it was being worked on:)\n{text}",
+            self.request
+        );
         self.request = ends(&request, 2 * WHOLE_REQUEST);
     }
 
-    /// Adds a reply. Of many remarks, the first and the newest are kept; those that only lead over to the next call
-    /// are left out.
+    /// Adds a reply. Of many remarks, the first and the newest are kept; those that only lead over
+    /// to the next call are left out.
     pub fn hear(&mut self, text: &str, stop: Stop) {
         let leads_over = stop == Stop::ToolUse && columns(substance(text)) < REMARK;
         self.stop = stop;
         if !text.trim().is_empty() && !leads_over {
             self.said.push(text.to_owned());
             self.calls_before_words = self.calls;
-            self.said.drain(1..self.said.len().saturating_sub(HELD).max(1));
+            self.said
+                .drain(1..self.said.len().saturating_sub(HELD).max(1));
         }
     }
 
@@ -53,8 +57,8 @@ impl Turn {
         self.stop == Stop::Done
     }
 
-    /// Whether the other turn had the same request, in its first line and without numbers, and the same answer: so it
-    /// is with a timer's request if nothing happened.
+    /// Whether the other turn had the same request, in its first line and without numbers, and the
+    /// same answer: so it is with a timer's request if nothing happened.
     pub fn is_alike(&self, other: &Turn) -> bool {
         let first = |turn: &Turn| digitless(turn.request.lines().next().unwrap_or_default());
         let is_same = self.words() == other.words() && self.is_answered() && other.is_answered();
@@ -62,8 +66,8 @@ impl Turn {
     }
 }
 
-/// Matches a sentence that binds later work, too: it forbids or demands something in general. Other sentences are
-/// taken as part of a request that has been dealt with, however emphatic they are.
+/// Matches a sentence that binds later work, too: it forbids or demands something in general. Other
+/// sentences are taken as part of a request that has been dealt with, however emphatic they are.
 const BINDING: &str = r"(?ix)
     ^(and\ |but\ |please\ )*(do\ not|don['’]?t|no|only|without|avoid|kein\w*|pas\ de|sin|sem|senza|без)\s
     | \b(never|always|must|mustn['’]t|from\ now\ on
@@ -83,22 +87,33 @@ pub(super) fn binding(text: &str) -> Vec<String> {
     let [binds, is_code] = &*RULES;
     let text: String = text.chars().take(WHOLE_REQUEST).collect();
     let lines = prose(&text).filter(|line| !is_code.is_match(line));
-    let sentences = lines.flat_map(|line| line.unicode_sentences()).map(|part| bare(part.trim()));
-    let binding = sentences
-        .filter(|part| binds.is_match(part) && !asks(part) && (SHORT_REPLY..POINT).contains(&columns(part)));
+    let sentences = lines
+        .flat_map(|line| line.unicode_sentences())
+        .map(|part| bare(part.trim()));
+    let binding = sentences.filter(|part| {
+        binds.is_match(part) && !asks(part) && (SHORT_REPLY..POINT).contains(&columns(part))
+    });
     binding.map(|part| quoted(part, POINT)).collect()
 }
 
-/// Returns a question and its answer. If the answer names items of a list in the question (`2`, `b`), they are added.
+/// Returns a question and its answer. If the answer names items of a list in the question (`2`,
+/// `b`), they are added.
 pub(super) fn decided(question: &str, answer: &str) -> String {
     let is_item = |line: &str, name: &str| {
-        let rest = line.trim_start_matches([' ', '*', '(', '-', '#']).strip_prefix(name);
+        let rest = line
+            .trim_start_matches([' ', '*', '(', '-', '#'])
+            .strip_prefix(name);
         rest.is_some_and(|rest| rest.starts_with(['.', ')', ':']))
     };
-    let names = answer.split(|c: char| !c.is_alphanumeric()).filter(|name| (1..=2).contains(&name.len()));
+    let names = answer
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|name| (1..=2).contains(&name.len()));
     let items = names.filter_map(|name| question.lines().find(|line| is_item(line, name)));
     let most = if columns(answer) < REMARK { 3 } else { 0 };
-    let items: String = items.take(most).map(|item| format!("; {}", quoted(item, POINT / 2))).collect();
+    let items: String = items
+        .take(most)
+        .map(|item| format!("; {}", quoted(item, POINT / 2)))
+        .collect();
     let (asked, answer) = (quoted(last_prose(question), POINT), quoted(answer, POINT));
     format!("Asked {asked}, the user answered {answer}{items}")
 }

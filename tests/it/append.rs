@@ -21,7 +21,10 @@ fn a_question() {
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"And the tail?"}],"timestamp":1777896000000}}"#);
-    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+    assert!(
+        s.bytes("two-branches.jsonl")
+            .starts_with(&fixture("two-branches.jsonl"))
+    );
 }
 
 #[test]
@@ -77,7 +80,10 @@ fn lines_are_chained_and_filled_in() {
 {"type":"label","targetId":"mine","label":"here","parentId":"1a2b3c01"}
 {"type":"from_the_future","when":"soon"}"#;
     let done = s.pisess("append ./two-branches.jsonl").stdin(lines).done();
-    assert_eq!(done.stderr, "pisess: note: unknown entry type from_the_future: neither agent writes it\n");
+    assert_eq!(
+        done.stderr,
+        "pisess: note: unknown entry type from_the_future: neither agent writes it\n"
+    );
     let ids = done.text();
     assert_snapshot!(ids, @"
     226b1b5c
@@ -117,7 +123,10 @@ fn a_tool_result_comes_behind_its_call() {
     let call = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"new","name":"t","arguments":{}}],"api":"a","provider":"p","model":"m","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"cost":{"total":0}},"stopReason":"toolUse"}}"#;
     let new = result.replace("ID", "new");
     let batch = format!("{call}\n{{\"type\":\"custom\",\"customType\":\"between\"}}\n{new}\n");
-    assert_eq!(appended(&s, "append ./tour.jsonl", &batch).lines().count(), 3);
+    assert_eq!(
+        appended(&s, "append ./tour.jsonl", &batch).lines().count(),
+        3
+    );
     assert_eq!(appended(&s, "append ./tour.jsonl", &new).lines().count(), 1);
     let elsewhere = s.pisess("append ./tour.jsonl --at root").stdin(new).done();
     assert_snapshot!(elsewhere.fails(2), @r#"standard input:1: no entry above the new one makes the tool call "new"; nothing was written (hint: append it together with its call, or below the call with --at)"#);
@@ -126,13 +135,23 @@ fn a_tool_result_comes_behind_its_call() {
 #[test]
 fn a_reply_is_by_the_model_in_force() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    let model = |s: &Sandbox| s.run("path ./tour.jsonl --json").lines().last().unwrap().to_owned();
+    let model = |s: &Sandbox| {
+        s.run("path ./tour.jsonl --json")
+            .lines()
+            .last()
+            .unwrap()
+            .to_owned()
+    };
     s.run("append ./tour.jsonl --model anthropic/claude-opus-4-5");
     s.run("append ./tour.jsonl --assistant one");
     // The API is that of the last reply by this provider, even if another one has replied since.
     let other = model(&s).replace(r#""provider":"anthropic""#, r#""provider":"other""#);
     let other = other.split_once(r#","message""#).unwrap().1;
-    appended(&s, "append ./tour.jsonl", &format!(r#"{{"type":"message","message"{other}"#));
+    appended(
+        &s,
+        "append ./tour.jsonl",
+        &format!(r#"{{"type":"message","message"{other}"#),
+    );
     s.run("append ./tour.jsonl --model anthropic/claude-opus-4-5 --assistant again");
     assert!(model(&s).contains(r#""provider":"anthropic","model":"claude-opus-4-5""#));
     assert_snapshot!(s.unchanged("append ./tour.jsonl --model openai/gpt-5 --assistant two").fails(2), @"./tour.jsonl: --assistant: there is no earlier reply from the provider openai, whose API could be copied (hint: give the whole entry as JSON on standard input; `pisess show --json` prints examples)");
@@ -143,7 +162,10 @@ fn a_complete_line_stays_byte_for_byte() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let line = r#"{ "timestamp":"2026-01-01T00:00:00Z", "id":"x\u0031","extra":12345678901234567890,"parentId":null, "type":"custom","customType":"a","customType":"b" }"#;
     s.put("in.jsonl", format!("{line}\r\n"));
-    assert_eq!(s.run("append ./two-branches.jsonl --input ./in.jsonl"), "x1\n");
+    assert_eq!(
+        s.run("append ./two-branches.jsonl --input ./in.jsonl"),
+        "x1\n"
+    );
     assert_eq!(s.lines_from("two-branches.jsonl", 9), format!("{line}\n"));
 }
 
@@ -196,7 +218,10 @@ fn one_bad_line_and_nothing_is_written() {
         r#"{"type":"context_edit","targetId":"1a2b3c05","replacement":null}"#,
     ] {
         let before = s.files();
-        let done = s.pisess("append ./two-branches.jsonl").stdin(format!("{good}\n{bad}\n{good}\n")).done();
+        let done = s
+            .pisess("append ./two-branches.jsonl")
+            .stdin(format!("{good}\n{bad}\n{good}\n"))
+            .done();
         assert!(s.files() == before, "{bad}");
         said += &done.fails(2);
         said.push('\n');
@@ -258,8 +283,14 @@ fn shapes_of_oh_my_pi() {
 #[test]
 fn where_entries_come_from() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_eq!(appended(&s, "append ./two-branches.jsonl --user -", "from a pipe\n").len(), 9);
-    assert!(s.lines_from("two-branches.jsonl", 9).contains("\"from a pipe\""));
+    assert_eq!(
+        appended(&s, "append ./two-branches.jsonl --user -", "from a pipe\n").len(),
+        9
+    );
+    assert!(
+        s.lines_from("two-branches.jsonl", 9)
+            .contains("\"from a pipe\"")
+    );
 }
 
 #[test]
@@ -295,11 +326,17 @@ fn nothing_to_append() {
     let note = |name| format!("pisess: nothing to do in {name}\n");
     let before = s.files();
     let done = s.pisess("append ./v1.jsonl").stdin("\n \n").done();
-    assert_eq!((done.code, &*done.text(), done.stderr), (0, "", note("./v1.jsonl")));
+    assert_eq!(
+        (done.code, &*done.text(), done.stderr),
+        (0, "", note("./v1.jsonl"))
+    );
     assert!(s.files() == before);
     s.put("none", "");
     let session = fixture("v1.jsonl");
-    let passed = s.pisess("append - --input ./none").stdin(session.clone()).done();
+    let passed = s
+        .pisess("append - --input ./none")
+        .stdin(session.clone())
+        .done();
     assert_eq!((passed.code, passed.stderr), (0, note("standard input")));
     assert_eq!(passed.stdout, session);
 }
@@ -307,7 +344,10 @@ fn nothing_to_append() {
 #[test]
 fn into_a_pipe_and_on_paper() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let done = s.pisess("append - --user hi").stdin(fixture("two-branches.jsonl")).done();
+    let done = s
+        .pisess("append - --user hi")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
     assert_eq!((done.code, done.stderr.len()), (0, 9));
     assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));
     assert_snapshot!(s.unchanged("append -n ./two-branches.jsonl --user hi"), @r#"
@@ -322,12 +362,21 @@ fn an_older_file_is_migrated_with_it() {
     for name in ["v1", "v2", "draft-tree"] {
         let s = Sandbox::with(&[&format!("{name}.jsonl")]);
         let migrated = s.run(&format!("migrate ./{name}.jsonl -o -"));
-        s.unchanged(&format!("append ./{name}.jsonl --at gone --user hi")).fails(2);
-        let leaf = s.run(&format!("path ./{name}.jsonl --ids")).lines().last().unwrap().to_owned();
+        s.unchanged(&format!("append ./{name}.jsonl --at gone --user hi"))
+            .fails(2);
+        let leaf = s
+            .run(&format!("path ./{name}.jsonl --ids"))
+            .lines()
+            .last()
+            .unwrap()
+            .to_owned();
         s.run(&format!("append ./{name}.jsonl --user hi"));
         let text = s.text(&format!("{name}.jsonl"));
         let added = text.strip_prefix(&migrated).unwrap();
-        assert!(added.contains(&format!("\"parentId\":\"{leaf}\"")), "{name}: {added}");
+        assert!(
+            added.contains(&format!("\"parentId\":\"{leaf}\"")),
+            "{name}: {added}"
+        );
         assert_eq!(added.lines().count(), 1, "{name}");
     }
 }
@@ -336,8 +385,16 @@ fn an_older_file_is_migrated_with_it() {
 fn many_at_once() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let lines = "{\"type\":\"custom\",\"customType\":\"c\"}\n".repeat(20_000);
-    assert_eq!(appended(&s, "append ./two-branches.jsonl", &lines).lines().count(), 20_000);
-    assert_eq!(s.run("path ./two-branches.jsonl --ids").lines().count(), 20_005);
+    assert_eq!(
+        appended(&s, "append ./two-branches.jsonl", &lines)
+            .lines()
+            .count(),
+        20_000
+    );
+    assert_eq!(
+        s.run("path ./two-branches.jsonl --ids").lines().count(),
+        20_005
+    );
 }
 
 /// oh-my-pi's own `/rename` appends an entry, and then overwrites the title line.
@@ -347,17 +404,31 @@ fn the_name_of_an_oh_my_pi_session() {
         let s = Sandbox::with(&[file]);
         let before = s.text(file);
         let planned = s.run(&format!("append -n ./{file} --name ' Kites\n and  tails '"));
-        let json = s.run(&format!("append --json ./{file} --name ' Kites\n and  tails '"));
+        let json = s.run(&format!(
+            "append --json ./{file} --name ' Kites\n and  tails '"
+        ));
         let after = s.text(file);
         let (slot, rest) = after.split_once('\n').unwrap();
         assert_eq!(slot.len(), 255);
-        let (change, kept) =
-            (after.lines().last().unwrap(), before.lines().count() + usize::from(file != "omp.jsonl"));
-        assert!(planned.contains(slot) && planned.contains(change), "{planned}");
+        let (change, kept) = (
+            after.lines().last().unwrap(),
+            before.lines().count() + usize::from(file != "omp.jsonl"),
+        );
+        assert!(
+            planned.contains(slot) && planned.contains(change),
+            "{planned}"
+        );
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!((&json["action"], json["written"].as_array().unwrap().len()), (&"rewrite".into(), 2));
+        assert_eq!(
+            (&json["action"], json["written"].as_array().unwrap().len()),
+            (&"rewrite".into(), 2)
+        );
         assert!(slot.starts_with(r#"{"type":"title","v":1,"title":"Kites and tails","source":"user","updatedAt":"2026-05-04T12:00:00.000Z","pad":"  "#));
-        let previous = if file == "omp.jsonl" { "Photos by year" } else { "Photos" };
+        let previous = if file == "omp.jsonl" {
+            "Photos by year"
+        } else {
+            "Photos"
+        };
         assert!(
             change.ends_with(&format!(
                 r#""title":"Kites and tails","source":"user","previousTitle":"{previous}"}}"#
@@ -365,12 +436,22 @@ fn the_name_of_an_oh_my_pi_session() {
             "{change}"
         );
         // Every other byte is as before.
-        let old = if file == "omp.jsonl" { before.split_once('\n').unwrap().1 } else { &before };
+        let old = if file == "omp.jsonl" {
+            before.split_once('\n').unwrap().1
+        } else {
+            &before
+        };
         assert_eq!(rest, format!("{old}{change}\n"));
         assert_eq!(after.lines().count(), kept + 1);
-        assert!(s.run(&format!("list ./{file} --json")).contains(r#""name":"Kites and tails""#));
+        assert!(
+            s.run(&format!("list ./{file} --json"))
+                .contains(r#""name":"Kites and tails""#)
+        );
         s.run(&format!("append ./{file} --name ''"));
-        assert!(s.run(&format!("list ./{file} --json")).contains(r#""name":null"#));
+        assert!(
+            s.run(&format!("list ./{file} --json"))
+                .contains(r#""name":null"#)
+        );
         assert!(!s.text(file).lines().next().unwrap().contains("source"));
         // A long name is cut in the line, as by the agent, and whole in the entry.
         let long = "é".repeat(300);
@@ -380,10 +461,14 @@ fn the_name_of_an_oh_my_pi_session() {
     }
     // A title line that the agent would overwrite together with the header gets its width.
     let s = Sandbox::new();
-    let narrow = r#"{"type":"title","v":1,"title":"x","updatedAt":"2026-01-01T00:00:00.000Z","pad":""}"#;
+    let narrow =
+        r#"{"type":"title","v":1,"title":"x","updatedAt":"2026-01-01T00:00:00.000Z","pad":""}"#;
     s.put(
         "narrow.jsonl",
-        format!("{narrow}\n\n{}", String::from_utf8(fixture("omp-no-slot.jsonl")).unwrap()),
+        format!(
+            "{narrow}\n\n{}",
+            String::from_utf8(fixture("omp-no-slot.jsonl")).unwrap()
+        ),
     );
     s.run("append ./narrow.jsonl --name Kites");
     let text = s.text("narrow.jsonl");

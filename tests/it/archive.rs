@@ -41,7 +41,14 @@ impl Home {
     fn new() -> Home {
         let s = Sandbox::new();
         let folder = |name: &str| {
-            format!("--{}--", s.path(name).to_str().unwrap().trim_start_matches('/').replace('/', "-"))
+            format!(
+                "--{}--",
+                s.path(name)
+                    .to_str()
+                    .unwrap()
+                    .trim_start_matches('/')
+                    .replace('/', "-")
+            )
         };
         let pi = format!(".pi/agent/sessions/{}", folder("kites"));
         let other = format!(".pi/agent/sessions/{}", folder("boats"));
@@ -50,20 +57,39 @@ impl Home {
             std::fs::create_dir_all(s.path(project)).unwrap();
         }
         let (old, new) = ("2026-01-01T00:00:01.000Z", "2026-05-01T00:00:00.000Z");
-        s.put(&format!("{pi}/2026_pold.jsonl"), header(&s, "pold", "kites") + &body(old, "an old kite"));
-        s.put(&format!("{pi}/2026_pnew.jsonl"), header(&s, "pnew", "kites") + &body(new, "a new kite"));
-        s.put(&format!("{pi}/2026_pempty.jsonl"), header(&s, "pempty", "kites") + "\n");
-        s.put(&format!("{other}/2026_boat.jsonl"), header(&s, "boat", "boats") + &body(old, "an old boat"));
+        s.put(
+            &format!("{pi}/2026_pold.jsonl"),
+            header(&s, "pold", "kites") + &body(old, "an old kite"),
+        );
+        s.put(
+            &format!("{pi}/2026_pnew.jsonl"),
+            header(&s, "pnew", "kites") + &body(new, "a new kite"),
+        );
+        s.put(
+            &format!("{pi}/2026_pempty.jsonl"),
+            header(&s, "pempty", "kites") + "\n",
+        );
+        s.put(
+            &format!("{other}/2026_boat.jsonl"),
+            header(&s, "boat", "boats") + &body(old, "an old boat"),
+        );
         let slot = "{\"type\":\"title\",\"v\":1,\"title\":\"Tail\",\"updatedAt\":\"2026-01-01T00:00:00.000Z\",\"pad\":\"";
         let slot = format!("{slot}{}\"}}\n", " ".repeat(256 - slot.len() - 3));
-        let image =
-            format!("\n{{\"type\":\"x\",\"id\":\"b\",\"parentId\":null,\"image\":\"blob:sha256:{HASH}\"}}");
+        let image = format!(
+            "\n{{\"type\":\"x\",\"id\":\"b\",\"parentId\":null,\"image\":\"blob:sha256:{HASH}\"}}"
+        );
         s.put(
             &format!("{omp}/2026_omp1.jsonl"),
             slot + &header(&s, "omp1", "kites") + &image + &body(old, "a tail"),
         );
-        s.put(&format!("{omp}/2026_omp1.jsonl.pruned"), "{\"session\":\"omp1\",\"operations\":[]}\n");
-        s.put(&format!("{omp}/2026_omp1/scout.jsonl"), header(&s, "scout", "kites") + &body(old, "a scout"));
+        s.put(
+            &format!("{omp}/2026_omp1.jsonl.pruned"),
+            "{\"session\":\"omp1\",\"operations\":[]}\n",
+        );
+        s.put(
+            &format!("{omp}/2026_omp1/scout.jsonl"),
+            header(&s, "scout", "kites") + &body(old, "a scout"),
+        );
         s.put(&format!("{omp}/2026_omp1/scout/0.bash.log"), "output");
         s.put(&format!("{omp}/2026_omp1/draft.txt"), "");
         s.put(&format!(".omp/agent/blobs/{HASH}"), [0, 1, 2, 255]);
@@ -75,7 +101,10 @@ impl Home {
     /// Sets the modification time of all files.
     fn age(&self) {
         for name in self.s.names() {
-            let file = std::fs::OpenOptions::new().append(true).open(self.s.path(&name)).unwrap();
+            let file = std::fs::OpenOptions::new()
+                .append(true)
+                .open(self.s.path(&name))
+                .unwrap();
             file.set_modified(long_ago()).unwrap();
         }
     }
@@ -92,14 +121,23 @@ impl Home {
     fn start(&self, line: &str) -> Child {
         let home = self.s.path("");
         let mut command = Command::new(program());
-        command.args(crate::sandbox::split(line)).current_dir(self.s.path("kites")).env("HOME", home);
-        command.env("PISESS_NOW", "2026-05-04T12:00:00Z").stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(crate::sandbox::split(line))
+            .current_dir(self.s.path("kites"))
+            .env("HOME", home);
+        command
+            .env("PISESS_NOW", "2026-05-04T12:00:00Z")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         command.spawn().unwrap()
     }
 
     /// Returns the path of the archive for a session.
     fn archive(&self, session: &str) -> String {
-        format!("{}.zst", session.replace("/sessions/", "/sessions.archive/"))
+        format!(
+            "{}.zst",
+            session.replace("/sessions/", "/sessions.archive/")
+        )
     }
 
     fn pi(&self, id: &str) -> String {
@@ -112,13 +150,25 @@ impl Home {
 
     /// Returns the archives.
     fn archives(&self) -> Vec<String> {
-        self.s.names().into_iter().filter(|name| name.ends_with(".zst")).collect()
+        self.s
+            .names()
+            .into_iter()
+            .filter(|name| name.ends_with(".zst"))
+            .collect()
     }
 
     /// Returns the files that are not archives, and not hidden files that a killed run left.
     fn others(&self) -> Files {
-        let is_left = |name: &String| name.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
-        self.s.files().into_iter().filter(|(name, _)| !name.ends_with(".zst") && !is_left(name)).collect()
+        let is_left = |name: &String| {
+            name.rsplit('/')
+                .next()
+                .is_some_and(|name| name.starts_with('.'))
+        };
+        self.s
+            .files()
+            .into_iter()
+            .filter(|(name, _)| !name.ends_with(".zst") && !is_left(name))
+            .collect()
     }
 }
 
@@ -134,14 +184,30 @@ fn a_session_goes_to_an_archive_and_comes_back() {
         let archive = h.archive(&session);
         let before = h.s.files();
         let planned = h.run(&format!("archive -q -n {id}"));
-        assert_eq!((planned.code, planned.text()), (0, format!("./{session} -> ./{archive}\n")), "{planned}");
+        assert_eq!(
+            (planned.code, planned.text()),
+            (0, format!("./{session} -> ./{archive}\n")),
+            "{planned}"
+        );
         assert!(h.s.files() == before);
         let done = h.run(&format!("archive {id}"));
-        assert_eq!((done.code, done.text()), (0, format!("./{archive}\n")), "{done}");
+        assert_eq!(
+            (done.code, done.text()),
+            (0, format!("./{archive}\n")),
+            "{done}"
+        );
         // What belongs to it is gone, except for the blob, which other sessions may use.
         let stem = session.strip_suffix(".jsonl").unwrap();
-        let left: Vec<_> = before.keys().filter(|name| !name.starts_with(stem)).cloned().collect();
-        let now: Vec<_> = h.s.names().into_iter().filter(|name| !name.ends_with(".zst")).collect();
+        let left: Vec<_> = before
+            .keys()
+            .filter(|name| !name.starts_with(stem))
+            .cloned()
+            .collect();
+        let now: Vec<_> =
+            h.s.names()
+                .into_iter()
+                .filter(|name| !name.ends_with(".zst"))
+                .collect();
         assert_eq!(now, left);
         assert!(!h.s.path(stem).exists());
         // Any tool for zstd prints the session.
@@ -161,7 +227,10 @@ fn a_session_goes_to_an_archive_and_comes_back() {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            assert_eq!(h.s.path(&archive).metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(
+                h.s.path(&archive).metadata().unwrap().permissions().mode() & 0o777,
+                0o600
+            );
         }
         // A blob that oh-my-pi took comes back, too.
         std::fs::remove_file(h.s.path(&format!(".omp/agent/blobs/{HASH}"))).unwrap();
@@ -169,9 +238,17 @@ fn a_session_goes_to_an_archive_and_comes_back() {
             h.s.put(&format!(".omp/agent/blobs/{HASH}"), [0, 1, 2, 255]);
         }
         let planned = h.run(&format!("archive -n --restore {id}"));
-        assert_eq!((planned.code, planned.text()), (0, format!("./{archive} -> ./{session}\n")), "{planned}");
+        assert_eq!(
+            (planned.code, planned.text()),
+            (0, format!("./{archive} -> ./{session}\n")),
+            "{planned}"
+        );
         let done = h.run(&format!("archive --restore {id}"));
-        assert_eq!((done.code, done.text()), (0, format!("./{session}\n")), "{done}");
+        assert_eq!(
+            (done.code, done.text()),
+            (0, format!("./{session}\n")),
+            "{done}"
+        );
         assert!(h.s.files() == before, "{:?}", h.s.names());
         assert_eq!(modified(&h.s, &session), long_ago());
     }
@@ -180,7 +257,11 @@ fn a_session_goes_to_an_archive_and_comes_back() {
 #[test]
 fn every_kind_of_session_comes_back_byte_for_byte() {
     let fixtures = ["v1", "v2", "draft-tree", "tour", "omp"].map(str::to_owned);
-    for name in hazards().into_iter().map(|name| format!("hazards/{name}")).chain(fixtures) {
+    for name in hazards()
+        .into_iter()
+        .map(|name| format!("hazards/{name}"))
+        .chain(fixtures)
+    {
         let h = Home::new();
         let session = h.pi("hazard");
         let bytes = fixture(&format!("{name}.jsonl"));
@@ -195,11 +276,17 @@ fn every_kind_of_session_comes_back_byte_for_byte() {
         }
         let archive = h.archive(&session);
         let listed = h.run("archive --list --all --json");
-        assert!(listed.code == 0 && listed.text().contains(&archive), "{name}: {listed}");
+        assert!(
+            listed.code == 0 && listed.text().contains(&archive),
+            "{name}: {listed}"
+        );
         // The path that the session had names its archive, too.
         let done = h.run(&format!("archive -q --restore ./{session}"));
         assert_eq!(done.code, 0, "{name}: {done}");
-        assert!(h.s.bytes(&session) == bytes && h.archives().is_empty(), "{name}");
+        assert!(
+            h.s.bytes(&session) == bytes && h.archives().is_empty(),
+            "{name}"
+        );
     }
 }
 
@@ -221,14 +308,21 @@ fn filters_are_combined() {
         // The sandbox is not the project: its sessions are chosen by --project.
         let is_elsewhere = !options.contains("--all") && !options.contains("--project");
         let rows = if is_elsewhere {
-            h.run(&format!("archive -q -n {options} --project ./kites")).text()
+            h.run(&format!("archive -q -n {options} --project ./kites"))
+                .text()
         } else {
             here
         };
         let mut ids: Vec<_> = rows
             .lines()
             .map(|row| {
-                row.split(" -> ").next().unwrap().rsplit('_').next().unwrap().trim_end_matches(".jsonl")
+                row.split(" -> ")
+                    .next()
+                    .unwrap()
+                    .rsplit('_')
+                    .next()
+                    .unwrap()
+                    .trim_end_matches(".jsonl")
             })
             .collect();
         let mut wanted: Vec<_> = chosen.split_whitespace().collect();
@@ -244,7 +338,10 @@ fn what_changed_in_the_last_ten_minutes_is_skipped_by_a_filter() {
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_777_896_000 - 540);
     // A sub-agent of the one session, and the other session itself.
     for name in [format!("{}/2026_omp1/scout.jsonl", h.omp), h.pi("pold")] {
-        let file = std::fs::OpenOptions::new().append(true).open(h.s.path(&name)).unwrap();
+        let file = std::fs::OpenOptions::new()
+            .append(true)
+            .open(h.s.path(&name))
+            .unwrap();
         file.set_modified(now).unwrap();
     }
     let before = h.s.files();
@@ -265,17 +362,27 @@ fn what_changed_in_the_last_ten_minutes_is_skipped_by_a_filter() {
 fn an_archive_is_as_old_as_its_newest_message() {
     let h = Home::new();
     let aged = |id: &str, time: &str| {
-        h.s.put(&format!("{}/2026_{id}.jsonl", h.pi), header(&h.s, id, "kites") + &body(time, id));
+        h.s.put(
+            &format!("{}/2026_{id}.jsonl", h.pi),
+            header(&h.s, id, "kites") + &body(time, id),
+        );
     };
-    // 91 days before, which is less than three months, and 92. Both files were made at the beginning of the year.
+    // 91 days before, which is less than three months, and 92. Both files were made at the
+    // beginning of the year.
     aged("younger", "2026-02-02T12:00:00.000Z");
     aged("older", "2026-02-01T12:00:00.000Z");
     h.age();
     let ages = |line: &str| {
         let rows = h.run(line).text();
         let age = |id: &str| {
-            let row = rows.lines().find(|row| row.split_whitespace().any(|word| word == id));
-            row.unwrap_or_else(|| panic!("{id}: {rows}")).split_whitespace().next().unwrap().to_owned()
+            let row = rows
+                .lines()
+                .find(|row| row.split_whitespace().any(|word| word == id));
+            row.unwrap_or_else(|| panic!("{id}: {rows}"))
+                .split_whitespace()
+                .next()
+                .unwrap()
+                .to_owned()
         };
         ["younger", "older"].map(age)
     };
@@ -292,7 +399,10 @@ fn archived_sessions_are_listed_and_read() {
     // Sizes depend on the name of the sandbox.
     let listed = h.run("archive --list --all").text();
     let title = listed.find("name or").unwrap();
-    let shown: Vec<_> = listed.lines().map(|line| format!("{}… {}\n", &line[..24], &line[title..])).collect();
+    let shown: Vec<_> = listed
+        .lines()
+        .map(|line| format!("{}… {}\n", &line[..24], &line[title..]))
+        .collect();
     assert_snapshot!(shown.concat(), @r"
     age  id    project  msgs… name or first user message
     4mo  omp1  ~/kites     1… Tail
@@ -316,18 +426,34 @@ fn archived_sessions_are_listed_and_read() {
     // Standard input is read alone, also in a project with archived sessions that match.
     let in_project = |session: &str| {
         let mut command = assert_cmd::Command::new(program());
-        command.args(["grep", "-c", "-e", "old", "--archived", session]).current_dir(h.s.path("kites"));
-        command.env("HOME", h.s.path("")).write_stdin(fixture("two-branches.jsonl")).output().unwrap()
+        command
+            .args(["grep", "-c", "-e", "old", "--archived", session])
+            .current_dir(h.s.path("kites"));
+        command
+            .env("HOME", h.s.path(""))
+            .write_stdin(fixture("two-branches.jsonl"))
+            .output()
+            .unwrap()
     };
-    assert_eq!((in_project("-").status.code(), in_project(".").status.code()), (Some(1), Some(0)));
+    assert_eq!(
+        (in_project("-").status.code(), in_project(".").status.code()),
+        (Some(1), Some(0))
+    );
     let found = h.run("grep --all --archived -c old").text();
-    let found: Vec<_> = found.lines().map(|row| row.rsplit('/').next().unwrap()).collect();
+    let found: Vec<_> = found
+        .lines()
+        .map(|row| row.rsplit('/').next().unwrap())
+        .collect();
     assert_eq!(found, ["2026_boat.jsonl.zst:1", "2026_pold.jsonl.zst:1"]);
     for (line, messages) in [("stats --all", 1), ("stats --all --archived", 4)] {
         let sums = h.run(&format!("{line} --json")).text();
-        assert!(sums.contains(&format!(r#""messages":{messages},"#)), "{line}: {sums}");
+        assert!(
+            sums.contains(&format!(r#""messages":{messages},"#)),
+            "{line}: {sums}"
+        );
     }
-    // A command that reads a session reads an archive that is named by its path, and none writes to it.
+    // A command that reads a session reads an archive that is named by its path, and none writes to
+    // it.
     let archive = h.archive(&h.pi("pold"));
     let before = h.s.files();
     for line in READS.iter().filter(|line| !line.starts_with("migrate")) {
@@ -335,7 +461,10 @@ fn archived_sessions_are_listed_and_read() {
         assert!(done.code <= 1, "{line}: {done}");
     }
     let done = h.run(&format!("label -q ./{archive} @ n"));
-    assert!(done.code == 0 && done.text().contains("\"label\":\"n\""), "{done}");
+    assert!(
+        done.code == 0 && done.text().contains("\"label\":\"n\""),
+        "{done}"
+    );
     assert!(h.s.files() == before);
 }
 
@@ -347,21 +476,39 @@ fn what_was_pruned_of_an_archived_session_is_read() {
     h.s.put(&session, crate::prune_compacted::compacted());
     h.run(&format!("prune -q --compacted ./{session}")).quiet();
     let read = |archive: &str| {
-        let lines = ["list --all --json", "stats --all --json", "grep --all --pruned forgotten"];
+        let lines = [
+            "list --all --json",
+            "stats --all --json",
+            "grep --all --pruned forgotten",
+        ];
         let values = lines.map(|line| h.run(&format!("{line} {archive}")).text());
         let sums = |text: &str| {
-            let rows = text.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
+            let rows = text
+                .lines()
+                .map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
             rows.map(|row| row["cost"].as_f64().unwrap()).sum::<f64>()
         };
-        (sums(&values[0]), sums(&values[1]), values[2].lines().count())
+        (
+            sums(&values[0]),
+            sums(&values[1]),
+            values[2].lines().count(),
+        )
     };
     assert_eq!(read(""), (0.875, 0.875, 2));
     h.run(&format!("archive -q ./{session}")).quiet();
     assert_eq!(read(""), (0.0, 0.0, 0));
     assert_eq!(read("--archived"), (0.875, 0.875, 2));
     let archive = h.archive(&session);
-    assert!(h.run(&format!("show ./{archive} aaaa0004")).text().contains("a forgotten answer"));
-    assert!(h.run(&format!("export --as atif -o - ./{archive}")).text().contains("\"total_cost_usd\":0.875"));
+    assert!(
+        h.run(&format!("show ./{archive} aaaa0004"))
+            .text()
+            .contains("a forgotten answer")
+    );
+    assert!(
+        h.run(&format!("export --as atif -o - ./{archive}"))
+            .text()
+            .contains("\"total_cost_usd\":0.875")
+    );
 }
 
 #[test]
@@ -369,19 +516,29 @@ fn archived_sessions_that_could_count_are_noted() {
     let h = Home::new();
     let note = |line: &str| {
         let notes = h.run(line).stderr;
-        notes.lines().find(|note| note.contains("archived")).unwrap_or_default().to_owned()
+        notes
+            .lines()
+            .find(|note| note.contains("archived"))
+            .unwrap_or_default()
+            .to_owned()
     };
     assert_eq!(note("stats --all"), "", "nothing is archived");
     h.run("archive -q pold omp1 boat").quiet();
     let all = "pisess: note: 3 archived sessions are not included (hint: --archived)";
-    for line in
-        ["stats --all", "grep --all kite", "list --all --until 2026-01", "stats --all --until 2026-01 --json"]
-    {
+    for line in [
+        "stats --all",
+        "grep --all kite",
+        "list --all --until 2026-01",
+        "stats --all --until 2026-01 --json",
+    ] {
         assert_eq!(note(line), all, "{line}");
     }
     // None of them has anything in this period.
-    let others =
-        ["stats --all --since 2026-04", "grep --all --since 2026-04 kite", "list --all --until 2025"];
+    let others = [
+        "stats --all --since 2026-04",
+        "grep --all --since 2026-04 kite",
+        "list --all --until 2025",
+    ];
     for line in others {
         assert_eq!(note(line), "", "{line}");
     }
@@ -396,7 +553,10 @@ fn archived_sessions_that_could_count_are_noted() {
     }
     assert_eq!(note("stats"), "", "this project has none");
     h.run("archive -q --restore pold omp1");
-    assert_eq!(note("stats --all"), "pisess: note: 1 archived session is not included (hint: --archived)");
+    assert_eq!(
+        note("stats --all"),
+        "pisess: note: 1 archived session is not included (hint: --archived)"
+    );
 }
 
 #[test]
@@ -404,10 +564,17 @@ fn archived_sessions_are_completed() {
     let h = Home::new();
     h.run("archive -q omp1 boat").quiet();
     for option in ["--restore", "--delete"] {
-        let offered = h.run(&format!("completions fish --at 3 -- pisess archive {option} 'o'")).quiet();
+        let offered = h
+            .run(&format!(
+                "completions fish --at 3 -- pisess archive {option} 'o'"
+            ))
+            .quiet();
         assert_eq!(offered, "omp1\tTail\n");
         assert_eq!(
-            h.run(&format!("completions fish --at 3 -- pisess archive {option} 'Ta'")).quiet(),
+            h.run(&format!(
+                "completions fish --at 3 -- pisess archive {option} 'Ta'"
+            ))
+            .quiet(),
             "Tail\tTail\n"
         );
     }
@@ -420,9 +587,17 @@ fn an_occupied_path_is_refused() {
     for name in [h.pi("pold"), format!("{}/2026_omp1/scout.jsonl", h.omp)] {
         h.s.put(&name, "somebody else's");
         let before = h.s.files();
-        let id = if name.contains("pold") { "pold" } else { "omp1" };
+        let id = if name.contains("pold") {
+            "pold"
+        } else {
+            "omp1"
+        };
         let done = h.run(&format!("archive -q --restore {id}"));
-        assert_eq!((done.code, done.stderr.contains("exists already")), (2, true), "{done}");
+        assert_eq!(
+            (done.code, done.stderr.contains("exists already")),
+            (2, true),
+            "{done}"
+        );
         assert!(h.s.files() == before, "{id}");
         // With -n, it is refused as well.
         assert_eq!(h.run(&format!("archive -q -n --restore {id}")).code, 2);
@@ -432,7 +607,8 @@ fn an_occupied_path_is_refused() {
     }
 }
 
-/// An archive that a killed run left is used if the session is in it as it is, and otherwise neither is touched.
+/// An archive that a killed run left is used if the session is in it as it is, and otherwise
+/// neither is touched.
 #[test]
 fn an_archive_that_is_there_is_never_replaced() {
     let h = Home::new();
@@ -449,14 +625,25 @@ fn an_archive_that_is_there_is_never_replaced() {
     h.run("archive -q --restore omp1").quiet();
     assert!(h.s.files() == before);
     h.s.put(&archive, &archived);
-    h.s.put(&session, [before[&session].clone(), b"\n".to_vec()].concat());
+    h.s.put(
+        &session,
+        [before[&session].clone(), b"\n".to_vec()].concat(),
+    );
     let there = h.s.files();
     let done = h.run("archive -q omp1");
-    assert_eq!((done.code, done.stderr.contains("exists already, with other content")), (2, true), "{done}");
+    assert_eq!(
+        (
+            done.code,
+            done.stderr.contains("exists already, with other content")
+        ),
+        (2, true),
+        "{done}"
+    );
     assert!(h.s.files() == there);
 }
 
-/// An archive that is cut off anywhere, or of which any byte is changed, is an error: nothing is restored from it.
+/// An archive that is cut off anywhere, or of which any byte is changed, is an error: nothing is
+/// restored from it.
 #[test]
 fn a_damaged_archive_is_refused() {
     let h = Home::new();
@@ -494,9 +681,16 @@ fn a_damaged_archive_is_refused() {
     }
     assert!(refused > 200, "{refused}");
     h.s.put(&archive, &whole[..whole.len() - 9]);
-    for line in ["list --all --archived", "grep --all --archived kite", "stats --all --archived"] {
+    for line in [
+        "list --all --archived",
+        "grep --all --archived kite",
+        "stats --all --archived",
+    ] {
         let done = h.run(line);
-        assert!(done.code == 2 && done.stderr.contains("the archive is damaged"), "{line}: {done}");
+        assert!(
+            done.code == 2 && done.stderr.contains("the archive is damaged"),
+            "{line}: {done}"
+        );
     }
 }
 
@@ -509,9 +703,21 @@ fn names_in_an_archive_are_not_paths() {
     let whole = h.s.bytes(&archive);
     let length = u32::from_le_bytes(whole[4..8].try_into().unwrap()) as usize;
     let table = String::from_utf8(whole[8..8 + length].to_vec()).unwrap();
-    for name in ["folder/../../../x", "/tmp/x", "folder//etc/x", "blob/../x", "session", ""] {
+    for name in [
+        "folder/../../../x",
+        "/tmp/x",
+        "folder//etc/x",
+        "blob/../x",
+        "session",
+        "",
+    ] {
         let hostile = table.replace("folder/draft.txt", name);
-        let head = [&whole[..4], &(hostile.len() as u32).to_le_bytes(), hostile.as_bytes()].concat();
+        let head = [
+            &whole[..4],
+            &(hostile.len() as u32).to_le_bytes(),
+            hostile.as_bytes(),
+        ]
+        .concat();
         h.s.put(&archive, [&head, &whole[8 + length..]].concat());
         let before = h.s.files();
         let done = h.run(&format!("archive -q --restore ./{archive}"));
@@ -581,7 +787,11 @@ fn what_cannot_be_archived_is_refused() {
     exit 2
     ");
     let done = h.run("archive --restore ./elsewhere.jsonl");
-    assert!(done.stderr.contains("; `pisess prune --restore` puts back what was pruned"), "{done}");
+    assert!(
+        done.stderr
+            .contains("; `pisess prune --restore` puts back what was pruned"),
+        "{done}"
+    );
     let done = h.run("archive --restore pold");
     assert!(
         done.stderr.starts_with("pisess: pold is not archived: ")
@@ -589,13 +799,20 @@ fn what_cannot_be_archived_is_refused() {
         "{done}"
     );
     let done = h.run(&format!("archive ./{}/2026_omp1/scout.jsonl", h.omp));
-    assert!(done.code == 2 && done.stderr.contains("it belongs to "), "{done}");
+    assert!(
+        done.code == 2 && done.stderr.contains("it belongs to "),
+        "{done}"
+    );
     assert!(h.s.files() == before);
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink("/dev/zero", h.s.path(&format!("{}/2026_omp1/link", h.omp))).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", h.s.path(&format!("{}/2026_omp1/link", h.omp)))
+            .unwrap();
         let done = h.run("archive omp1");
-        assert!(done.code == 2 && done.stderr.contains("is not a regular file"), "{done}");
+        assert!(
+            done.code == 2 && done.stderr.contains("is not a regular file"),
+            "{done}"
+        );
     }
 }
 
@@ -604,14 +821,22 @@ fn what_cannot_be_archived_is_refused() {
 fn a_session_of_a_running_agent_is_refused_or_skipped() {
     let h = Home::new();
     std::fs::copy("/bin/sleep", h.s.path("omp")).unwrap();
-    let mut agent = Command::new(h.s.path("omp")).arg("600").current_dir(h.s.path("kites")).spawn().unwrap();
+    let mut agent = Command::new(h.s.path("omp"))
+        .arg("600")
+        .current_dir(h.s.path("kites"))
+        .spawn()
+        .unwrap();
     let before = h.s.files();
     let done = h.run("archive pold --force");
-    assert!(done.code == 3 && done.stderr.contains("an agent runs in its directory"), "{done}");
+    assert!(
+        done.code == 3 && done.stderr.contains("an agent runs in its directory"),
+        "{done}"
+    );
     let done = h.run("archive --all --older-than 90d -n");
     assert!(done.code == 0 && done.text().lines().count() == 1, "{done}");
     assert!(
-        done.stderr.contains("an agent runs in its directory") && done.stderr.contains("and 2 others"),
+        done.stderr.contains("an agent runs in its directory")
+            && done.stderr.contains("and 2 others"),
         "{done}"
     );
     assert!(h.s.files() == before);
@@ -619,8 +844,15 @@ fn a_session_of_a_running_agent_is_refused_or_skipped() {
     agent.wait().unwrap();
     // What a process has open for writing may be written to.
     let scout = format!("{}/2026_omp1/scout.jsonl", h.omp);
-    let open = std::fs::OpenOptions::new().append(true).open(h.s.path(&scout)).unwrap();
-    let mut holder = Command::new("sleep").arg("600").stdout(open).spawn().unwrap();
+    let open = std::fs::OpenOptions::new()
+        .append(true)
+        .open(h.s.path(&scout))
+        .unwrap();
+    let mut holder = Command::new("sleep")
+        .arg("600")
+        .stdout(open)
+        .spawn()
+        .unwrap();
     let before = h.s.files();
     let done = h.run("archive omp1 --wait 0");
     assert_eq!(done.code, 3, "{done}");
@@ -630,11 +862,15 @@ fn a_session_of_a_running_agent_is_refused_or_skipped() {
     assert_eq!(h.run("archive -q omp1").code, 0);
 }
 
-/// Wherever a run is killed, each session is in its place or in an archive, whole, and the same command completes it.
+/// Wherever a run is killed, each session is in its place or in an archive, whole, and the same
+/// command completes it.
 #[cfg(unix)]
 #[test]
 fn a_run_that_was_killed_is_completed_by_the_next() {
-    let both = [("archive -q --all --older-than 90d", 3), ("archive -q --restore pold omp1 boat", 0)];
+    let both = [
+        ("archive -q --all --older-than 90d", 3),
+        ("archive -q --restore pold omp1 boat", 0),
+    ];
     for (line, archives) in both {
         let ready = || {
             let h = Home::new();
@@ -665,7 +901,9 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
             for (name, bytes) in before.iter().filter(|(name, _)| !name.contains("pempty")) {
                 let is_in_place = left.get(name) == Some(bytes);
                 let is_archived = archived.iter().any(|archive| {
-                    let stem = archive.replace("/sessions.archive/", "/sessions/").replace(".jsonl.zst", "");
+                    let stem = archive
+                        .replace("/sessions.archive/", "/sessions/")
+                        .replace(".jsonl.zst", "");
                     name.starts_with(&stem)
                 });
                 assert!(is_in_place || is_archived, "{at}: {name} is lost");
@@ -676,19 +914,28 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
             // What was restored completely has no archive any more.
             assert!(code == Some(0) || archives == 0, "{at}: {code:?}");
             if archives == 0 {
-                let restored = before.into_iter().filter(|(name, _)| !name.contains("pempty"));
+                let restored = before
+                    .into_iter()
+                    .filter(|(name, _)| !name.contains("pempty"));
                 assert!(h.others() == restored.collect(), "{at}: {:?}", h.s.names());
                 continue;
             }
             assert_eq!(h.archives().len(), archives + 1, "{at}: {:?}", h.archives());
-            assert!(h.start("archive -q --restore pold omp1 boat pempty").wait().unwrap().success(), "{at}");
+            assert!(
+                h.start("archive -q --restore pold omp1 boat pempty")
+                    .wait()
+                    .unwrap()
+                    .success(),
+                "{at}"
+            );
             assert!(h.others() == before, "{at}: {:?}", h.s.names());
         }
         assert!(partly > 0, "no run was killed between");
     }
 }
 
-/// A limit on the size of files represents a full disk: neither is a session removed nor an archive left.
+/// A limit on the size of files represents a full disk: neither is a session removed nor an archive
+/// left.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_changes_nothing() {
@@ -696,7 +943,9 @@ fn a_full_disk_changes_nothing() {
     let mut noise = String::new();
     let mut state = 1_u64;
     while noise.len() < 2_000_000 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         noise.push_str(&format!("{state:x}"));
     }
     let name = h.pi("pold");
@@ -726,7 +975,8 @@ fn a_full_disk_changes_nothing() {
     assert!(h.s.files() == before);
 }
 
-/// Several at once, archiving and restoring the same sessions: each session is in one place in the end.
+/// Several at once, archiving and restoring the same sessions: each session is in one place in the
+/// end.
 #[cfg(unix)]
 #[test]
 fn several_archivers_at_once_lose_nothing() {
@@ -754,7 +1004,11 @@ fn several_archivers_at_once_lose_nothing() {
         }
         for id in ["omp1", "pold", "boat", "pempty"] {
             if h.archives().iter().any(|name| name.contains(id)) {
-                assert_eq!(h.run(&format!("archive -q --restore {id}")).code, 0, "{round} {id}");
+                assert_eq!(
+                    h.run(&format!("archive -q --restore {id}")).code,
+                    0,
+                    "{round} {id}"
+                );
             }
         }
         assert!(h.s.files() == before, "{round}: {:?}", h.s.names());
@@ -768,7 +1022,10 @@ fn a_closed_pipe_ends_only_the_report() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = Command::new(program());
-    command.args(["archive", "-q", "pold", "boat"]).current_dir(h.s.path("kites")).env("HOME", h.s.path(""));
+    command
+        .args(["archive", "-q", "pold", "boat"])
+        .current_dir(h.s.path("kites"))
+        .env("HOME", h.s.path(""));
     assert_eq!(command.stdout(writer).status().unwrap().code(), Some(0));
     assert_eq!(h.archives().len(), 2);
 }

@@ -1,4 +1,5 @@
-//! `pisess export --as atif`: trajectories. `tests/trajectories/run` checks them with the format's own models.
+//! `pisess export --as atif`: trajectories. `tests/trajectories/run` checks them with the format's
+//! own models.
 
 use crate::agreement::Generated;
 use crate::sandbox::{Sandbox, fixture, hazards, session, user};
@@ -8,7 +9,11 @@ use std::collections::HashSet;
 use std::process::Command;
 
 fn trajectory(s: &Sandbox, line: &str) -> Value {
-    serde_json::from_str(&s.unchanged(&format!("export -q --as atif -o - {line}")).quiet()).unwrap()
+    serde_json::from_str(
+        &s.unchanged(&format!("export -q --as atif -o - {line}"))
+            .quiet(),
+    )
+    .unwrap()
 }
 
 fn steps(trajectory: &Value) -> &[Value] {
@@ -27,7 +32,11 @@ fn is_own(step: &&Value) -> bool {
 fn listed(trajectory: &Value) -> String {
     let line = |step: &Value| {
         let again = if is_copied(&step) { "again, " } else { "" };
-        format!("{again}{}: {}\n", step["source"].as_str().unwrap(), step["message"].as_str().unwrap())
+        format!(
+            "{again}{}: {}\n",
+            step["source"].as_str().unwrap(),
+            step["message"].as_str().unwrap()
+        )
     };
     steps(trajectory).iter().map(line).collect()
 }
@@ -43,11 +52,18 @@ fn holds(s: &Sandbox, what: &str) {
     for (at, step) in steps(&trajectory).iter().enumerate() {
         assert_eq!(step["step_id"], at + 1, "{what}");
         let ids = |list: &Value, key: &str| -> Vec<Value> {
-            list.as_array().into_iter().flatten().map(|item| item[key].clone()).collect()
+            list.as_array()
+                .into_iter()
+                .flatten()
+                .map(|item| item[key].clone())
+                .collect()
         };
         let calls = ids(&step["tool_calls"], "tool_call_id");
         let answered = ids(&step["observation"]["results"], "source_call_id");
-        assert!(answered.iter().all(|id| id.is_null() || calls.contains(id)), "{what}: {step}");
+        assert!(
+            answered.iter().all(|id| id.is_null() || calls.contains(id)),
+            "{what}: {step}"
+        );
         if is_own(&step) {
             prompt += step["metrics"]["prompt_tokens"].as_f64().unwrap_or(0.0);
             cost += step["metrics"]["cost_usd"].as_f64().unwrap_or(0.0);
@@ -55,12 +71,29 @@ fn holds(s: &Sandbox, what: &str) {
         }
     }
     let sums = &trajectory["final_metrics"];
-    assert_eq!(sums["total_steps"], steps(&trajectory).iter().filter(is_own).count(), "{what}");
-    assert_eq!(sums["total_prompt_tokens"].as_f64().unwrap(), prompt, "{what}");
-    assert!((sums["total_cost_usd"].as_f64().unwrap_or(0.0) - cost).abs() < 1e-9, "{what}");
-    let path: HashSet<String> = s.run("path --ids ./s.jsonl").lines().map(str::to_owned).collect();
+    assert_eq!(
+        sums["total_steps"],
+        steps(&trajectory).iter().filter(is_own).count(),
+        "{what}"
+    );
+    assert_eq!(
+        sums["total_prompt_tokens"].as_f64().unwrap(),
+        prompt,
+        "{what}"
+    );
+    assert!(
+        (sums["total_cost_usd"].as_f64().unwrap_or(0.0) - cost).abs() < 1e-9,
+        "{what}"
+    );
+    let path: HashSet<String> = s
+        .run("path --ids ./s.jsonl")
+        .lines()
+        .map(str::to_owned)
+        .collect();
     let rows = s.unchanged("stats --by entry --json ./s.jsonl").quiet();
-    let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let rows = rows
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
     let on_path = rows.filter(|row| path.contains(row["id"].as_str().unwrap_or_default()));
     let (mut of_stats, mut paid) = (0.0, 0.0);
     for row in on_path {
@@ -75,9 +108,17 @@ fn holds(s: &Sandbox, what: &str) {
 #[test]
 fn sums_are_those_of_stats() {
     let s = Sandbox::new();
-    for name in
-        ["tour", "two-branches", "omp", "omp-no-slot", "draft-tree", "v1", "v2", "kinds/pi", "kinds/omp"]
-    {
+    for name in [
+        "tour",
+        "two-branches",
+        "omp",
+        "omp-no-slot",
+        "draft-tree",
+        "v1",
+        "v2",
+        "kinds/pi",
+        "kinds/omp",
+    ] {
         s.put("s.jsonl", fixture(&format!("{name}.jsonl")));
         holds(&s, name);
     }
@@ -100,17 +141,25 @@ fn one_path_with_its_calls_and_what_they_returned() {
         "llm_call_count": 1,
         "extra": {"entry_id": "61a7f2cc", "stop_reason": "toolUse", "api": "anthropic-messages"}});
     assert_eq!(trajectory["steps"][2], expected);
-    assert_eq!(steps(&trajectory)[1]["observation"]["results"][0]["source_call_id"], "call_01");
+    assert_eq!(
+        steps(&trajectory)[1]["observation"]["results"][0]["source_call_id"],
+        "call_01"
+    );
     assert_eq!(trajectory["final_metrics"]["total_steps"], 3);
     s.run("export -q --as atif ./tour.jsonl");
-    assert!(s.text("tour.json").starts_with("{\"schema_version\":\"ATIF-v1.7\""));
+    assert!(
+        s.text("tour.json")
+            .starts_with("{\"schema_version\":\"ATIF-v1.7\"")
+    );
 }
 
 /// Returns an entry below `parent`.
 fn entry(kind: &str, id: &str, parent: &str, body: Value) -> String {
-    let mut entry =
-        json!({"type": kind, "id": id, "parentId": parent, "timestamp": "2026-01-01T00:01:00.000Z"});
-    entry.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+    let mut entry = json!({"type": kind, "id": id, "parentId": parent, "timestamp": "2026-01-01T00:01:00.000Z"});
+    entry
+        .as_object_mut()
+        .unwrap()
+        .extend(body.as_object().unwrap().clone());
     entry.to_string()
 }
 
@@ -142,7 +191,14 @@ fn what_a_compaction_keeps_is_seen_again() {
     // A file in which each compaction keeps all would ask for the square of its size.
     let mut lines = vec![user("a", None, "one")];
     for at in 0..600 {
-        let (id, parent) = (format!("c{at}"), if at == 0 { "a".to_owned() } else { format!("c{}", at - 1) });
+        let (id, parent) = (
+            format!("c{at}"),
+            if at == 0 {
+                "a".to_owned()
+            } else {
+                format!("c{}", at - 1)
+            },
+        );
         lines.push(compaction(&id, &parent, "a"));
     }
     s.put("s.jsonl", session(&lines));
@@ -171,23 +227,39 @@ fn called(id: &str, parent: &str, details: Value) -> [String; 2] {
         "content": [{"type": "text", "text": "found"}, {"type": "image", "mimeType": "image/png", "data": "iVBO"}],
         "details": details}});
     let calling = format!("{id}-call");
-    [entry("message", &calling, parent, call), entry("message", id, &calling, result)]
+    [
+        entry("message", &calling, parent, call),
+        entry("message", id, &calling, result),
+    ]
 }
 
 /// Returns the session of a sub-agent: its first message, and then these entries.
 fn sub_agent(name: &str, text: &str, more: &[String]) -> String {
-    let lines: Vec<_> = [user("x", None, text)].iter().chain(more).cloned().collect();
-    String::from_utf8(session(&lines)).unwrap().replacen("\"id\":\"", &format!("\"id\":\"{name}"), 1)
+    let lines: Vec<_> = [user("x", None, text)]
+        .iter()
+        .chain(more)
+        .cloned()
+        .collect();
+    String::from_utf8(session(&lines)).unwrap().replacen(
+        "\"id\":\"",
+        &format!("\"id\":\"{name}"),
+        1,
+    )
 }
 
 /// Returns the first messages of the sub-agents of a trajectory.
 fn nested(trajectory: &Value) -> Vec<&str> {
-    let agents = trajectory["subagent_trajectories"].as_array().into_iter().flatten();
-    agents.map(|agent| agent["steps"][0]["message"].as_str().unwrap()).collect()
+    let agents = trajectory["subagent_trajectories"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    agents
+        .map(|agent| agent["steps"][0]["message"].as_str().unwrap())
+        .collect()
 }
 
-/// Writes a session with sub-agents: on the path to its leaf, on another branch, below one another, and one that no result
-/// names. Returns a secret in one of them.
+/// Writes a session with sub-agents: on the path to its leaf, on another branch, below one another,
+/// and one that no result names. Returns a secret in one of them.
 fn with_sub_agents(s: &Sandbox, name: &str) -> String {
     let run = |run: &str| json!({"results": [{"sessionFile": format!("/away/s/{run}/run-0/session.jsonl")}]});
     let lines = [
@@ -200,13 +272,24 @@ fn with_sub_agents(s: &Sandbox, name: &str) -> String {
     let token = format!("ghp_{}", "Ab3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6");
     let own = called("y", "x", run("deep"));
     let agents = [
-        ("one/run-0/session", sub_agent("c", &format!("look {token}"), &own)),
-        ("one/run-0/session/deep/run-0/session", sub_agent("c", "deeper", &[])),
-        ("two/run-0/session", sub_agent("c", "on another branch", &[])),
+        (
+            "one/run-0/session",
+            sub_agent("c", &format!("look {token}"), &own),
+        ),
+        (
+            "one/run-0/session/deep/run-0/session",
+            sub_agent("c", "deeper", &[]),
+        ),
+        (
+            "two/run-0/session",
+            sub_agent("c", "on another branch", &[]),
+        ),
         ("three/run-0/session", sub_agent("c", "nobody asked", &[])),
         ("a7", sub_agent("d", "imported from Claude Code", &[])),
     ];
-    agents.into_iter().for_each(|(path, text)| s.put(&format!("{name}/{path}.jsonl"), text));
+    agents
+        .into_iter()
+        .for_each(|(path, text)| s.put(&format!("{name}/{path}.jsonl"), text));
     token
 }
 
@@ -217,22 +300,39 @@ fn sub_agents_are_nested_and_named_by_the_result() {
     s.put("s/notes_transcript.jsonl", "{}\n");
     let whole = trajectory(&s, "./s.jsonl");
     let look = format!("look {token}");
-    assert_eq!(nested(&whole), ["imported from Claude Code", &look, "deeper"]);
+    assert_eq!(
+        nested(&whole),
+        ["imported from Claude Code", &look, "deeper"]
+    );
     let [imported, one, deep] = [0, 1, 2].map(|at| &whole["subagent_trajectories"][at]);
-    assert_eq!(deep["trajectory_id"], format!("{}-2", one["trajectory_id"].as_str().unwrap()));
+    assert_eq!(
+        deep["trajectory_id"],
+        format!("{}-2", one["trajectory_id"].as_str().unwrap())
+    );
     let result = &steps(&whole)[1]["observation"]["results"][0];
     let refers_to = |agent: &Value| json!([{"trajectory_id": agent["trajectory_id"]}]);
     assert_eq!(result["subagent_trajectory_ref"], refers_to(one));
     let url = "data:image/png;base64,iVBO";
-    assert_eq!(result["content"][1]["source"], json!({"media_type": "image/png", "path": url}));
+    assert_eq!(
+        result["content"][1]["source"],
+        json!({"media_type": "image/png", "path": url})
+    );
     let of_import = &steps(&whole)[2]["observation"]["results"][0]["subagent_trajectory_ref"];
     assert_eq!(*of_import, refers_to(imported));
     // Those of another branch stay there.
-    assert_eq!(nested(&trajectory(&s, "./s.jsonl other")), ["on another branch"]);
+    assert_eq!(
+        nested(&trajectory(&s, "./s.jsonl other")),
+        ["on another branch"]
+    );
     assert_eq!(nested(&trajectory(&s, "./s.jsonl a")), [""; 0]);
     // Secrets are removed from sub-agents, too.
-    let clean = s.unchanged("export --as atif -o - --redact ./s.jsonl").text();
-    assert!(!clean.contains(&token) && clean.contains("[REDACTED:github-pat#1]"), "{clean}");
+    let clean = s
+        .unchanged("export --as atif -o - --redact ./s.jsonl")
+        .text();
+    assert!(
+        !clean.contains(&token) && clean.contains("[REDACTED:github-pat#1]"),
+        "{clean}"
+    );
 }
 
 #[test]
@@ -249,7 +349,10 @@ fn a_directory_of_sessions_becomes_one_of_trajectories() {
     ./to/tour.json
     2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
     ");
-    assert_eq!(s.text("to/tour.json"), s.run("export -q --as atif ./tour.jsonl -o -"));
+    assert_eq!(
+        s.text("to/tour.json"),
+        s.run("export -q --as atif ./tour.jsonl -o -")
+    );
     assert_snapshot!(s.pisess("export --as atif ./all -o ./to").done(), @"
     2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
     2> pisess: cannot create ./to/omp.json: it already exists (hint: choose another name, or overwrite it with --force)
@@ -288,16 +391,29 @@ fn every_hazard_has_a_trajectory_or_an_error() {
     }
 }
 
-/// Writes a trajectory of every fixture and of 200 generated sessions of both agents, and validates them.
+/// Writes a trajectory of every fixture and of 200 generated sessions of both agents, and validates
+/// them.
 #[test]
 #[ignore = "needs the Python package harbor: tests/trajectories/run installs it"]
 fn the_models_of_the_format_accept_every_trajectory() {
     let s = Sandbox::new();
     let hazards = hazards().into_iter().map(|name| format!("hazards/{name}"));
-    let plain =
-        ["tour", "two-branches", "omp", "omp-no-slot", "draft-tree", "v1", "v2", "kinds/pi", "kinds/omp"];
-    let fixtures =
-        plain.map(str::to_owned).into_iter().chain(hazards).map(|name| fixture(&format!("{name}.jsonl")));
+    let plain = [
+        "tour",
+        "two-branches",
+        "omp",
+        "omp-no-slot",
+        "draft-tree",
+        "v1",
+        "v2",
+        "kinds/pi",
+        "kinds/omp",
+    ];
+    let fixtures = plain
+        .map(str::to_owned)
+        .into_iter()
+        .chain(hazards)
+        .map(|name| fixture(&format!("{name}.jsonl")));
     let generated = (0..200).map(|seed| Generated::new(seed).session().into_bytes());
     let mut count = 0;
     for bytes in fixtures.chain(generated) {
@@ -314,12 +430,23 @@ fn the_models_of_the_format_accept_every_trajectory() {
     s.put("all/tour.jsonl", fixture("tour.jsonl"));
     s.run("fork ./all/tour.jsonl -o ./all/fork.jsonl");
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
-    s.pisess(&format!("import -q -o ./all '{sources}/claude' '{sources}/codex'")).done();
+    s.pisess(&format!(
+        "import -q -o ./all '{sources}/claude' '{sources}/codex'"
+    ))
+    .done();
     let done = s.pisess("export -q --as atif ./all -o ./out").done();
     count += done.quiet().lines().count();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trajectories/validate.py");
-    let done = Command::new("python3").arg(script).arg(s.path("out")).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/trajectories/validate.py"
+    );
+    let done = Command::new("python3")
+        .arg(script)
+        .arg(s.path("out"))
+        .output()
+        .unwrap();
+    let said =
+        String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{said}");
     assert_eq!(said, format!("{count} trajectories are valid\n"));
 }

@@ -35,8 +35,8 @@ fn the_newest_first() {
     ");
 }
 
-/// Labels, and entries that record a move of the leaf, belong to the branch at whose tip they are, however many
-/// there are, in a chain or as siblings.
+/// Labels, and entries that record a move of the leaf, belong to the branch at whose tip they are,
+/// however many there are, in a chain or as siblings.
 #[test]
 fn notes_are_no_branch() {
     let s = Sandbox::with(&[TWO]);
@@ -66,7 +66,10 @@ fn where_one_stands_in_the_middle_is_a_branch() {
        1a2b3c07  4mo        2      31  Washi then. How big?
        1a2b3c05  4mo        2      31  Tissue paper then. How big?
     ");
-    assert!(s.run("branches --json ./two-branches.jsonl").contains(r#"{"id":"1a2b3c02","line":3,"#));
+    assert!(
+        s.run("branches --json ./two-branches.jsonl")
+            .contains(r#"{"id":"1a2b3c02","line":3,"#)
+    );
     s.run("switch ./two-branches.jsonl 1a2b3c04");
     s.run("switch ./two-branches.jsonl 1a2b3c01");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
@@ -78,7 +81,10 @@ fn where_one_stands_in_the_middle_is_a_branch() {
     assert_snapshot!(s.run("branches --json ./two-branches.jsonl").lines().next().unwrap(), @r#"{"id":"27aa2424","line":10,"timestamp":"2026-05-04T12:00:00.000Z","label":null,"entries":0,"branchPoint":null,"tokens":0,"active":true,"question":null}"#);
     // An entry that a `leaf` record makes the leaf.
     let record = r#"{"type":"leaf","id":"l","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:08.000Z","targetId":"1a2b3c06"}"#;
-    s.put("record.jsonl", [fixture(TWO), record.into(), b"\n".to_vec()].concat());
+    s.put(
+        "record.jsonl",
+        [fixture(TWO), record.into(), b"\n".to_vec()].concat(),
+    );
     assert_snapshot!(s.run("branches ./record.jsonl"), @"
        id        age  entries  tokens  last user message
        1a2b3c07  4mo        1      31  Washi then. How big?
@@ -96,7 +102,10 @@ fn of_a_session_without_a_conversation() {
             r#"{{"type":"custom","customType":"n","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:08.000Z"}}"#
         )
     };
-    s.put("notes.jsonl", session(&[note("a", "null"), note("b", "null"), note("c", "\"b\"")]));
+    s.put(
+        "notes.jsonl",
+        session(&[note("a", "null"), note("b", "null"), note("c", "\"b\"")]),
+    );
     assert_snapshot!(s.unchanged("branches ./notes.jsonl"), @"
        id  age  entries  tokens  last user message
     *  c   4mo        0       0  custom: n
@@ -108,7 +117,10 @@ fn older_files_as_if_migrated() {
     let s = Sandbox::with(&["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"]);
     for name in s.names() {
         s.run(&format!("migrate ./{name} -o ./new"));
-        let told = s.unchanged(&format!("branches --json ./{name}")).quiet().replace(name.as_str(), "");
+        let told = s
+            .unchanged(&format!("branches --json ./{name}"))
+            .quiet()
+            .replace(name.as_str(), "");
         assert_eq!(s.run("branches --json ./new"), told, "{name}");
         std::fs::remove_file(s.path("new")).unwrap();
     }
@@ -118,10 +130,20 @@ fn older_files_as_if_migrated() {
 #[derive(Clone, Debug)]
 enum Made {
     User(usize),
-    Answer { units: usize, usage: Option<u32>, stop: &'static str },
+    Answer {
+        units: usize,
+        usage: Option<u32>,
+        stop: &'static str,
+    },
     Other(&'static str, usize),
-    Compaction { kept: usize, system: bool },
-    Edit { target: usize, how: u8 },
+    Compaction {
+        kept: usize,
+        system: bool,
+    },
+    Edit {
+        target: usize,
+        how: u8,
+    },
     Summary(usize),
     Note,
 }
@@ -165,8 +187,9 @@ impl Made {
                 json!({"type": "custom_message", "customType": "c", "content": text(units), "display": true})
             }
             Made::Other("system", units) => {
-                let tools: Vec<_> =
-                    (0..units % 3).map(|n| json!({"name": format!("t{n}"), "about": text(units)})).collect();
+                let tools: Vec<_> = (0..units % 3)
+                    .map(|n| json!({"name": format!("t{n}"), "about": text(units)}))
+                    .collect();
                 let removed = json!([{"name": format!("t{}", units % 2)}]);
                 let sections = json!({ format!("s{}", units % 3): if units % 4 == 0 { Value::Null } else { text(units).into() } });
                 json!({"type": "message", "message": {"role": "system", "content": text(units), "sections": sections, "toolsAdded": tools, "toolsRemoved": removed, "timestamp": 1}})
@@ -175,7 +198,8 @@ impl Made {
                 json!({"type": "message", "message": {"role": role, "content": text(units), "command": "c", "output": text(units)}})
             }
             Made::Compaction { kept, system } => {
-                let system = system.then(|| json!({"role": "system", "content": "in force", "timestamp": 1}));
+                let system = system
+                    .then(|| json!({"role": "system", "content": "in force", "timestamp": 1}));
                 let mut entry = json!({"type": "compaction", "summary": "short", "firstKeptEntryId": format!("i{kept}"), "tokensBefore": 1});
                 if let Some(system) = system {
                     entry["systemMessage"] = system;
@@ -203,8 +227,8 @@ impl Made {
     }
 }
 
-/// Returns a session of these entries. The number with each entry is the distance to its parent, with exceptions:
-/// for example, 31 refers to a later entry.
+/// Returns a session of these entries. The number with each entry is the distance to its parent,
+/// with exceptions: for example, 31 refers to a later entry.
 fn grown(entries: &[(Made, usize)], signs: &str) -> Vec<u8> {
     let mut lines = vec![signs.to_owned()];
     for (at, (made, back)) in entries.iter().enumerate() {
@@ -216,7 +240,14 @@ fn grown(entries: &[(Made, usize)], signs: &str) -> Vec<u8> {
         };
         let mut entry = made.fields();
         // Some ids are duplicates.
-        entry["id"] = json!(format!("i{}", if *back == 29 { at.saturating_sub(3) } else { at }));
+        entry["id"] = json!(format!(
+            "i{}",
+            if *back == 29 {
+                at.saturating_sub(3)
+            } else {
+                at
+            }
+        ));
         entry["parentId"] = parent;
         entry["timestamp"] = json!("2026-01-01T00:00:00.000Z");
         lines.push(entry.to_string());
@@ -227,7 +258,8 @@ fn grown(entries: &[(Made, usize)], signs: &str) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, fork: false, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Sizes at many tips, from sums and from messages that were read for other tips, are those of each path.
+    /// Sizes at many tips, from sums and from messages that were read for other tips, are those of
+    /// each path.
     #[test]
     fn tokens_are_those_of_the_context(
         entries in prop::collection::vec((made(), prop_oneof![6 => 0..3_usize, 3 => 3..32_usize]), 1..40),
@@ -254,7 +286,9 @@ fn many_leaves_below_a_long_path_have_sizes() {
         let parent = parent.checked_sub(1).map(|at| format!("i{at}"));
         user(&format!("i{id}"), parent.as_deref(), "four")
     };
-    let entries = (0..200).map(|at| entry(at, at)).chain((200..5200).map(|at| entry(at, 200)));
+    let entries = (0..200)
+        .map(|at| entry(at, at))
+        .chain((200..5200).map(|at| entry(at, 200)));
     s.put("x.jsonl", session(&entries.collect::<Vec<_>>()));
     let rows = s.run("branches --json ./x.jsonl");
     assert_eq!(rows.matches("\"tokens\":201,").count(), 5000);
@@ -262,8 +296,7 @@ fn many_leaves_below_a_long_path_have_sizes() {
 
 #[test]
 fn a_skills_question_is_what_the_user_typed() {
-    let header =
-        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}"#;
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}"#;
     let of_omp = r#"{"type":"mode_change","mode":"none","id":"e1","parentId":"e0","timestamp":"2026-03-01T10:00:02.000Z"}"#;
     let prompt = |details: &str| {
         format!(
@@ -271,12 +304,21 @@ fn a_skills_question_is_what_the_user_typed() {
         )
     };
     for (details, asked) in [
-        (r#"{"name":"release","prompt":"/skill:release 2.3.0\n no tag"}"#, "/skill:release 2.3.0 no tag"),
-        (r#"{"name":"release","args":"2.3.0"}"#, "/skill:release 2.3.0"),
+        (
+            r#"{"name":"release","prompt":"/skill:release 2.3.0\n no tag"}"#,
+            "/skill:release 2.3.0 no tag",
+        ),
+        (
+            r#"{"name":"release","args":"2.3.0"}"#,
+            "/skill:release 2.3.0",
+        ),
         ("{}", "You are a releaser."),
     ] {
         let s = Sandbox::new();
-        s.put("s.jsonl", format!("{header}\n{}\n{of_omp}\n", prompt(details)));
+        s.put(
+            "s.jsonl",
+            format!("{header}\n{}\n{of_omp}\n", prompt(details)),
+        );
         let json: Value = serde_json::from_str(&s.run("branches --json ./s.jsonl")).unwrap();
         assert_eq!(json["question"]["text"], asked, "{json}");
         assert!(s.run("branches ./s.jsonl").contains(asked));

@@ -7,18 +7,26 @@ const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
 
 fn user(id: &str, parent: &str) -> String {
-    let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+    let parent = if parent.is_empty() {
+        "null".to_owned()
+    } else {
+        format!("\"{parent}\"")
+    };
     format!(
         r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":"said {id}"}}}}"#
     )
 }
 
 fn session(lines: &[&str]) -> String {
-    [HEADER].iter().chain(lines).map(|line| format!("{line}\n")).collect()
+    [HEADER]
+        .iter()
+        .chain(lines)
+        .map(|line| format!("{line}\n"))
+        .collect()
 }
 
-/// A session with many defects: a torn line before an entry, its child, a duplicate, a cycle, a value that is
-/// not an entry, and a torn end.
+/// A session with many defects: a torn line before an entry, its child, a duplicate, a cycle, a
+/// value that is not an entry, and a torn end.
 fn damaged() -> String {
     let torn = &user("aaaa0002", "aaaa0001")[..90];
     let fused = format!("{torn}{}", user("aaaa0003", "aaaa0002"));
@@ -108,7 +116,10 @@ fn folders_are_walked_and_the_worst_wins() {
     2> pisess: 3 sessions checked: 1 error, 1 warning, 0 notes; 2 repairable (hint: pisess check --repair --backup SESSION...)
     exit 1
     ");
-    assert_eq!(s.unchanged("check -q -r ./in").text(), s.unchanged("check -q ./in").text());
+    assert_eq!(
+        s.unchanged("check -q -r ./in").text(),
+        s.unchanged("check -q ./in").text()
+    );
     assert_snapshot!(s.unchanged("check -q ./in"), @"
     ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
     ./in/deep/c.jsonl:2: error: the line is a value that is not an entry — the agent treats it as the leaf and opens the session empty [repairable]
@@ -154,7 +165,11 @@ fn folders_are_repaired() {
     assert_eq!(s.text("in/deep/c.jsonl"), session(&[]));
     assert_eq!(s.text("in/.hidden/d.jsonl"), session(&["null"]));
     let home = s.path("in").to_string_lossy().into_owned();
-    let error = s.pisess("check --repair --backup -r ./in").env("HOME", &home).done().fails(2);
+    let error = s
+        .pisess("check --repair --backup -r ./in")
+        .env("HOME", &home)
+        .done()
+        .fails(2);
     assert_snapshot!(error, @"-r would change every session below ./in, which is the home directory, or above it (hint: list them with -n; name a directory further down, or use --force)");
 }
 
@@ -276,7 +291,12 @@ fn nothing_of_a_session_acts_on_a_terminal() {
     s.put("s\u{1b}[2J.jsonl", session(&[hostile]));
     let done = s.unchanged("check .");
     let said = format!("{}{}", done.text(), done.stderr);
-    assert!(!said.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{said:?}");
+    assert!(
+        !said
+            .chars()
+            .any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'),
+        "{said:?}"
+    );
     assert!(said.contains("\\u{1b}") || said.contains('␛'), "{said}");
 }
 
@@ -287,7 +307,11 @@ fn every_hazard_is_told() {
     for name in hazards() {
         s.put("h.jsonl", fixture(&format!("hazards/{name}.jsonl")));
         let done = s.unchanged("check --json ./h.jsonl");
-        let what = if done.code == 2 { done.stderr.trim_end().to_owned() } else { kinds(&done) };
+        let what = if done.code == 2 {
+            done.stderr.trim_end().to_owned()
+        } else {
+            kinds(&done)
+        };
         told += &format!("{name}: {} {what}\n", done.code);
     }
     assert_snapshot!(told, @r#"
@@ -356,18 +380,32 @@ fn every_hazard_is_repaired_once_and_for_all() {
         let s = Sandbox::new();
         let bytes = fixture(&format!("hazards/{name}.jsonl"));
         s.put("h.jsonl", &bytes);
-        let code = s.pisess("check --repair -o ./once.jsonl ./h.jsonl").done().code;
+        let code = s
+            .pisess("check --repair -o ./once.jsonl ./h.jsonl")
+            .done()
+            .code;
         assert_eq!(s.bytes("h.jsonl"), bytes, "{name}");
         if code == 2 {
             assert_eq!(s.names(), ["h.jsonl"], "{name}");
             continue;
         }
         let checked = s.unchanged("check --json ./once.jsonl");
-        assert_eq!(checked.code, code, "{name}: the exit code is that of a check of the result");
-        assert!(!kinds(&checked).contains('*'), "{name}: {}", kinds(&checked));
-        s.pisess("check --repair -o ./twice.jsonl ./once.jsonl").done();
+        assert_eq!(
+            checked.code, code,
+            "{name}: the exit code is that of a check of the result"
+        );
+        assert!(
+            !kinds(&checked).contains('*'),
+            "{name}: {}",
+            kinds(&checked)
+        );
+        s.pisess("check --repair -o ./twice.jsonl ./once.jsonl")
+            .done();
         assert_eq!(s.bytes("twice.jsonl"), s.bytes("once.jsonl"), "{name}");
-        assert!(!s.names().contains(&"twice.jsonl.rejected".to_owned()), "{name}");
+        assert!(
+            !s.names().contains(&"twice.jsonl.rejected".to_owned()),
+            "{name}"
+        );
         s.unchanged("tree ./once.jsonl");
     }
 }
@@ -385,32 +423,47 @@ fn a_repair_that_fails_changes_nothing() {
     std::fs::remove_file(s.path("s.jsonl.bak")).unwrap();
     let held = std::fs::File::open(s.path("s.jsonl")).unwrap();
     held.lock().unwrap();
-    s.unchanged("check --repair --backup --wait 0 ./s.jsonl").fails(3);
+    s.unchanged("check --repair --backup --wait 0 ./s.jsonl")
+        .fails(3);
 }
 
 /// A title line of the right width may still run into the next line.
 #[test]
 fn a_title_line_of_the_right_width_is_not_called_too_wide() {
     let s = Sandbox::with(&["hazards/title-slot-too-short.jsonl"]);
-    s.pisess("check --repair -q ./title-slot-too-short.jsonl -o ./right.jsonl").done();
+    s.pisess("check --repair -q ./title-slot-too-short.jsonl -o ./right.jsonl")
+        .done();
     let right = s.text("right.jsonl");
     assert_eq!(right.find('\n'), Some(255));
     s.put("wrong.jsonl", right.replacen('\n', "", 1));
     let said = s.pisess("check ./wrong.jsonl").done().to_string();
-    assert!(said.contains("the title line has no newline of its own"), "{said}");
+    assert!(
+        said.contains("the title line has no newline of its own"),
+        "{said}"
+    );
 }
 
 #[test]
 fn above_many_findings_the_path_is_printed_once() {
     let s = Sandbox::new();
-    let lines =
-        |many: usize| (0..many).map(|at| user(&format!("u{at}"), &format!("gone{at}"))).collect::<Vec<_>>();
+    let lines = |many: usize| {
+        (0..many)
+            .map(|at| user(&format!("u{at}"), &format!("gone{at}")))
+            .collect::<Vec<_>>()
+    };
     for (many, paths) in [(8, 8), (9, 1)] {
         let lines = lines(many);
-        s.put("s.jsonl", session(&lines.iter().map(String::as_str).collect::<Vec<_>>()));
+        s.put(
+            "s.jsonl",
+            session(&lines.iter().map(String::as_str).collect::<Vec<_>>()),
+        );
         let text = s.unchanged("check -q ./s.jsonl").text();
         assert_eq!(text.matches("./s.jsonl:").count(), paths, "{text}");
-        assert_eq!(text.lines().count(), if many == paths { many } else { many + 1 }, "{text}");
+        assert_eq!(
+            text.lines().count(),
+            if many == paths { many } else { many + 1 },
+            "{text}"
+        );
     }
     let text = s.unchanged("check -q ./s.jsonl").text();
     assert_snapshot!(text.lines().take(3).collect::<Vec<_>>().join("\n"), @r#"
@@ -418,5 +471,11 @@ fn above_many_findings_the_path_is_printed_once() {
       2: warning: its parent "gone0" is not in the file; 1 entry is cut off (entry u0) — the tree shows the entry as another root
       3: warning: its parent "gone1" is not in the file; 1 entry is cut off (entry u1) — the tree shows the entry as another root [repairable]
     "#);
-    assert_eq!(s.unchanged("check -q --json ./s.jsonl").text().matches(r#""path":"./s.jsonl""#).count(), 9);
+    assert_eq!(
+        s.unchanged("check -q --json ./s.jsonl")
+            .text()
+            .matches(r#""path":"./s.jsonl""#)
+            .count(),
+        9
+    );
 }

@@ -39,23 +39,36 @@ fn keeps_from_an_entry() {
 
     [Assistant]: A metre and more, with a bamboo spar.
     ");
-    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+    assert!(
+        s.bytes("two-branches.jsonl")
+            .starts_with(&fixture("two-branches.jsonl"))
+    );
 }
 
-/// A call may have its path in `file_path`, too; the agents do not list such files, so `details` do not, either.
+/// A call may have its path in `file_path`, too; the agents do not list such files, so `details` do
+/// not, either.
 #[test]
 fn lists_files_of_calls_with_another_key() {
     for (slot, expected) in [
-        ("", "<read-files>\na.rs\n</read-files>\n\n<modified-files>\nb.rs\nc.rs\n</modified-files>"),
+        (
+            "",
+            "<read-files>\na.rs\n</read-files>\n\n<modified-files>\nb.rs\nc.rs\n</modified-files>",
+        ),
         (
             std::str::from_utf8(&fixture("omp.jsonl")[..256]).unwrap(),
             "<files>\na.rs (Read)\nb.rs (Write)\nc.rs (Write)\n</files>",
         ),
     ] {
         let s = Sandbox::new();
-        let calls = [("read", "file_path", "a.rs"), ("write", "file_path", "b.rs"), ("edit", "path", "c.rs")];
+        let calls = [
+            ("read", "file_path", "a.rs"),
+            ("write", "file_path", "b.rs"),
+            ("edit", "path", "c.rs"),
+        ];
         let calls = calls.map(|(name, key, path)| {
-            format!(r#"{{"type":"toolCall","id":"t","name":"{name}","arguments":{{"{key}":"{path}"}}}}"#)
+            format!(
+                r#"{{"type":"toolCall","id":"t","name":"{name}","arguments":{{"{key}":"{path}"}}}}"#
+            )
         });
         let entry = |id: &str, parent: &str, message: &str| {
             format!(
@@ -77,7 +90,10 @@ fn lists_files_of_calls_with_another_key() {
         let entry: Value = serde_json::from_str(s.text("s.jsonl").lines().last().unwrap()).unwrap();
         let summary = entry["summary"].as_str().unwrap();
         assert!(summary.ends_with(expected), "{summary}");
-        assert_eq!(entry["details"].to_string(), r#"{"modifiedFiles":["c.rs"],"readFiles":[]}"#);
+        assert_eq!(
+            entry["details"].to_string(),
+            r#"{"modifiedFiles":["c.rs"],"readFiles":[]}"#
+        );
     }
 }
 
@@ -105,8 +121,12 @@ fn keeps_about_so_many_tokens() {
 #[test]
 fn the_built_in_summary() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    let focused = s.run("compact -n --json ./tour.jsonl --first-kept none --instructions 'Ferries first'");
-    assert!(focused.contains(r#"- Asked of this summary: \"Ferries first\""#), "{focused}");
+    let focused =
+        s.run("compact -n --json ./tour.jsonl --first-kept none --instructions 'Ferries first'");
+    assert!(
+        focused.contains(r#"- Asked of this summary: \"Ferries first\""#),
+        "{focused}"
+    );
     s.run("compact ./tour.jsonl --first-kept none");
     let entry: Value = serde_json::from_str(&s.lines_from("tour.jsonl", 33)).unwrap();
     assert_snapshot!(entry["summary"].as_str().unwrap(), @r#"
@@ -204,9 +224,12 @@ fn the_built_in_summary_of_a_whole_story() {
 #[test]
 fn the_built_in_summary_passes_over_old_results_only() {
     let call = |at: usize, tool: &str, path: &str| {
-        let call =
-            format!(r#"{{"type":"toolCall","id":"c{at}","name":"{tool}","arguments":{{"path":"{path}"}}}}"#);
-        let said = format!(r#"{{"type":"text","text":"Part {at} is ported to the new interface by now."}}"#);
+        let call = format!(
+            r#"{{"type":"toolCall","id":"c{at}","name":"{tool}","arguments":{{"path":"{path}"}}}}"#
+        );
+        let said = format!(
+            r#"{{"type":"text","text":"Part {at} is ported to the new interface by now."}}"#
+        );
         format!(
             r#"{{"role":"assistant","content":[{said},{call}],"stopReason":"toolUse"}}
 {{"role":"toolResult","toolCallId":"c{at}","toolName":"{tool}","content":[{{"type":"text","text":"fine"}}]}}"#
@@ -214,7 +237,9 @@ fn the_built_in_summary_passes_over_old_results_only() {
     };
     let user = |text: &str| format!(r#"{{"role":"user","content":"{text}"}}"#);
     let says = |text: &str| {
-        format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}],"stopReason":"stop"}}"#)
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}],"stopReason":"stop"}}"#
+        )
     };
     let port = "Port every module to the new interface, in the order of the list, and run the tests after each; then write down in docs/port.md what changed for the users of the library, module by module.";
     let mut messages = vec![
@@ -223,7 +248,9 @@ fn the_built_in_summary_passes_over_old_results_only() {
         says("Tidied."),
         user(port),
     ];
-    messages.extend((1..=700).map(|at| call(at, "edit", &format!("src/{}.rs", "m".repeat(at % 30 + 1)))));
+    messages.extend(
+        (1..=700).map(|at| call(at, "edit", &format!("src/{}.rs", "m".repeat(at % 30 + 1)))),
+    );
     let mut text = String::from(
         "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/x\"}\n",
     );
@@ -248,8 +275,17 @@ fn the_built_in_summary_passes_over_old_results_only() {
     ] {
         assert!(summary.contains(&kept), "{kept}: {summary}");
     }
-    let lists = summary.split("<read-files>").next().unwrap().split("<modified-files>").next().unwrap();
-    assert!(!lists.contains("old.rs") && lists.contains("Said on the way: \"Part 1 is"), "{summary}");
+    let lists = summary
+        .split("<read-files>")
+        .next()
+        .unwrap()
+        .split("<modified-files>")
+        .next()
+        .unwrap();
+    assert!(
+        !lists.contains("old.rs") && lists.contains("Said on the way: \"Part 1 is"),
+        "{summary}"
+    );
 }
 
 #[test]
@@ -267,7 +303,11 @@ fn not_twice_in_a_row() {
 
 #[test]
 fn nothing_to_compact() {
-    let s = Sandbox::with(&["two-branches.jsonl", "hazards/header-only.jsonl", "v1.jsonl"]);
+    let s = Sandbox::with(&[
+        "two-branches.jsonl",
+        "hazards/header-only.jsonl",
+        "v1.jsonl",
+    ]);
     assert_snapshot!(s.unchanged("compact ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: nothing to compact: the messages are estimated at 31 tokens, all within the 20.0k to keep (hint: keep less with --keep-recent-tokens, or choose the cut with --first-kept)");
     assert_snapshot!(s.unchanged("compact ./header-only.jsonl").fails(1), @"./header-only.jsonl: nothing to compact: the messages are estimated at 0 tokens, all within the 20.0k to keep (hint: keep less with --keep-recent-tokens, or choose the cut with --first-kept)");
     assert_snapshot!(s.unchanged("compact ./v1.jsonl").fails(1), @"./v1.jsonl: nothing to compact: the messages are estimated at 23 tokens, all within the 20.0k to keep; the context has 940, as the last reply reported (hint: keep less with --keep-recent-tokens, or choose the cut with --first-kept)");
@@ -284,23 +324,33 @@ fn nothing_to_compact() {
 #[test]
 fn only_over_so_many_tokens() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let tokens: u64 = s.run("context ./two-branches.jsonl --tokens").trim().parse().unwrap();
+    let tokens: u64 = s
+        .run("context ./two-branches.jsonl --tokens")
+        .trim()
+        .parse()
+        .unwrap();
     let line = |limit: u64| {
         format!("compact -q ./two-branches.jsonl --if-over {limit} --first-kept none --summary s")
     };
     assert_eq!(s.unchanged(&line(tokens)).quiet(), "");
     assert_eq!(s.unchanged(&line(1_000_000)).quiet(), "");
     for limit in ["100k", "1.5M"] {
-        let line = format!("compact -q ./two-branches.jsonl --if-over {limit} --first-kept none --summary s");
+        let line = format!(
+            "compact -q ./two-branches.jsonl --if-over {limit} --first-kept none --summary s"
+        );
         assert_eq!(s.unchanged(&line).quiet(), "", "{limit}");
     }
-    let units =
-        s.pisess("compact ./two-branches.jsonl -n --if-over 0.001k --first-kept none --summary s").done();
+    let units = s
+        .pisess("compact ./two-branches.jsonl -n --if-over 0.001k --first-kept none --summary s")
+        .done();
     assert!(units.text().starts_with("append 1 line"), "{units}");
     s.run(&line(tokens - 1));
     assert_eq!(s.text("two-branches.jsonl").lines().count(), 9);
     // If the context is not over the limit, a stream is passed on unchanged.
-    let done = s.pisess("compact -q - --if-over 1000").stdin(fixture("two-branches.jsonl")).done();
+    let done = s
+        .pisess("compact -q - --if-over 1000")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
     assert_eq!(done.quiet_bytes(), fixture("two-branches.jsonl"));
 }
 
@@ -308,7 +358,10 @@ fn only_over_so_many_tokens() {
 fn first_kept_must_be_on_the_path() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for reference in ["1a2b3c05", "root", "gone1234"] {
-        s.unchanged(&format!("compact ./two-branches.jsonl --first-kept {reference} --summary s")).fails(2);
+        s.unchanged(&format!(
+            "compact ./two-branches.jsonl --first-kept {reference} --summary s"
+        ))
+        .fails(2);
     }
     assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --first-kept 1a2b3c05").fails(2), @"./two-branches.jsonl: 1a2b3c05 is not on the path to the leaf (hint: list the path with `pisess path`)");
 }
@@ -317,9 +370,15 @@ fn first_kept_must_be_on_the_path() {
 fn preparation() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("compact --prepare ./two-branches.jsonl --first-kept 1a2b3c06"), @r#"{"firstKeptEntryId":"1a2b3c06","isSplitTurn":false,"tokensBefore":31,"previousSummary":null,"messagesToSummarize":[{"role":"user","content":"Which paper for a kite?"},{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}],"turnPrefixMessages":[],"fileOps":{"read":[],"written":[],"edited":[]},"settings":{"enabled":true,"reserveTokens":16384,"keepRecentTokens":20000},"previousCompactions":[],"customInstructions":null}"#);
-    let done = s.unchanged("compact --prepare ./tour.jsonl --first-kept 86e2a1fb --instructions 'be kind'");
+    let done = s
+        .unchanged("compact --prepare ./tour.jsonl --first-kept 86e2a1fb --instructions 'be kind'");
     let json: Value = serde_json::from_str(&done.quiet()).unwrap();
-    let keys: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    let keys: Vec<_> = json
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
     assert_eq!(
         keys,
         [
@@ -337,25 +396,41 @@ fn preparation() {
     );
     assert_eq!(json["customInstructions"], "be kind");
     assert_eq!(json["previousCompactions"][0]["id"], "dc705e93");
-    assert!(json["previousSummary"].as_str().unwrap().starts_with("## Goal"));
+    assert!(
+        json["previousSummary"]
+            .as_str()
+            .unwrap()
+            .starts_with("## Goal")
+    );
     assert_snapshot!(json["fileOps"], @r#"{"edited":["/home/u/code/ferry/src/clock.rs"],"read":[],"written":["/home/u/code/ferry/tests/midnight.rs"]}"#);
 }
 
 #[test]
 fn the_prompt() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let prompt = s.unchanged("compact --prompt ./two-branches.jsonl --first-kept 1a2b3c06").quiet();
-    assert!(prompt.contains("[User]: Which paper for a kite?"), "{prompt}");
+    let prompt = s
+        .unchanged("compact --prompt ./two-branches.jsonl --first-kept 1a2b3c06")
+        .quiet();
+    assert!(
+        prompt.contains("[User]: Which paper for a kite?"),
+        "{prompt}"
+    );
     let more = s.unchanged(
         "compact --prompt ./two-branches.jsonl --first-kept 1a2b3c06 --instructions 'Look at the paper'",
     );
     let more = more.quiet();
-    assert!(more.contains("Look at the paper") && more.contains("Which paper"), "{more}");
+    assert!(
+        more.contains("Look at the paper") && more.contains("Which paper"),
+        "{more}"
+    );
     let instead = s.unchanged(
         "compact --prompt ./two-branches.jsonl --first-kept 1a2b3c06 --instructions 'Look at the paper' --replace-instructions",
     );
     let instead = instead.quiet();
-    assert!(instead.contains("Look at the paper") && instead.len() < prompt.len(), "{instead}");
+    assert!(
+        instead.contains("Look at the paper") && instead.len() < prompt.len(),
+        "{instead}"
+    );
     // These are exactly the bytes that a summarizer receives.
     let t = Sandbox::with(&["two-branches.jsonl"]);
     let seen = t.path("seen");
@@ -419,12 +494,18 @@ fn the_size_of_the_context_is_that_after_the_compaction() {
     let sizes = |leaf: &str| {
         let of = |line: &str, key: &str| {
             let rows = s.run(line);
-            let rows = rows.lines().map(|row| serde_json::from_str::<Value>(row).unwrap());
+            let rows = rows
+                .lines()
+                .map(|row| serde_json::from_str::<Value>(row).unwrap());
             let mut rows = rows.filter(|row| row["active"] != false);
             rows.next().unwrap()[key].as_f64().unwrap()
         };
-        let context: f64 =
-            s.run(&format!("context --tokens ./omp.jsonl {leaf}")).to_string().trim().parse().unwrap();
+        let context: f64 = s
+            .run(&format!("context --tokens ./omp.jsonl {leaf}"))
+            .to_string()
+            .trim()
+            .parse()
+            .unwrap();
         let branches = of("branches --json ./omp.jsonl", "tokens");
         assert_eq!(of("list --json ./omp.jsonl", "contextTokens"), branches);
         assert_eq!(context, branches);

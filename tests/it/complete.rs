@@ -1,7 +1,9 @@
-//! What belongs to a verb, an option, a field of `--json` and a type of entry. Everything that is missing is reported at
-//! once, with the file and the line to add.
+//! What belongs to a verb, an option, a field of `--json` and a type of entry. Everything that is
+//! missing is reported at once, with the file and the line to add.
 
-use crate::every::{CHANGES, ELSEWHERE, MAKES, READS, SEARCHES, UNTRIED, has_option, of, options, verb_of};
+use crate::every::{
+    CHANGES, ELSEWHERE, MAKES, READS, SEARCHES, UNTRIED, has_option, of, options, verb_of,
+};
 use crate::kinds;
 use crate::sandbox::{Sandbox, fixture, session, user};
 use clap::Command;
@@ -10,11 +12,16 @@ use std::fs;
 use std::path::Path;
 
 /// Fields that contain what a session stores.
-const STORED: &[&str] =
-    &["written", "messages", "entriesToSummarize", "messagesToSummarize", "turnPrefixMessages"];
+const STORED: &[&str] = &[
+    "written",
+    "messages",
+    "entriesToSummarize",
+    "messagesToSummarize",
+    "turnPrefixMessages",
+];
 
-/// Forms with `--json` that no other test has: the last of each, after the others. `F` is a session in a store of the
-/// sandbox's home directory.
+/// Forms with `--json` that no other test has: the last of each, after the others. `F` is a session
+/// in a store of the sandbox's home directory.
 const LAST: &[&[&str]] = &[
     &["archive F --json"],
     &["archive F", "archive --list --all --json"],
@@ -35,9 +42,9 @@ const LAST: &[&[&str]] = &[
     &["list --source claude --all --json"],
 ];
 
-/// The verbs, options and types of entries of the last release, a line for each verb. Those that are newer belong in the
-/// changelog.
-/// `PISESS_BLESS=1 cargo test --test it complete` writes it anew for another version.
+/// The verbs, options and types of entries of the last release, a line for each verb. Those that
+/// are newer belong in the changelog. `PISESS_BLESS=1 cargo test --test it complete` writes it anew
+/// for another version.
 const RELEASED: &str = "tests/it/complete/released.txt";
 /// The start of its line of types.
 const TYPES: &str = "types of entries: ";
@@ -53,7 +60,10 @@ impl Missing {
 
     /// Notes a line to add below the line of `file` that contains `below`.
     pub fn add(&mut self, file: &str, below: &str, what: &str) {
-        let line = read(file).lines().position(|line| line.contains(below)).map_or(1, |at| at + 1);
+        let line = read(file)
+            .lines()
+            .position(|line| line.contains(below))
+            .map_or(1, |at| at + 1);
         self.push(file, line, what);
     }
 }
@@ -69,11 +79,19 @@ fn read(name: &str) -> String {
 fn verbs() -> Vec<Command> {
     let mut command = pisess::command();
     command.build();
-    command.get_subcommands().filter(|verb| verb.get_name() != "help").cloned().collect()
+    command
+        .get_subcommands()
+        .filter(|verb| verb.get_name() != "help")
+        .cloned()
+        .collect()
 }
 
 fn forms_of<'a>(forms: &[&'a str], verb: &str) -> Vec<&'a str> {
-    forms.iter().copied().filter(|form| verb_of(form) == verb).collect()
+    forms
+        .iter()
+        .copied()
+        .filter(|form| verb_of(form) == verb)
+        .collect()
 }
 
 #[test]
@@ -87,21 +105,31 @@ fn whatever_is_missing_is_reported_at_once() {
     changelog(&mut missing);
     fields(&mut missing);
     kinds::report(&mut missing);
-    assert!(missing.0.is_empty(), "{} lines are missing:\n{}", missing.0.len(), missing.0.join("\n"));
+    assert!(
+        missing.0.is_empty(),
+        "{} lines are missing:\n{}",
+        missing.0.len(),
+        missing.0.join("\n")
+    );
 }
 
-/// Each file is compiled. `PISESS_BLESS=1` writes the lines that are missing, and `cargo fmt` sorts them.
+/// Each file is compiled. `PISESS_BLESS=1` writes the lines that are missing, and `cargo fmt` sorts
+/// them.
 #[test]
 fn each_file_has_its_mod_line() {
     let mut missing = Vec::new();
-    for (list, declared) in
-        [("src/commands/mod.rs", "pub mod"), ("src/ops/mod.rs", "pub mod"), ("tests/it/main.rs", "mod")]
-    {
+    for (list, declared) in [
+        ("src/commands/mod.rs", "pub mod"),
+        ("src/ops/mod.rs", "pub mod"),
+        ("tests/it/main.rs", "mod"),
+    ] {
         let mut text = read(list);
         for file in fs::read_dir(root().join(list).parent().unwrap()).unwrap() {
             let file = file.unwrap().file_name().into_string().unwrap();
             let name = file.strip_suffix(".rs").filter(|_| !list.ends_with(&file));
-            let Some(name) = name.filter(|name| !text.contains(&format!("mod {name};\n"))) else { continue };
+            let Some(name) = name.filter(|name| !text.contains(&format!("mod {name};\n"))) else {
+                continue;
+            };
             missing.push(format!("{list}:1: add `{declared} {name};`"));
             let last = text.rfind(&format!("\n{declared} ")).unwrap();
             text.insert_str(last, &format!("\n{declared} {name};"));
@@ -110,7 +138,11 @@ fn each_file_has_its_mod_line() {
             fs::write(root().join(list), text).unwrap();
         }
     }
-    assert!(is_blessing() || missing.is_empty(), "{}", missing.join("\n"));
+    assert!(
+        is_blessing() || missing.is_empty(),
+        "{}",
+        missing.join("\n")
+    );
 }
 
 fn is_blessing() -> bool {
@@ -125,18 +157,26 @@ fn places(verb: &str, missing: &mut Missing) {
     }
 }
 
-/// What the tests of all commands do not run: the tests of the command are named, or `-o` is missing.
+/// What the tests of all commands do not run: the tests of the command are named, or `-o` is
+/// missing.
 fn forms(verb: &str, missing: &mut Missing) {
-    let writes = pisess::command().find_subcommand(verb).is_some_and(pisess::guide::writes);
-    if writes && forms_of(&MAKES, verb).is_empty() && !["archive", "import", "relocate"].contains(&verb) {
+    let writes = pisess::command()
+        .find_subcommand(verb)
+        .is_some_and(pisess::guide::writes);
+    if writes
+        && forms_of(&MAKES, verb).is_empty()
+        && !["archive", "import", "relocate"].contains(&verb)
+    {
         missing.push(&format!("src/commands/{verb}.rs"), 1, "add the option `-o`");
     }
-    let Some((_, place)) = ELSEWHERE.iter().find(|(known, _)| *known == verb) else { return };
+    let Some((_, place)) = ELSEWHERE.iter().find(|(known, _)| *known == verb) else {
+        return;
+    };
     let (_, file) = place.split_once(": ").unwrap();
     let source = read(file);
     for what in ["killed", "full_disk"] {
-        let is_tested =
-            source.contains(&format!("_{what}")) || what == "killed" && source.contains("fn a_kill_");
+        let is_tested = source.contains(&format!("_{what}"))
+            || what == "killed" && source.contains("fn a_kill_");
         if !is_tested {
             missing.push(file, 1, &format!("add a test of {verb} named …_{what}"));
         }
@@ -146,8 +186,13 @@ fn forms(verb: &str, missing: &mut Missing) {
 /// The options of [`UNTRIED`] exist, and are in no form.
 fn tried(verb: &Command, missing: &mut Missing) {
     let name = verb.get_name();
-    let forms = [&READS[..], SEARCHES, &CHANGES, &MAKES].map(|forms| forms_of(forms, name)).concat();
-    let untried = UNTRIED.iter().filter(|(known, _)| *known == name).flat_map(|(_, longs)| longs.split(' '));
+    let forms = [&READS[..], SEARCHES, &CHANGES, &MAKES]
+        .map(|forms| forms_of(forms, name))
+        .concat();
+    let untried = UNTRIED
+        .iter()
+        .filter(|(known, _)| *known == name)
+        .flat_map(|(_, longs)| longs.split(' '));
     for long in untried {
         let arg = options(verb).find(|(_, known)| *known == long);
         if arg.is_none_or(|(arg, _)| has_option(&forms, arg)) {
@@ -168,8 +213,9 @@ fn each_form_is_understood() {
         let s = Sandbox::with(&["tour.jsonl"]);
         let done = s.pisess(&of(line, "./tour.jsonl")).done();
         if done.code > 1 {
-            wrong +=
-                &format!("tests/it/every.rs: add a form of `{line}`, or its option to UNTRIED: {done}\n");
+            wrong += &format!(
+                "tests/it/every.rs: add a form of `{line}`, or its option to UNTRIED: {done}\n"
+            );
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -194,17 +240,28 @@ fn changelog(missing: &mut Missing) {
     let text = read("CHANGELOG.md");
     let (_, unreleased) = text.split_once("## [Unreleased]").unwrap_or_default();
     let unreleased = unreleased.split("\n## [").next().unwrap_or_default();
-    let types = released.lines().find_map(|line| line.strip_prefix(TYPES)).unwrap_or_default();
+    let types = released
+        .lines()
+        .find_map(|line| line.strip_prefix(TYPES))
+        .unwrap_or_default();
     for name in kinds::types().filter(|name| !types.split(' ').any(|known| known == *name)) {
         if !unreleased.contains(&format!("`{name}`")) {
-            missing.add("CHANGELOG.md", "## [Unreleased]", &format!("add a line about `{name}`"));
+            missing.add(
+                "CHANGELOG.md",
+                "## [Unreleased]",
+                &format!("add a line about `{name}`"),
+            );
         }
     }
     for verb in verbs() {
         let name = verb.get_name();
-        let known = released.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        let known = released
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         let mut add = |what: &str| {
-            if !unreleased.contains(&format!("`{what}`")) && !unreleased.contains(&format!("`{what} ")) {
+            if !unreleased.contains(&format!("`{what}`"))
+                && !unreleased.contains(&format!("`{what} "))
+            {
                 missing.add(
                     "CHANGELOG.md",
                     "## [Unreleased]",
@@ -232,18 +289,28 @@ fn fields(missing: &mut Missing) {
         let blocks = section.split("\n**").skip(1);
         let names = |block: &&str| {
             let heading = block.split(": ").next().unwrap_or_default();
-            [format!("`{verb}`"), format!("`{verb} ")].iter().any(|name| heading.contains(name))
+            [format!("`{verb}`"), format!("`{verb} ")]
+                .iter()
+                .any(|name| heading.contains(name))
         };
         blocks.filter(names).collect::<String>()
     };
     for verb in verbs() {
         let name = verb.get_name();
         let has_json = options(&verb).any(|(_, long)| long == "json");
-        let mut lines = [&READS[..], SEARCHES].map(|forms| forms_of(forms, name)).concat();
-        lines.retain(|line| ["--json", "--prepare"].iter().any(|option| line.contains(option)));
+        let mut lines = [&READS[..], SEARCHES]
+            .map(|forms| forms_of(forms, name))
+            .concat();
+        lines.retain(|line| {
+            ["--json", "--prepare"]
+                .iter()
+                .any(|option| line.contains(option))
+        });
         let mut lines: Vec<_> = lines.into_iter().map(str::to_owned).collect();
         if has_json {
-            let planned = [&CHANGES[..], &MAKES].map(|forms| forms_of(forms, name)).concat();
+            let planned = [&CHANGES[..], &MAKES]
+                .map(|forms| forms_of(forms, name))
+                .concat();
             lines.extend(planned.iter().map(|form| format!("{form} -n --json")));
         }
         if name == "context" {
@@ -251,10 +318,16 @@ fn fields(missing: &mut Missing) {
         }
         let described = of_verb(name);
         if described.is_empty() && !lines.is_empty() {
-            missing.add(FORMAT, "## JSON", &format!("add a paragraph **`{name} --json`**"));
+            missing.add(
+                FORMAT,
+                "## JSON",
+                &format!("add a paragraph **`{name} --json`**"),
+            );
         }
         let mut keys = BTreeSet::new();
-        lines.iter().for_each(|line| keys.extend(keys_of(line, &rows_of(line))));
+        lines
+            .iter()
+            .for_each(|line| keys.extend(keys_of(line, &rows_of(line))));
         for forms in LAST.iter().filter(|forms| verb_of(forms[0]) == name) {
             keys.extend(keys_of(forms[forms.len() - 1], &rows_of_last(forms)));
         }
@@ -262,11 +335,18 @@ fn fields(missing: &mut Missing) {
             continue;
         }
         for key in keys {
-            let is_word = |code: &str| code.split(|c: char| !c.is_alphanumeric()).any(|word| word == key.1);
+            let is_word = |code: &str| {
+                code.split(|c: char| !c.is_alphanumeric())
+                    .any(|word| word == key.1)
+            };
             let words = |text: &str| text.split('`').skip(1).step_by(2).any(is_word);
             if !words(if key.0 { section } else { &described }) {
                 let place = format!("**`{name} --json`**");
-                missing.add(FORMAT, &place, &format!("describe the field `{}` of `{name}`", key.1));
+                missing.add(
+                    FORMAT,
+                    &place,
+                    &format!("describe the field `{}` of `{name}`", key.1),
+                );
             }
         }
     }
@@ -279,19 +359,38 @@ fn rows_of(form: &str) -> String {
     let secret = ["AKIA", "IOSFODNN7ABCDEFG"].concat();
     s.put("secret.jsonl", session(&[user("aaaa0001", None, &secret)]));
     let names = ["tour", "v1", "torn-tail", "secret"];
-    names.map(|name| s.pisess(&of(form, &format!("./{name}.jsonl"))).done().text()).concat()
+    names
+        .map(|name| {
+            s.pisess(&of(form, &format!("./{name}.jsonl")))
+                .done()
+                .text()
+        })
+        .concat()
 }
 
 /// Returns the rows that the last of these forms prints.
 fn rows_of_last(forms: &[&str]) -> String {
     let s = Sandbox::with(&["hazards/torn-tail.jsonl", "claude/tree.jsonl"]);
-    s.put(".pi/agent/sessions/--kites--/s.jsonl", fixture("tour.jsonl"));
-    s.put(".claude/projects/-kites/tree.jsonl", fixture("claude/tree.jsonl"));
-    let run = |form: &&str| s.pisess(&of(form, "./.pi/agent/sessions/--kites--/s.jsonl")).at_home().done();
+    s.put(
+        ".pi/agent/sessions/--kites--/s.jsonl",
+        fixture("tour.jsonl"),
+    );
+    s.put(
+        ".claude/projects/-kites/tree.jsonl",
+        fixture("claude/tree.jsonl"),
+    );
+    let run = |form: &&str| {
+        s.pisess(&of(form, "./.pi/agent/sessions/--kites--/s.jsonl"))
+            .at_home()
+            .done()
+    };
     let (last, before) = forms.split_last().unwrap();
     before.iter().for_each(|form| drop(run(form)));
     let done = run(last);
-    assert!(done.code <= 1 && !done.text().is_empty(), "{forms:?}: {done}");
+    assert!(
+        done.code <= 1 && !done.text().is_empty(),
+        "{forms:?}: {done}"
+    );
     done.text()
 }
 
@@ -303,8 +402,15 @@ fn keys_of(form: &str, rows: &str) -> Vec<(bool, String)> {
             serde_json::from_str(row).unwrap_or_else(|error| panic!("{form}: {error}: {row}"));
         for (key, value) in row.as_object().into_iter().flatten() {
             keys.push((false, key.clone()));
-            let within = value.as_object().filter(|_| !STORED.contains(&key.as_str()));
-            keys.extend(within.into_iter().flatten().map(|(key, _)| (true, key.clone())));
+            let within = value
+                .as_object()
+                .filter(|_| !STORED.contains(&key.as_str()));
+            keys.extend(
+                within
+                    .into_iter()
+                    .flatten()
+                    .map(|(key, _)| (true, key.clone())),
+            );
         }
     }
     keys

@@ -11,8 +11,17 @@ use serde_json::json;
 /// Returns the candidates for the last word, with their descriptions.
 fn offered(d: &Desk, words: &[&str]) -> Vec<String> {
     let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
-    let line = format!("completions fish --at {} -- pisess {}", words.len(), quoted.join(" "));
-    d.pisess(&line).done().quiet().lines().map(str::to_owned).collect()
+    let line = format!(
+        "completions fish --at {} -- pisess {}",
+        words.len(),
+        quoted.join(" ")
+    );
+    d.pisess(&line)
+        .done()
+        .quiet()
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
@@ -21,7 +30,8 @@ fn every_shell_has_a_script() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = s.run(&format!("completions {shell}"));
         assert!(
-            script.contains("Completion of pisess for ") && script.contains(&format!("completions {shell} "))
+            script.contains("Completion of pisess for ")
+                && script.contains(&format!("completions {shell} "))
         );
     }
     assert_eq!(s.run("completions pwsh"), s.run("completions powershell"));
@@ -31,14 +41,28 @@ fn every_shell_has_a_script() {
 #[test]
 fn commands_and_options() {
     let d = Desk::new();
-    assert_eq!(offered(&d, &["tre"]), ["tree\tDraw the conversation as a tree"]);
-    assert_eq!(offered(&d, &["tree", "--filter", "no"]), ["no-tools\tLike default, without tool results"]);
-    assert_eq!(offered(&d, &["fork", "last", "--for", ""]), ["pi\tpi", "omp\toh-my-pi"]);
+    assert_eq!(
+        offered(&d, &["tre"]),
+        ["tree\tDraw the conversation as a tree"]
+    );
+    assert_eq!(
+        offered(&d, &["tree", "--filter", "no"]),
+        ["no-tools\tLike default, without tool results"]
+    );
+    assert_eq!(
+        offered(&d, &["fork", "last", "--for", ""]),
+        ["pi\tpi", "omp\toh-my-pi"]
+    );
     assert!(offered(&d, &["tree", "--fil"])[0].starts_with("--filter\t"));
-    assert_eq!(offered(&d, &["grep", "--role", "tool"]), ["toolResult", "toolCall"]);
+    assert_eq!(
+        offered(&d, &["grep", "--role", "tool"]),
+        ["toolResult", "toolCall"]
+    );
     assert_eq!(offered(&d, &["list", "--until", "to"]), ["today"]);
     assert!(
-        offered(&d, &["tree", ""]).iter().all(|word| !word.starts_with('-')),
+        offered(&d, &["tree", ""])
+            .iter()
+            .all(|word| !word.starts_with('-')),
         "options when one is begun"
     );
 }
@@ -88,7 +112,10 @@ fn labels_and_ids_of_the_session_with_their_rows() {
     dc705e93	[compaction: 12k tokens]
     "#);
     assert_eq!(offered(&d, &["show", &session, "root"]).len(), 0);
-    assert_eq!(offered(&d, &["switch", &session, "4f1c0"]), ["4f1c02a9\t[model: claude-sonnet-4-5]"]);
+    assert_eq!(
+        offered(&d, &["switch", &session, "4f1c0"]),
+        ["4f1c02a9\t[model: claude-sonnet-4-5]"]
+    );
     // Several references of one session.
     assert_eq!(offered(&d, &["show", &session, "@", "4f1c0"]).len(), 1);
     assert!(offered(&d, &["show", "/nothing", ""]).is_empty());
@@ -101,7 +128,10 @@ fn references_in_all_forms() {
     let session = d.s.path("tour.jsonl").to_str().unwrap().to_owned();
     let values = |word: &str| {
         let found = offered(&d, &["show", &session, word]);
-        found.iter().map(|line| line.split('\t').next().unwrap().to_owned()).collect::<Vec<_>>()
+        found
+            .iter()
+            .map(|line| line.split('\t').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(values("label:"), ["label:cause found", "label:green"]);
     assert_eq!(values("id:4f1c0"), ["id:4f1c02a9"]);
@@ -110,7 +140,11 @@ fn references_in_all_forms() {
     assert_eq!(values("green~2^{comp"), ["green~2^{compaction}"]);
     assert!(offered(&d, &["diff", &session, "gr"])[0].starts_with("green\tassistant: "));
     d.pi("0199aaaa-1111-7777-8888-00000000abcd", 1, &[]);
-    assert_eq!(offered(&d, &["diff", &session, "0000a"]).len(), 1, "or another session");
+    assert_eq!(
+        offered(&d, &["diff", &session, "0000a"]).len(),
+        1,
+        "or another session"
+    );
 }
 
 #[test]
@@ -119,8 +153,10 @@ fn a_name_of_several_sessions_is_offered_as_their_ids() {
     let name = |name: &str| json!({"type": "session_info", "id": "bbbb0001", "parentId": "aaaa0001", "timestamp": time(1), "name": name});
     d.pi("0199aaaa-11111111", 2, &[name("twin")]);
     d.pi("0199bbbb-22222222", 1, &[name("twin")]);
-    let both =
-        ["11111111\ttwin: question of 0199aaaa-11111111", "22222222\ttwin: question of 0199bbbb-22222222"];
+    let both = [
+        "11111111\ttwin: question of 0199aaaa-11111111",
+        "22222222\ttwin: question of 0199bbbb-22222222",
+    ];
     assert_eq!(offered(&d, &["tree", "tw"]), both);
     assert_eq!(offered(&d, &["tree", ""])[1..3], both);
     assert_eq!(d.id("11111111"), "0199aaaa-11111111");
@@ -134,9 +170,15 @@ fn values_that_only_sessions_have() {
     let d = Desk::new();
     d.s.put("tour.jsonl", fixture("tour.jsonl"));
     let session = d.s.path("tour.jsonl").to_str().unwrap().to_owned();
-    assert_eq!(offered(&d, &["append", &session, "--model", ""]), ["anthropic/claude-sonnet-4-5"]);
+    assert_eq!(
+        offered(&d, &["append", &session, "--model", ""]),
+        ["anthropic/claude-sonnet-4-5"]
+    );
     assert_eq!(offered(&d, &["help", "ti"]), ["times"]);
-    assert_eq!(offered(&d, &["help", "tre"]), ["tree\tDraw the conversation as a tree"]);
+    assert_eq!(
+        offered(&d, &["help", "tre"]),
+        ["tree\tDraw the conversation as a tree"]
+    );
     assert_eq!(
         offered(&d, &["stats", "--by", "day,mo"]),
         ["day,model\tA model of a provider", "day,month\tA month"]
@@ -150,12 +192,18 @@ fn lines_of_bash() {
     let name = json!({"type": "session_info", "id": "bbbb0001", "parentId": "aaaa0001", "timestamp": time(1), "name": "a: b"});
     d.pi("0199aaaa", 1, &[name]);
     let bash = |line: &str, word: &str| {
-        d.pisess(&format!("completions bash --line '{line}' --word '{word}'")).done().quiet()
+        d.pisess(&format!("completions bash --line '{line}' --word '{word}'"))
+            .done()
+            .quiet()
     };
     assert_eq!(bash("pisess tree a", "a"), "a:\\ b\n");
     assert_eq!(bash("pisess tree a:", ""), "\\ b\n");
     assert_eq!(bash("pisess tree a:\\ b", "b"), "b\n");
-    assert!(bash("pisess tree --", "--").lines().any(|word| word == "--filter"));
+    assert!(
+        bash("pisess tree --", "--")
+            .lines()
+            .any(|word| word == "--filter")
+    );
     assert_eq!(bash("pisess tr", "tr"), "tree\n");
 }
 
@@ -163,6 +211,12 @@ fn lines_of_bash() {
 fn paths_below_the_home_directory() {
     let d = Desk::new();
     d.put("home/my dir/kept.jsonl", "kept", 1, &[]);
-    assert_eq!(offered(&d, &["tree", "~/my dir/ke"]), ["~/my dir/kept.jsonl"]);
-    assert_eq!(offered(&d, &["show", "~/my dir/kept.jsonl", "aaaa"]), ["aaaa0001\tuser: question of kept"]);
+    assert_eq!(
+        offered(&d, &["tree", "~/my dir/ke"]),
+        ["~/my dir/kept.jsonl"]
+    );
+    assert_eq!(
+        offered(&d, &["show", "~/my dir/kept.jsonl", "aaaa"]),
+        ["aaaa0001\tuser: question of kept"]
+    );
 }

@@ -26,10 +26,23 @@ fn of_root_is_empty() {
 fn behind_a_compaction() {
     let s = Sandbox::with(&["tour.jsonl"]);
     let context: Value = serde_json::from_str(&s.run("context ./tour.jsonl")).unwrap();
-    let roles: Vec<_> = context["messages"].as_array().unwrap().iter().map(|m| m["role"].clone()).collect();
+    let roles: Vec<_> = context["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["role"].clone())
+        .collect();
     assert_eq!(
         roles,
-        ["compactionSummary", "user", "assistant", "toolResult", "assistant", "user", "assistant"]
+        [
+            "compactionSummary",
+            "user",
+            "assistant",
+            "toolResult",
+            "assistant",
+            "user",
+            "assistant"
+        ]
     );
     assert_eq!(context["thinkingLevel"], "low");
     assert_eq!(context["model"]["modelId"], "claude-sonnet-4-5");
@@ -138,11 +151,14 @@ fn as_a_models_api_knows_it() {
     assert_eq!(messages[0]["role"], "user");
     let summary = messages[0]["content"][0]["text"].as_str().unwrap();
     assert!(
-        s.run("context ./tour.jsonl --as text").starts_with(&format!("[User]: {summary}\n\n")),
+        s.run("context ./tour.jsonl --as text")
+            .starts_with(&format!("[User]: {summary}\n\n")),
         "{summary}"
     );
     assert!(
-        messages.iter().all(|m| ["user", "assistant", "toolResult"].contains(&m["role"].as_str().unwrap()))
+        messages
+            .iter()
+            .all(|m| ["user", "assistant", "toolResult"].contains(&m["role"].as_str().unwrap()))
     );
 }
 
@@ -157,7 +173,10 @@ fn a_transcript_caps_tool_results() {
         )]),
     );
     let text = s.run("context ./a.jsonl --as text");
-    assert_eq!(text.matches('r').count() - text.replace(&"r".repeat(2_000), "").matches('r').count(), 2_000);
+    assert_eq!(
+        text.matches('r').count() - text.replace(&"r".repeat(2_000), "").matches('r').count(),
+        2_000
+    );
     assert!(!text.contains(&"r".repeat(2_001)), "{text}");
 }
 
@@ -172,7 +191,14 @@ fn tokens() {
 fn oh_my_pi_adds_its_settings() {
     let s = Sandbox::with(&["omp.jsonl"]);
     let context: Value = serde_json::from_str(&s.run("context ./omp.jsonl")).unwrap();
-    for key in ["models", "mode", "modeData", "serviceTier", "configuredThinkingLevel", "injectedTtsrRules"] {
+    for key in [
+        "models",
+        "mode",
+        "modeData",
+        "serviceTier",
+        "configuredThinkingLevel",
+        "injectedTtsrRules",
+    ] {
         assert!(context.get(key).is_some(), "{key}");
     }
     assert_eq!(context["mode"], "plan");
@@ -215,7 +241,8 @@ fn version_one() {
 fn a_kept_id_that_is_not_there_keeps_nothing() {
     for name in ["kept-unknown", "kept-itself", "kept-missing"] {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
-        let context: Value = serde_json::from_str(&s.run(&format!("context ./{name}.jsonl"))).unwrap();
+        let context: Value =
+            serde_json::from_str(&s.run(&format!("context ./{name}.jsonl"))).unwrap();
         let messages = context["messages"].as_array().unwrap();
         assert_eq!(messages.len(), 2, "{name}");
         assert_eq!(messages[0]["summary"], "what was before");

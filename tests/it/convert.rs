@@ -7,13 +7,26 @@ use pisess::session::dialect::Dialect;
 
 /// The sessions among the fixtures, with the agent that each belongs to.
 fn sessions() -> Vec<(String, &'static str)> {
-    let names = ["tour", "omp", "two-branches", "v1", "v2", "draft-tree", "omp-no-slot", "other-tool"];
+    let names = [
+        "tour",
+        "omp",
+        "two-branches",
+        "v1",
+        "v2",
+        "draft-tree",
+        "omp-no-slot",
+        "other-tool",
+    ];
     let hazards = hazards().into_iter().map(|name| format!("hazards/{name}"));
     let all = names.into_iter().map(str::to_owned).chain(hazards);
     all.filter_map(|name| {
         let name = format!("{name}.jsonl");
         let session = load(&fixture(&name), &Options::default()).ok()?;
-        let agent = if session.dialect == Dialect::OhMyPi { "omp" } else { "pi" };
+        let agent = if session.dialect == Dialect::OhMyPi {
+            "omp"
+        } else {
+            "pi"
+        };
         Some((name, agent))
     })
     .collect()
@@ -26,23 +39,38 @@ fn other(agent: &str) -> &'static str {
 #[test]
 fn there_and_back_the_context_is_the_same() {
     let sessions = sessions();
-    assert!(sessions.len() > 40 && sessions.iter().any(|(_, agent)| *agent == "omp"), "{sessions:?}");
+    assert!(
+        sessions.len() > 40 && sessions.iter().any(|(_, agent)| *agent == "omp"),
+        "{sessions:?}"
+    );
     for (name, agent) in sessions {
         let s = Sandbox::with(&[&name]);
         let file = name.rsplit('/').next().unwrap();
         for form in ["--branches", ""] {
-            let there = format!("fork -q ./{file} {form} --for {} -o ./there --force", other(agent));
+            let there = format!(
+                "fork -q ./{file} {form} --for {} -o ./there --force",
+                other(agent)
+            );
             assert_eq!(s.pisess(&there).done().code, 0, "{name}");
             assert_eq!(
-                s.pisess(&format!("fork -q ./there {form} --for {agent} -o ./back --force")).done().code,
+                s.pisess(&format!(
+                    "fork -q ./there {form} --for {agent} -o ./back --force"
+                ))
+                .done()
+                .code,
                 0,
                 "{name}"
             );
-            // The copy contains nothing that the other agent would not accept or that belongs to the first agent.
+            // The copy contains nothing that the other agent would not accept or that belongs to
+            // the first agent.
             let slot = s.bytes("there").starts_with(br#"{"type":"title""#);
             assert_eq!(slot, agent == "pi", "{name}");
             for view in ["", "--as text", "--as llm", "--tokens"] {
-                let of = |file: &str| s.pisess(&format!("context -q {view} ./{file}")).done().stdout;
+                let of = |file: &str| {
+                    s.pisess(&format!("context -q {view} ./{file}"))
+                        .done()
+                        .stdout
+                };
                 assert_eq!(
                     String::from_utf8_lossy(&of("back")),
                     String::from_utf8_lossy(&of(file)),
@@ -59,33 +87,57 @@ fn there_and_back_each_entry_has_its_bytes() {
     for name in ["tour.jsonl", "omp.jsonl", "two-branches.jsonl"] {
         let agent = if name == "omp.jsonl" { "omp" } else { "pi" };
         let s = Sandbox::with(&[name]);
-        s.run(&format!("fork -q ./{name} --branches --for {} -o ./there", other(agent)));
-        s.run(&format!("fork -q ./there --branches --for {agent} -o ./back"));
+        s.run(&format!(
+            "fork -q ./{name} --branches --for {} -o ./there",
+            other(agent)
+        ));
+        s.run(&format!(
+            "fork -q ./there --branches --for {agent} -o ./back"
+        ));
         let head = if agent == "omp" { 2 } else { 1 };
         let entries = |bytes: &[u8]| {
-            String::from_utf8_lossy(bytes).lines().skip(head).map(str::to_owned).collect::<Vec<_>>()
+            String::from_utf8_lossy(bytes)
+                .lines()
+                .skip(head)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
         };
         assert_eq!(entries(&s.bytes("back")), entries(&fixture(name)), "{name}");
         for file in ["there", "back"] {
             let check = s.pisess(&format!("check ./{file} --json")).done();
-            assert!(!check.text().contains(r#""severity":"error""#), "{name}: {}", check.text());
+            assert!(
+                !check.text().contains(r#""severity":"error""#),
+                "{name}: {}",
+                check.text()
+            );
         }
     }
 }
 
-/// What the model sees is the same in both agents: the messages, without the system prompt, which each agent
-/// builds itself.
+/// What the model sees is the same in both agents: the messages, without the system prompt, which
+/// each agent builds itself.
 #[test]
 fn the_other_agents_model_sees_the_same() {
-    for (name, agent) in [("tour.jsonl", "pi"), ("omp.jsonl", "omp"), ("two-branches.jsonl", "pi")] {
+    for (name, agent) in [
+        ("tour.jsonl", "pi"),
+        ("omp.jsonl", "omp"),
+        ("two-branches.jsonl", "pi"),
+    ] {
         let s = Sandbox::with(&[name]);
-        s.run(&format!("fork -q ./{name} --for {} -o ./there", other(agent)));
+        s.run(&format!(
+            "fork -q ./{name} --for {} -o ./there",
+            other(agent)
+        ));
         let messages = |file: &str| {
             let context: serde_json::Value =
-                serde_json::from_slice(&s.pisess(&format!("context ./{file}")).done().stdout).unwrap();
+                serde_json::from_slice(&s.pisess(&format!("context ./{file}")).done().stdout)
+                    .unwrap();
             let messages = context["messages"].as_array().unwrap().clone();
-            let seen = messages.into_iter().filter(|message| message["role"] != "system");
-            seen.map(|message| format!("{} {}", message["role"], message["content"])).collect::<Vec<_>>()
+            let seen = messages
+                .into_iter()
+                .filter(|message| message["role"] != "system");
+            seen.map(|message| format!("{} {}", message["role"], message["content"]))
+                .collect::<Vec<_>>()
         };
         assert_eq!(messages("there"), messages(name), "{name}");
     }
@@ -174,14 +226,24 @@ fn the_name_comes_along() {
     ));
     for (form, wanted) in [("a1", 1), ("", 1), ("--branches", 1)] {
         s.run(&format!("fork ./s.jsonl {form} --for pi -o ./new --force"));
-        assert_eq!(s.text("new").matches(r#""name":"Kites""#).count(), wanted, "{form}: {}", s.text("new"));
+        assert_eq!(
+            s.text("new").matches(r#""name":"Kites""#).count(),
+            wanted,
+            "{form}: {}",
+            s.text("new")
+        );
     }
 }
 
 #[test]
 fn it_goes_to_the_store_of_the_other_agent() {
     let s = Sandbox::new();
-    let home = s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
+    let home = s
+        .path("")
+        .to_str()
+        .unwrap()
+        .trim_end_matches('/')
+        .to_owned();
     std::fs::create_dir_all(s.path("old")).unwrap();
     let name = home.trim_start_matches('/').replace('/', "-");
     let header = format!(
@@ -189,20 +251,45 @@ fn it_goes_to_the_store_of_the_other_agent() {
     );
     let file = format!(".pi/agent/sessions/--{name}-old--/a.jsonl");
     s.put(&file, header + "\n");
-    let done = s.pisess(&format!("fork --branches --for omp ./{file}")).at_home().done();
+    let done = s
+        .pisess(&format!("fork --branches --for omp ./{file}"))
+        .at_home()
+        .done();
     assert_eq!(done.code, 0, "{}", done.stderr);
-    assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
+    assert!(
+        done.text().contains("/.omp/agent/sessions/-old/"),
+        "{}",
+        done.text()
+    );
     // It does so from elsewhere, too.
     s.put("b.jsonl", s.bytes(&file));
-    let done = s.pisess("fork --branches --for omp ./b.jsonl --force").at_home().done();
-    assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
-    let done = s.pisess("fork --branches --for pi ./b.jsonl").at_home().done();
-    assert!(done.text().contains(&format!("/.pi/agent/sessions/--{name}-old--/")), "{}", done.text());
+    let done = s
+        .pisess("fork --branches --for omp ./b.jsonl --force")
+        .at_home()
+        .done();
+    assert!(
+        done.text().contains("/.omp/agent/sessions/-old/"),
+        "{}",
+        done.text()
+    );
+    let done = s
+        .pisess("fork --branches --for pi ./b.jsonl")
+        .at_home()
+        .done();
+    assert!(
+        done.text()
+            .contains(&format!("/.pi/agent/sessions/--{name}-old--/")),
+        "{}",
+        done.text()
+    );
     // A directory that was made for a fork that is not written is removed again.
     #[cfg(unix)]
     {
         std::fs::remove_dir_all(s.path(".omp")).unwrap();
-        s.pisess("fork --branches --for omp b.jsonl").at_home().limited("0").fails(2);
+        s.pisess("fork --branches --for omp b.jsonl")
+            .at_home()
+            .limited("0")
+            .fails(2);
         assert!(!s.path(".omp").exists());
     }
 }
@@ -219,7 +306,8 @@ fn for_its_own_agent_it_is_a_fork() {
     }
 }
 
-/// A session of oh-my-pi whose snapshot by Anthropic covers the path up to `through`; `b` is written meanwhile.
+/// A session of oh-my-pi whose snapshot by Anthropic covers the path up to `through`; `b` is
+/// written meanwhile.
 fn native(through: &str) -> String {
     let at = |second: u32| format!(r#""timestamp":"2026-01-01T00:00:0{second}.000Z""#);
     let user = |id: &str, parent: &str, second| {
@@ -262,11 +350,16 @@ fn a_native_snapshot_keeps_what_it_does_not_cover() {
         };
         said("./s.jsonl");
         let sent = s.run("context --as llm --json ./s.jsonl");
-        assert!(sent.contains(&format!(r#""historyRewriteAt":{rewritten},"#)), "{sent}");
+        assert!(
+            sent.contains(&format!(r#""historyRewriteAt":{rewritten},"#)),
+            "{sent}"
+        );
         assert_eq!(s.run("check -q ./s.jsonl"), "");
-        for copy in
-            ["fork -q ./s.jsonl", "fork -q ./s.jsonl --for pi", "fork -q ./s.jsonl --branches --for pi"]
-        {
+        for copy in [
+            "fork -q ./s.jsonl",
+            "fork -q ./s.jsonl --for pi",
+            "fork -q ./s.jsonl --branches --for pi",
+        ] {
             s.run(&format!("{copy} -o ./copy.jsonl --force"));
             said("./copy.jsonl");
         }

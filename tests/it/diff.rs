@@ -33,7 +33,12 @@ fn nothing_is_printed_where_nothing_differs() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for form in ["", "--context"] {
         assert_eq!(s.run(&format!("diff {form} ./two-branches.jsonl @ @")), "");
-        assert_eq!(s.run(&format!("diff {form} ./two-branches.jsonl ./two-branches.jsonl")), "");
+        assert_eq!(
+            s.run(&format!(
+                "diff {form} ./two-branches.jsonl ./two-branches.jsonl"
+            )),
+            ""
+        );
     }
     assert_snapshot!(s.run("diff --json ./two-branches.jsonl @ :8"), @r#"
     {"commonAncestorId":"1a2b3c07","onlyLeft":[],"onlyRight":[],"changed":[]}
@@ -63,7 +68,10 @@ fn the_context_is_a_unified_diff() {
     ");
     assert_snapshot!(s.unchanged("diff --context --stat ./two-branches.jsonl 1a2b3c05 1a2b3c07").text(), @"2 lines (-), 2 lines (+)");
     // A model does not see labels.
-    assert_eq!(s.run("diff --context ./two-branches.jsonl 1a2b3c03 1a2b3c02"), "");
+    assert_eq!(
+        s.run("diff --context ./two-branches.jsonl 1a2b3c03 1a2b3c02"),
+        ""
+    );
 }
 
 #[test]
@@ -75,8 +83,13 @@ fn words_that_differ_are_marked() {
     ] {
         s.put(name, session(&[&user("aaaa0001", None, text)]));
     }
-    let text = s.unchanged("diff --context --color always ./a.jsonl ./b.jsonl").text();
-    assert!(text.contains("\u{1b}[7m") || text.contains(";7m"), "{text:?}");
+    let text = s
+        .unchanged("diff --context --color always ./a.jsonl ./b.jsonl")
+        .text();
+    assert!(
+        text.contains("\u{1b}[7m") || text.contains(";7m"),
+        "{text:?}"
+    );
     assert_snapshot!(text.replace('\u{1b}', "^"), @"
     ^[1m--- ./a.jsonl^[0m
     ^[1m+++ ./b.jsonl^[0m
@@ -91,7 +104,11 @@ fn words_that_differ_are_marked() {
 #[test]
 fn hunks_count_the_lines_that_are_not_shown() {
     let s = Sandbox::new();
-    let numbered = |from: usize, to: usize| (from..to).map(|at| format!("line {at}\\n")).collect::<String>();
+    let numbered = |from: usize, to: usize| {
+        (from..to)
+            .map(|at| format!("line {at}\\n"))
+            .collect::<String>()
+    };
     let lines = |changed: &str, last: &str| {
         session(&[
             &user("aaaa0001", None, &numbered(0, 50)),
@@ -128,14 +145,20 @@ fn hunks_count_the_lines_that_are_not_shown() {
     // Applied to one text, the patch gives the other.
     s.put("none.jsonl", session::<&str>(&[]));
     let text = |name: &str| {
-        let all = s.unchanged(&format!("diff --context ./none.jsonl ./{name}")).text();
-        all.lines().skip(3).map(|line| line[1..].to_owned()).collect::<Vec<_>>()
+        let all = s
+            .unchanged(&format!("diff --context ./none.jsonl ./{name}"))
+            .text();
+        all.lines()
+            .skip(3)
+            .map(|line| line[1..].to_owned())
+            .collect::<Vec<_>>()
     };
     let patch = s.unchanged("diff --context ./a.jsonl ./b.jsonl").text();
     assert_eq!(patched(&text("a.jsonl"), &patch), text("b.jsonl"));
 }
 
-/// Six common lines are shown between two changes; of seven, three after the first and three before the second.
+/// Six common lines are shown between two changes; of seven, three after the first and three before
+/// the second.
 #[test]
 fn changes_that_are_near_share_a_hunk() {
     let s = Sandbox::new();
@@ -145,7 +168,10 @@ fn changes_that_are_near_share_a_hunk() {
             s.put(name, session(&[&user("aaaa0001", None, &text)]));
         }
         let text = s.unchanged("diff --context ./a.jsonl ./b.jsonl").text();
-        text.lines().filter(|line| line.starts_with("@@")).collect::<Vec<_>>().join(" ")
+        text.lines()
+            .filter(|line| line.starts_with("@@"))
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     assert_eq!(headings(6), "@@ -1,9 +1,9 @@");
     assert_eq!(headings(7), "@@ -1,5 +1,5 @@ @@ -7,4 +7,4 @@");
@@ -183,10 +209,19 @@ fn forks_are_the_same_where_they_say_the_same() {
         s.run(&format!("fork ./{name}.jsonl -o ./{name}-fork.jsonl"));
         // Labels have other positions in a fork.
         for form in ["", "--context"] {
-            assert_eq!(s.run(&format!("diff {form} ./{name}.jsonl ./{name}-fork.jsonl")), "", "{name}");
+            assert_eq!(
+                s.run(&format!("diff {form} ./{name}.jsonl ./{name}-fork.jsonl")),
+                "",
+                "{name}"
+            );
         }
         s.run(&format!("label ./{name}-fork.jsonl @ other"));
-        assert_eq!(s.unchanged(&format!("diff ./{name}.jsonl ./{name}-fork.jsonl")).code, 1, "{name}");
+        assert_eq!(
+            s.unchanged(&format!("diff ./{name}.jsonl ./{name}-fork.jsonl"))
+                .code,
+            1,
+            "{name}"
+        );
     }
     // An agent that migrates a version 1 file gives its entries other ids than pisess does.
     s.run("migrate ./v1.jsonl -o ./migrated.jsonl");
@@ -203,7 +238,11 @@ fn forks_are_the_same_where_they_say_the_same() {
 #[test]
 fn an_entry_that_says_something_else_is_changed() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.put("b.jsonl", s.text("two-branches.jsonl").replace("washi is strong", "washi is stronger"));
+    s.put(
+        "b.jsonl",
+        s.text("two-branches.jsonl")
+            .replace("washi is strong", "washi is stronger"),
+    );
     s.run("append ./b.jsonl --user more");
     assert_snapshot!(s.unchanged("diff ./two-branches.jsonl ./b.jsonl").text(), @"
       1a2b3c01  [start] user: Which paper for a kite?
@@ -221,11 +260,20 @@ fn an_entry_that_says_something_else_is_changed() {
 #[test]
 fn sessions_come_by_standard_input_and_by_name() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let piped = s.pisess("diff - ./two-branches.jsonl").stdin(fixture("two-branches.jsonl")).done();
+    let piped = s
+        .pisess("diff - ./two-branches.jsonl")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
     assert_eq!(piped.quiet(), "");
-    let piped = s.pisess("diff --stat ./two-branches.jsonl -").stdin(fixture("two-branches.jsonl")).done();
+    let piped = s
+        .pisess("diff --stat ./two-branches.jsonl -")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
     assert!(piped.quiet().starts_with("5 entries in common, "));
-    let piped = s.pisess("diff --json - root @").stdin(fixture("two-branches.jsonl")).done();
+    let piped = s
+        .pisess("diff --json - root @")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
     assert_eq!(piped.code, 1);
 }
 
@@ -256,9 +304,17 @@ fn damaged_sessions_are_compared() {
         for form in ["", "--context", "--json", "--stat"] {
             let done = s.unchanged(&format!("diff {form} -q ./{name}.jsonl ./{name}.jsonl"));
             let is_session = s.pisess(&format!("tree -q ./{name}.jsonl")).done().code == 0;
-            assert_eq!(done.code, if is_session { 0 } else { 2 }, "{name} {form}: {done}");
+            assert_eq!(
+                done.code,
+                if is_session { 0 } else { 2 },
+                "{name} {form}: {done}"
+            );
             let done = s.unchanged(&format!("diff {form} -q ./{name}.jsonl ./tour.jsonl"));
-            assert_eq!(done.code, if is_session { 1 } else { 2 }, "{name} {form}: {done}");
+            assert_eq!(
+                done.code,
+                if is_session { 1 } else { 2 },
+                "{name} {form}: {done}"
+            );
         }
     }
 }

@@ -1,15 +1,17 @@
 //! Runs the examples in the documents, the help and the man pages.
 //!
-//! In `README.md` and `docs/*.md`, a block marked `console` is a shell session: lines that begin with `$ `
-//! are commands, lines that begin with `> ` continue a command, and the other lines are the output on a
-//! terminal of 80 columns without colours. Each document is run in a directory of its own, and each block
-//! sees the files that earlier blocks left. The README starts with what a checkout has, so that a reader can
-//! follow it from the first block; the other documents start with sessions under the names they use.
-//! `PISESS_BLESS=1 cargo test --test it documents` updates the outputs, and the tables of the README. The commands in
-//! `skills/pisess/SKILL.md` are run as an agent runs them: in a pipe, within a session.
+//! In `README.md` and `docs/*.md`, a block marked `console` is a shell session: lines that begin
+//! with `$ ` are commands, lines that begin with `> ` continue a command, and the other lines are
+//! the output on a terminal of 80 columns without colours. Each document is run in a directory of
+//! its own, and each block sees the files that earlier blocks left. The README starts with what a
+//! checkout has, so that a reader can follow it from the first block; the other documents start
+//! with sessions under the names they use. `PISESS_BLESS=1 cargo test --test it documents` updates
+//! the outputs, and the tables of the README. The commands in `skills/pisess/SKILL.md` are run as
+//! an agent runs them: in a pipe, within a session.
 //!
 //! A block marked `console with fzf` (or another tool) is run by a test of its own, which
-//! `tests/recipes/run` starts after installing the tools. In the other blocks, `documents/jq.rs` replaces jq.
+//! `tests/recipes/run` starts after installing the tools. In the other blocks, `documents/jq.rs`
+//! replaces jq.
 
 mod model;
 
@@ -45,21 +47,33 @@ impl Desk {
     /// Returns a directory with the sessions of the stores that the examples use.
     fn stores() -> Desk {
         let folder = tempfile::Builder::new().prefix("it").tempdir().unwrap();
-        let desk = Desk { folder, seconds: Cell::new(0), env: Vec::new(), output: Sink::Terminal };
+        let desk = Desk {
+            folder,
+            seconds: Cell::new(0),
+            env: Vec::new(),
+            output: Sink::Terminal,
+        };
         fs::create_dir_all(desk.path("home/bin")).unwrap();
         let store = desk.path("home/.pi/agent/sessions/--home-u-code-ferry--");
         fs::create_dir_all(&store).unwrap();
         let name = "2026-03-14T09-26-45-589Z_019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70.jsonl";
         fs::copy(root().join("fixtures/tour.jsonl"), store.join(name)).unwrap();
         for (from, to) in [
-            ("claude/tree", "home/.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a2.jsonl"),
+            (
+                "claude/tree",
+                "home/.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a2.jsonl",
+            ),
             (
                 "codex/plain",
                 "home/.codex/sessions/2026/03/02/rollout-2026-03-02T10-00-00-019cad00-0000-7000-8000-0000000000b1.jsonl",
             ),
         ] {
             fs::create_dir_all(desk.path(to).parent().unwrap()).unwrap();
-            fs::copy(root().join("fixtures").join(from).with_extension("jsonl"), desk.path(to)).unwrap();
+            fs::copy(
+                root().join("fixtures").join(from).with_extension("jsonl"),
+                desk.path(to),
+            )
+            .unwrap();
         }
         fs::create_dir_all(desk.path("tools")).unwrap();
         fs::create_dir_all(desk.path(".git")).unwrap();
@@ -71,7 +85,10 @@ impl Desk {
         let desk = Desk::stores();
         for folder in ["fixtures", "fixtures/hazards", "docs/examples"] {
             fs::create_dir_all(desk.path(folder)).unwrap();
-            for file in fs::read_dir(root().join(folder)).unwrap().map(Result::unwrap) {
+            for file in fs::read_dir(root().join(folder))
+                .unwrap()
+                .map(Result::unwrap)
+            {
                 if file.file_type().unwrap().is_file() {
                     fs::copy(file.path(), desk.path(folder).join(file.file_name())).unwrap();
                 }
@@ -85,7 +102,8 @@ impl Desk {
         Desk::checkout().with_sessions()
     }
 
-    /// Adds sessions of every kind, under the names that examples use, and a model that always gives the same answer.
+    /// Adds sessions of every kind, under the names that examples use, and a model that always
+    /// gives the same answer.
     fn with_sessions(self) -> Desk {
         let fixtures = root().join("fixtures");
         fs::create_dir_all(self.path("sessions/deeper")).unwrap();
@@ -100,7 +118,10 @@ impl Desk {
             fs::copy(fixtures.join(from).with_extension("jsonl"), self.path(to)).unwrap();
         }
         fs::write(self.path(".env"), "API_KEY='correct horse 42'\n").unwrap();
-        self.script("llm", "cat > /dev/null; echo 'The waiting times are right across midnight now.'");
+        self.script(
+            "llm",
+            "cat > /dev/null; echo 'The waiting times are right across midnight now.'",
+        );
         self
     }
 
@@ -112,7 +133,8 @@ impl Desk {
 
     /// Adds replacements: a fzf with fixed answers, a pager for git, and a model behind HTTP.
     fn with_tools(mut self) -> Desk {
-        self.env.push(("FZF_DEFAULT_OPTS", "--exact --filter undo".to_owned()));
+        self.env
+            .push(("FZF_DEFAULT_OPTS", "--exact --filter undo".to_owned()));
         self.env.push(("GIT_PAGER", "cat".to_owned()));
         self.env.push(("LLM_URL", model::listen()));
         self
@@ -120,7 +142,10 @@ impl Desk {
 
     /// Sets the environment that an agent gives to the commands that it runs in a session.
     fn for_agent(mut self) -> Desk {
-        self.env.push(("PI_SESSION_FILE", self.path("session.jsonl").display().to_string()));
+        self.env.push((
+            "PI_SESSION_FILE",
+            self.path("session.jsonl").display().to_string(),
+        ));
         self.output = Sink::Pipe;
         self
     }
@@ -137,13 +162,17 @@ impl Desk {
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Runs a line in a shell. Returns what appears on the terminal or in the pipe, and the exit code.
+    /// Runs a line in a shell. Returns what appears on the terminal or in the pipe, and the exit
+    /// code.
     fn run(&self, line: &str) -> (String, i32) {
         match self.output {
             Sink::Terminal => on_terminal(self.shell(line)),
             Sink::Pipe => {
                 let done = self.shell(&format!("exec 2>&1\n{line}")).output().unwrap();
-                (String::from_utf8(done.stdout).unwrap(), done.status.code().unwrap())
+                (
+                    String::from_utf8(done.stdout).unwrap(),
+                    done.status.code().unwrap(),
+                )
             }
         }
     }
@@ -184,8 +213,12 @@ fn root() -> &'static Path {
 
 /// Returns the paths of the README and of the documents in `docs/`.
 fn documents() -> Vec<PathBuf> {
-    let docs = fs::read_dir(root().join("docs")).unwrap().map(|file| file.unwrap().path());
-    let mut all: Vec<_> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    let docs = fs::read_dir(root().join("docs"))
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let mut all: Vec<_> = docs
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .collect();
     all.sort();
     all.insert(0, root().join("README.md"));
     all
@@ -205,7 +238,11 @@ fn documents_show_the_actual_output() {
 
 #[test]
 fn the_skill_shows_the_actual_output() {
-    holds(&root().join("skills/pisess/SKILL.md"), &|tools| tools.is_empty(), &Desk::new().for_agent());
+    holds(
+        &root().join("skills/pisess/SKILL.md"),
+        &|tools| tools.is_empty(),
+        &Desk::new().for_agent(),
+    );
 }
 
 /// Runs all recipes with the real tools.
@@ -230,39 +267,64 @@ fn holds(path: &Path, runs: &dyn Fn(&str) -> bool, desk: &Desk) {
     let bless = std::env::var_os("PISESS_BLESS").is_some_and(|bless| !bless.is_empty());
     let text = fs::read_to_string(path).unwrap();
     let shown = rerun(&text, runs, desk);
-    let shown = if path.ends_with("README.md") { with_tables(shown) } else { shown };
+    let shown = if path.ends_with("README.md") {
+        with_tables(shown)
+    } else {
+        shown
+    };
     if bless && shown != text {
         fs::write(path, &shown).unwrap();
     }
     let name = path.strip_prefix(root()).unwrap().display();
     for (line, (wanted, found)) in text.lines().zip(shown.lines()).enumerate() {
-        assert!(bless || wanted == found, "{name}:{}: expected\n{wanted}\nfound\n{found}", line + 1);
+        assert!(
+            bless || wanted == found,
+            "{name}:{}: expected\n{wanted}\nfound\n{found}",
+            line + 1
+        );
     }
-    assert!(bless || text == shown, "{name}: the length of an output differs");
+    assert!(
+        bless || text == shown,
+        "{name}: the length of an output differs"
+    );
 }
 
 /// The tables of the README that are made from the command line: their headings, and their rows.
 fn tables() -> [(&'static str, String); 3] {
     let links = |group: &'static str| {
         let verbs = pisess::groups().filter(move |(of, _)| *of == group);
-        verbs.map(|(_, verb)| format!("[{verb}](man/pisess-{verb}.1)")).collect::<Vec<_>>().join(", ")
+        verbs
+            .map(|(_, verb)| format!("[{verb}](man/pisess-{verb}.1)"))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let mut groups: Vec<_> = pisess::groups().map(|(group, _)| group).collect();
     groups.dedup();
-    let commands = groups.iter().map(|group| format!("| {group} | {} |\n", links(group))).collect();
+    let commands = groups
+        .iter()
+        .map(|group| format!("| {group} | {} |\n", links(group)))
+        .collect();
     let row = |(form, meaning): &(&str, &str)| format!("| `{form}` | {meaning} |\n");
     [
         ("| to | use |\n| --- | --- |\n", commands),
-        ("| form | means |\n| --- | --- |\n", guide::REFERENCES.iter().map(row).collect()),
-        ("| code | means |\n| --- | --- |\n", guide::EXIT_CODES.iter().map(row).collect()),
+        (
+            "| form | means |\n| --- | --- |\n",
+            guide::REFERENCES.iter().map(row).collect(),
+        ),
+        (
+            "| code | means |\n| --- | --- |\n",
+            guide::EXIT_CODES.iter().map(row).collect(),
+        ),
     ]
 }
 
 /// Returns the README with the current rows in its [`tables`].
 fn with_tables(mut text: String) -> String {
     for (heading, rows) in tables() {
-        let start =
-            text.find(heading).unwrap_or_else(|| panic!("README.md has no {heading}")) + heading.len();
+        let start = text
+            .find(heading)
+            .unwrap_or_else(|| panic!("README.md has no {heading}"))
+            + heading.len();
         let end = start + text[start..].find("\n\n").unwrap() + 1;
         text.replace_range(start..end, &rows);
     }
@@ -275,12 +337,16 @@ fn rerun(text: &str, runs: &dyn Fn(&str) -> bool, desk: &Desk) -> String {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         out += &format!("{line}\n");
-        let tools = line.strip_prefix("```console").map(|rest| rest.strip_prefix(" with ").unwrap_or(rest));
+        let tools = line
+            .strip_prefix("```console")
+            .map(|rest| rest.strip_prefix(" with ").unwrap_or(rest));
         if !tools.is_some_and(runs) {
             continue;
         }
         while let Some(line) = lines.next_if(|line| *line != "```") {
-            let Some(command) = line.strip_prefix("$ ") else { continue };
+            let Some(command) = line.strip_prefix("$ ") else {
+                continue;
+            };
             out += &format!("{line}\n");
             let mut command = command.to_owned();
             // The prompt for the rest of a command is `> `.
@@ -290,7 +356,10 @@ fn rerun(text: &str, runs: &dyn Fn(&str) -> bool, desk: &Desk) -> String {
             }
             let said = output(&command, desk);
             // A blank line separates commands.
-            let last = lines.clone().find(|line| *line == "```" || line.starts_with("$ ")) == Some("```");
+            let last = lines
+                .clone()
+                .find(|line| *line == "```" || line.starts_with("$ "))
+                == Some("```");
             out += &said;
             if !last {
                 out.push('\n');
@@ -307,8 +376,14 @@ fn output(command: &str, desk: &Desk) -> String {
     }
     let (text, code) = desk.run(&command);
     let folder = desk.folder.path().to_str().unwrap();
-    let text = text.replace(folder, "/home/you").replace("/home/you/home", "/home/you");
-    let line_end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let text = text
+        .replace(folder, "/home/you")
+        .replace("/home/you/home", "/home/you");
+    let line_end = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
     assert!(code < 2, "{command}\n{text}");
     text + line_end
 }
@@ -336,8 +411,12 @@ fn examples_of_the_help_work() {
 fn examples_in_help(verb: &str, desk: &Desk) -> Vec<String> {
     let (help, code) = desk.run(&format!("COLUMNS=80 pisess {verb} --help"));
     assert_eq!(code, 0, "{help}");
-    let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{verb} has no examples"));
-    let lines = examples.lines().take_while(|line| line.is_empty() || line.starts_with("  "));
+    let (_, examples) = help
+        .split_once("\nExamples:\n")
+        .unwrap_or_else(|| panic!("{verb} has no examples"));
+    let lines = examples
+        .lines()
+        .take_while(|line| line.is_empty() || line.starts_with("  "));
     let mut commands = vec![String::new()];
     for line in lines {
         assert!(line.chars().count() <= 80, "pisess {verb} --help: {line}");
@@ -358,7 +437,8 @@ fn unfolded(command: &str) -> String {
     lines.fold(first, |line, more| format!("{line} {more}"))
 }
 
-/// Runs an example if its sessions exist. Returns a report if it exits with another code than expected.
+/// Runs an example if its sessions exist. Returns a report if it exits with another code than
+/// expected.
 fn failure_of(line: &str, exit: u8) -> String {
     let desk = Desk::stores().with_sessions();
     static LABELED: OnceLock<Vec<u8>> = OnceLock::new();
@@ -369,5 +449,9 @@ fn failure_of(line: &str, exit: u8) -> String {
     });
     fs::write(desk.path("session.jsonl"), labeled).unwrap();
     let (output, code) = desk.run(line);
-    if code == i32::from(exit) { String::new() } else { format!("$ {line}\n{output}exit {code}\n\n") }
+    if code == i32::from(exit) {
+        String::new()
+    } else {
+        format!("$ {line}\n{output}exit {code}\n\n")
+    }
 }

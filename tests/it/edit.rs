@@ -68,30 +68,60 @@ fn omitted_replaced_and_taken_back() {
     {"type":"context_edit","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c06","replacement":{"content":"Washi then. How big?"}}
     {"type":"context_edit","id":"1158ac1a","parentId":"7438758a","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","replacement":{"content":[{"type":"text","text":"A metre and more, with a bamboo spar."}]}}
     "#);
-    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+    assert!(
+        s.bytes("two-branches.jsonl")
+            .starts_with(&fixture("two-branches.jsonl"))
+    );
 }
 
 #[test]
 fn an_edit_holds_on_its_branch() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("edit ./two-branches.jsonl start --omit");
-    assert!(!s.run("context ./two-branches.jsonl --as text").contains("Which paper"));
-    assert!(s.run("context ./two-branches.jsonl 1a2b3c05 --as text").contains("Which paper"));
+    assert!(
+        !s.run("context ./two-branches.jsonl --as text")
+            .contains("Which paper")
+    );
+    assert!(
+        s.run("context ./two-branches.jsonl 1a2b3c05 --as text")
+            .contains("Which paper")
+    );
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl 1a2b3c05 --omit").fails(2), @"./two-branches.jsonl: 1a2b3c05 is not on the path to the leaf (hint: an edit applies to one branch; list its entries with `pisess path`)");
 }
 
 #[test]
 fn what_is_so_already_is_not_written() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --restore").quiet(), "");
+    assert_eq!(
+        s.unchanged("edit -q ./two-branches.jsonl start --restore")
+            .quiet(),
+        ""
+    );
     s.run("edit ./two-branches.jsonl start --replace x");
-    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --replace x").quiet(), "");
+    assert_eq!(
+        s.unchanged("edit -q ./two-branches.jsonl start --replace x")
+            .quiet(),
+        ""
+    );
     s.run("edit ./two-branches.jsonl start --omit");
-    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start start --omit").quiet(), "");
+    assert_eq!(
+        s.unchanged("edit -q ./two-branches.jsonl start start --omit")
+            .quiet(),
+        ""
+    );
     // Of several entries, only those that change get a line.
-    assert_eq!(s.run("edit ./two-branches.jsonl start 1a2b3c02 --omit").lines().count(), 1);
+    assert_eq!(
+        s.run("edit ./two-branches.jsonl start 1a2b3c02 --omit")
+            .lines()
+            .count(),
+        1
+    );
     s.run("edit ./two-branches.jsonl start --restore");
-    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --restore").quiet(), "");
+    assert_eq!(
+        s.unchanged("edit -q ./two-branches.jsonl start --restore")
+            .quiet(),
+        ""
+    );
 }
 
 #[test]
@@ -146,14 +176,20 @@ fn what_cannot_be_edited() {
 #[test]
 fn in_pipes_and_on_paper() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.pisess("edit ./two-branches.jsonl @ --replace -").stdin("from\na pipe\n").done().quiet();
+    s.pisess("edit ./two-branches.jsonl @ --replace -")
+        .stdin("from\na pipe\n")
+        .done()
+        .quiet();
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"context_edit","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","replacement":{"content":[{"type":"text","text":"from\na pipe"}]}}"#);
     assert_snapshot!(s.unchanged("edit -n ./two-branches.jsonl start --omit"), @r#"
     append 1 line to ./two-branches.jsonl
     {"type":"context_edit","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01","replacement":null}
     "#);
     assert_snapshot!(s.run("edit --json ./two-branches.jsonl start --omit -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"context_edit","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01","replacement":null}],"editorText":null}"#);
-    let done = s.pisess("edit - start --omit").stdin(fixture("two-branches.jsonl")).done();
+    let done = s
+        .pisess("edit - start --omit")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
     assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"));
     assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));
 }
@@ -163,9 +199,18 @@ fn an_older_file_is_migrated_with_it() {
     for name in ["v1", "v2", "draft-tree"] {
         let s = Sandbox::with(&[&format!("{name}.jsonl")]);
         let migrated = s.run(&format!("migrate ./{name}.jsonl -o -"));
-        s.unchanged(&format!("edit ./{name}.jsonl gone --omit")).fails(2);
-        s.run(&format!("edit ./{name}.jsonl '@^{{user}}' --replace 'another question'"));
-        assert!(s.text(&format!("{name}.jsonl")).starts_with(&migrated), "{name}");
-        assert!(seen(&s, &format!("{name}.jsonl")).contains("[User]: another question"), "{name}");
+        s.unchanged(&format!("edit ./{name}.jsonl gone --omit"))
+            .fails(2);
+        s.run(&format!(
+            "edit ./{name}.jsonl '@^{{user}}' --replace 'another question'"
+        ));
+        assert!(
+            s.text(&format!("{name}.jsonl")).starts_with(&migrated),
+            "{name}"
+        );
+        assert!(
+            seen(&s, &format!("{name}.jsonl")).contains("[User]: another question"),
+            "{name}"
+        );
     }
 }

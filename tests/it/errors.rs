@@ -6,8 +6,9 @@ use insta::assert_snapshot;
 use std::fs;
 
 /// Commands that accept directories or several sessions, and continue with the others.
-const SEVERAL: &[&str] =
-    &["archive", "check", "grep", "import", "list", "migrate", "redact", "relocate", "stats"];
+const SEVERAL: &[&str] = &[
+    "archive", "check", "grep", "import", "list", "migrate", "redact", "relocate", "stats",
+];
 
 /// Returns a form of every other command that reads `./x`, and one that changes it.
 fn commands() -> Vec<String> {
@@ -47,24 +48,39 @@ fn said_of_fixture(name: &str) -> String {
 #[test]
 fn a_missing_session_may_be_all() {
     let s = Sandbox::new();
-    for (verb, line) in
-        [("check", "check --all"), ("migrate", "migrate --check --all"), ("redact", "redact --check --all")]
-    {
+    for (verb, line) in [
+        ("check", "check --all"),
+        ("migrate", "migrate --check --all"),
+        ("redact", "redact --check --all"),
+    ] {
         let error = s.unchanged(verb).fails(2);
         assert!(
-            error.contains(&format!("(hint: `pisess {line}` reads the sessions of all projects; ")),
+            error.contains(&format!(
+                "(hint: `pisess {line}` reads the sessions of all projects; "
+            )),
             "{error}"
         );
     }
     // What a hint names changes nothing.
     let command = pisess::command();
     for verb in command.get_subcommands().map(clap::Command::get_name) {
-        for line in [verb.to_owned(), format!("{verb} --restore"), format!("{verb} --delete")] {
+        for line in [
+            verb.to_owned(),
+            format!("{verb} --restore"),
+            format!("{verb} --delete"),
+        ] {
             let error = s.unchanged(&line).stderr;
-            let named = error.split('`').skip(1).step_by(2).filter(|named| named.contains("--all"));
+            let named = error
+                .split('`')
+                .skip(1)
+                .step_by(2)
+                .filter(|named| named.contains("--all"));
             for named in named {
                 let reads = ["--check", "--list", "pisess check", "pisess list"];
-                assert!(reads.iter().any(|word| named.contains(word)), "{line}: {error}");
+                assert!(
+                    reads.iter().any(|word| named.contains(word)),
+                    "{line}: {error}"
+                );
             }
         }
     }
@@ -105,16 +121,30 @@ fn every_command_says_the_same_of_what_is_no_file() {
     fs::create_dir(s.path("directory")).unwrap();
     for line in READS.iter().chain(&*CHANGES).chain(&*MAKES) {
         // These commands accept directories, and continue with what can be read.
-        let takers = ["migrate", "check", "grep", "stats", "list", "redact F --check", "redact F -n"];
+        let takers = [
+            "migrate",
+            "check",
+            "grep",
+            "stats",
+            "list",
+            "redact F --check",
+            "redact F -n",
+        ];
         let takes_folders = takers.iter().any(|form| line.starts_with(form));
         let missing = s.unchanged(&every::of(line, "./x"));
         let said = "cannot read ./x: no such file or directory";
-        assert!(missing.code == 2 && missing.stderr.contains(said), "{line}: {missing}");
+        assert!(
+            missing.code == 2 && missing.stderr.contains(said),
+            "{line}: {missing}"
+        );
         if !takes_folders {
             let said = missing.fails(2);
             assert!(said.contains(" (hint: "), "{line}: {said}");
             let said = s.unchanged(&every::of(line, "./directory")).fails(2);
-            assert!(said.starts_with("cannot read ./directory: it is a directory (hint: "), "{line}: {said}");
+            assert!(
+                said.starts_with("cannot read ./directory: it is a directory (hint: "),
+                "{line}: {said}"
+            );
         }
     }
 }
@@ -200,7 +230,10 @@ fn an_output_that_exists() {
         "summarize ./two-branches.jsonl root -o ./there",
     ] {
         let said = s.unchanged(line).fails(2);
-        assert!(said.contains("./there") && said.contains("--force"), "{line}: {said}");
+        assert!(
+            said.contains("./there") && said.contains("--force"),
+            "{line}: {said}"
+        );
     }
     s.run("label ./two-branches.jsonl @ n -o ./there --force");
     assert!(s.bytes("there").starts_with(&fixture("two-branches.jsonl")));
@@ -215,9 +248,16 @@ fn an_output_that_is_the_input() {
     assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./two-branches.jsonl").fails(2), @"cannot write ./two-branches.jsonl: it is the input itself (hint: give another path with -o)");
     for force in ["", "--force"] {
         for output in ["two-branches.jsonl", "link", "hard"] {
-            s.unchanged(&format!("label ./two-branches.jsonl @ n {force} -o ./{output}")).fails(2);
-            s.unchanged(&format!("fork ./two-branches.jsonl {force} -o ./{output}")).fails(2);
-            s.unchanged(&format!("migrate ./two-branches.jsonl {force} -o ./{output}")).fails(2);
+            s.unchanged(&format!(
+                "label ./two-branches.jsonl @ n {force} -o ./{output}"
+            ))
+            .fails(2);
+            s.unchanged(&format!("fork ./two-branches.jsonl {force} -o ./{output}"))
+                .fails(2);
+            s.unchanged(&format!(
+                "migrate ./two-branches.jsonl {force} -o ./{output}"
+            ))
+            .fails(2);
         }
     }
 }
@@ -235,7 +275,9 @@ fn an_output_that_cannot_be_there() {
 fn json_and_the_session_cannot_both_be_on_stdout() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl @ n -o -").fails(2), @"--json: standard output carries the session (hint: give a path with -o, or omit --json)");
-    let call = s.pisess("label --json - @ n").stdin(fixture("two-branches.jsonl"));
+    let call = s
+        .pisess("label --json - @ n")
+        .stdin(fixture("two-branches.jsonl"));
     assert_snapshot!(call.done().fails(2), @"--json: standard output carries the session (hint: give a path with -o, or omit --json)");
 }
 
@@ -250,7 +292,12 @@ fn a_read_only_folder() {
     let allow = |name: &str, mode: u32| {
         fs::set_permissions(s.path(name), PermissionsExt::from_mode(mode)).unwrap();
     };
-    for (name, mode) in [("", 0o755), ("ro/v1.jsonl", 0o444), ("ro/two.jsonl", 0o444), ("ro", 0o555)] {
+    for (name, mode) in [
+        ("", 0o755),
+        ("ro/v1.jsonl", 0o444),
+        ("ro/two.jsonl", 0o444),
+        ("ro", 0o555),
+    ] {
         allow(name, mode);
     }
     let before = s.files();
@@ -267,11 +314,23 @@ fn a_read_only_folder() {
             command.uid(65_534).gid(65_534);
         }
         // If the user nobody may not run the binary, this is not tested.
-        let Ok(output) = command.args(line).current_dir(s.path("")).output() else { break };
+        let Ok(output) = command.args(line).current_dir(s.path("")).output() else {
+            break;
+        };
         let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line:?}: {said}");
-        assert!(said.starts_with("pisess: cannot ") && said.contains(" ro/"), "{line:?}: {said}");
-        assert!(said.contains("(hint: ") && said.lines().count() == 1, "{line:?}: {said}");
+        assert_eq!(
+            (output.status.code(), output.stdout.len()),
+            (Some(2), 0),
+            "{line:?}: {said}"
+        );
+        assert!(
+            said.starts_with("pisess: cannot ") && said.contains(" ro/"),
+            "{line:?}: {said}"
+        );
+        assert!(
+            said.contains("(hint: ") && said.lines().count() == 1,
+            "{line:?}: {said}"
+        );
         assert!(s.files() == before, "{line:?}");
     }
     allow("ro", 0o755);
@@ -293,15 +352,32 @@ fn a_file_that_may_not_be_read() {
         }
         let line = every::of(line, "two-branches.jsonl");
         // If the user nobody may not run the binary, this is not tested.
-        let Ok(output) = command.args(line.split(' ')).current_dir(s.path("")).output() else { break };
+        let Ok(output) = command
+            .args(line.split(' '))
+            .current_dir(s.path(""))
+            .output()
+        else {
+            break;
+        };
         let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line}: {said}");
+        assert_eq!(
+            (output.status.code(), output.stdout.len()),
+            (Some(2), 0),
+            "{line}: {said}"
+        );
         let told = "pisess: cannot read two-branches.jsonl: permission denied (hint: ";
         let json = r#"{"error":{"kind":"io","message":"cannot read two-branches.jsonl: permission denied","path":"two-branches.jsonl","line":null,"hint":""#;
         let told = if line.contains("--json") { json } else { told };
-        assert!(said.starts_with(told) && said.lines().count() == 1, "{line}: {said}");
+        assert!(
+            said.starts_with(told) && said.lines().count() == 1,
+            "{line}: {said}"
+        );
     }
-    fs::set_permissions(s.path("two-branches.jsonl"), PermissionsExt::from_mode(0o600)).unwrap();
+    fs::set_permissions(
+        s.path("two-branches.jsonl"),
+        PermissionsExt::from_mode(0o600),
+    )
+    .unwrap();
     assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
 }
 
@@ -332,7 +408,11 @@ fn usage_is_told_on_stderr() {
     ] {
         let done = s.unchanged(line);
         assert_eq!((done.code, done.stdout.len()), (2, 0), "{line}");
-        assert!(!done.stderr.is_empty() && !done.stderr.contains("panicked"), "{line}: {}", done.stderr);
+        assert!(
+            !done.stderr.is_empty() && !done.stderr.contains("panicked"),
+            "{line}: {}",
+            done.stderr
+        );
     }
 }
 
@@ -348,7 +428,14 @@ fn one_argument_too_many() {
 #[test]
 fn findings_precede_totals() {
     let s = Sandbox::with(&["hazards/torn-tail.jsonl"]);
-    s.put("s.jsonl", session(&[user("aaaa0001", None, "ghp_0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R")]));
+    s.put(
+        "s.jsonl",
+        session(&[user(
+            "aaaa0001",
+            None,
+            "ghp_0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R",
+        )]),
+    );
     for line in ["check torn-tail.jsonl", "redact --check s.jsonl"] {
         let output = std::process::Command::new("sh")
             .args(["-c", &format!("{} {line} 2>&1", program().display())])
@@ -364,7 +451,10 @@ fn findings_precede_totals() {
 #[test]
 fn a_clock_that_is_none() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let done = s.pisess("label ./two-branches.jsonl @ n").env("PISESS_NOW", "tomorrow").done();
+    let done = s
+        .pisess("label ./two-branches.jsonl @ n")
+        .env("PISESS_NOW", "tomorrow")
+        .done();
     assert_snapshot!(done.fails(2), @r#"PISESS_NOW: "tomorrow" is not a time (hint: write it as 2026-01-31T12:00:00Z)"#);
     assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
 }
@@ -372,7 +462,12 @@ fn a_clock_that_is_none() {
 #[test]
 fn quiet_still_tells_errors() {
     let s = Sandbox::new();
-    assert!(s.pisess("tree -q ./gone").done().fails(2).contains("./gone"));
+    assert!(
+        s.pisess("tree -q ./gone")
+            .done()
+            .fails(2)
+            .contains("./gone")
+    );
 }
 
 #[test]
@@ -399,74 +494,184 @@ fn the_exit_codes_are_in_the_help() {
 fn common_mistakes_have_a_hint() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for (line, hint) in [
-        ("tree ./two-branches.jsonl --user-only", "did you mean --filter user-only?"),
-        ("tree ./two-branches.jsonl --labeled-only", "did you mean --filter labeled-only?"),
-        ("tree ./two-branches.jsonl --filtr all", "a similar argument exists: '--filter'"),
-        ("fork ./two-branches.jsonl --alle", "did you mean --branches?"),
-        ("tree ./two-branches.jsonl --depth 3", "(hint: see `pisess tree --help`)"),
+        (
+            "tree ./two-branches.jsonl --user-only",
+            "did you mean --filter user-only?",
+        ),
+        (
+            "tree ./two-branches.jsonl --labeled-only",
+            "did you mean --filter labeled-only?",
+        ),
+        (
+            "tree ./two-branches.jsonl --filtr all",
+            "a similar argument exists: '--filter'",
+        ),
+        (
+            "fork ./two-branches.jsonl --alle",
+            "did you mean --branches?",
+        ),
+        (
+            "tree ./two-branches.jsonl --depth 3",
+            "(hint: see `pisess tree --help`)",
+        ),
         ("tree ./two-branches.jsonl -n 5", "did you mean --around N?"),
-        ("tree ./two-branches.jsonl --format json", "did you mean --json?"),
-        ("export ./two-branches.jsonl --format md", "did you mean --as FORMAT?"),
+        (
+            "tree ./two-branches.jsonl --format json",
+            "did you mean --json?",
+        ),
+        (
+            "export ./two-branches.jsonl --format md",
+            "did you mean --as FORMAT?",
+        ),
         ("list -n 5", "did you mean --limit N?"),
-        ("grep --limit 3 x", "did you mean --max-count N, of each session?"),
+        (
+            "grep --limit 3 x",
+            "did you mean --max-count N, of each session?",
+        ),
         ("grep --type user x", "did you mean --role ROLE?"),
-        ("tree --oneline last", "omit --oneline: each entry is one row"),
+        (
+            "tree --oneline last",
+            "omit --oneline: each entry is one row",
+        ),
         ("list -10", "did you mean --limit N?"),
-        ("list --sort size", "or tokens (sent and received)? for bytes, `pisess list -0 | xargs -0 ls -lS`"),
-        ("grep -E 'a|b'", "omit -E: every PATTERN is a regular expression"),
+        (
+            "list --sort size",
+            "or tokens (sent and received)? for bytes, `pisess list -0 | xargs -0 ls -lS`",
+        ),
+        (
+            "grep -E 'a|b'",
+            "omit -E: every PATTERN is a regular expression",
+        ),
         ("-C x list", "change the directory first"),
-        ("append ./two-branches.jsonl hello", "give the text of a message with --user or --assistant"),
-        ("tree", "the session of this directory that changed last is `last`: pisess tree last; "),
+        (
+            "append ./two-branches.jsonl hello",
+            "give the text of a message with --user or --assistant",
+        ),
+        (
+            "tree",
+            "the session of this directory that changed last is `last`: pisess tree last; ",
+        ),
         ("switch", "is `last`: pisess switch last <REF>; "),
-        ("merge ./two-branches.jsonl", "`pisess branches` lists the branches, `pisess tree` all entries"),
-        ("diff ./two-branches.jsonl", "give another session, or two entries, as in `pisess diff last @~3 @`"),
-        ("switch -", "the session comes first: pisess switch last -; "),
+        (
+            "merge ./two-branches.jsonl",
+            "`pisess branches` lists the branches, `pisess tree` all entries",
+        ),
+        (
+            "diff ./two-branches.jsonl",
+            "give another session, or two entries, as in `pisess diff last @~3 @`",
+        ),
+        (
+            "switch -",
+            "the session comes first: pisess switch last -; ",
+        ),
         (
             "label ./two-branches.jsonl green",
             "to set a label, give REF, too: `@ green` labels the last entry",
         ),
-        ("export ./two-branches.jsonl x.md", "the path of an output is given with -o"),
+        (
+            "export ./two-branches.jsonl x.md",
+            "the path of an output is given with -o",
+        ),
         ("grep export invoices", "several words need quotes"),
         ("list --jq .id", "pipe the output of --json into jq"),
         ("list --after 2026-10", "did you mean --since TIME?"),
         ("list -L 5", "did you mean --limit N?"),
-        ("grep -g '*.jsonl' x", "give the sessions or directories to search as SESSION; see"),
+        (
+            "grep -g '*.jsonl' x",
+            "give the sessions or directories to search as SESSION; see",
+        ),
         ("grep --count-matches x", "did you mean --count?; see"),
         ("list --reverse", "pipe the rows into `tac`"),
-        ("show HEAD", "an entry is given after its session, as in `last @`"),
-        ("show @~2", "an entry is given after its session, as in `last @~2`"),
+        (
+            "show HEAD",
+            "an entry is given after its session, as in `last @`",
+        ),
+        (
+            "show @~2",
+            "an entry is given after its session, as in `last @~2`",
+        ),
         ("tree last@{1}", "`last~1` is the session before `last`"),
-        ("show ./two-branches.jsonl @-", "the leaf is @, its parent @^"),
-        ("show ./two-branches.jsonl HEAD~1", "the leaf is @, its parent @^"),
-        ("fork ./two-branches.jsonl new.jsonl", "the path of an output is given with -o"),
-        ("tree --home-u-code--/s.jsonl", "put ./ before a path that begins with -"),
-        ("list --home-u-code--", "put ./ before a path that begins with -, as in ./--home-u-code--"),
-        ("migrate -r --home-u-code--", "put ./ before a path that begins with -"),
+        (
+            "show ./two-branches.jsonl @-",
+            "the leaf is @, its parent @^",
+        ),
+        (
+            "show ./two-branches.jsonl HEAD~1",
+            "the leaf is @, its parent @^",
+        ),
+        (
+            "fork ./two-branches.jsonl new.jsonl",
+            "the path of an output is given with -o",
+        ),
+        (
+            "tree --home-u-code--/s.jsonl",
+            "put ./ before a path that begins with -",
+        ),
+        (
+            "list --home-u-code--",
+            "put ./ before a path that begins with -, as in ./--home-u-code--",
+        ),
+        (
+            "migrate -r --home-u-code--",
+            "put ./ before a path that begins with -",
+        ),
         ("tre ./two-branches.jsonl", "did you mean `pisess tree`?"),
-        ("path ./two-branches.jsonl 1a", "give at least 4 characters of the id"),
+        (
+            "path ./two-branches.jsonl 1a",
+            "give at least 4 characters of the id",
+        ),
         ("path ./two-branches.jsonl 1a2b3c99", "did you mean"),
-        ("label green ./two-branches.jsonl", "the session comes first: pisess label "),
-        ("label ./green ./two-branches.jsonl", "the session comes first: pisess label "),
-        ("compact ./two-branches.jsonl --if-over lots", "see `pisess compact --help`"),
+        (
+            "label green ./two-branches.jsonl",
+            "the session comes first: pisess label ",
+        ),
+        (
+            "label ./green ./two-branches.jsonl",
+            "the session comes first: pisess label ",
+        ),
+        (
+            "compact ./two-branches.jsonl --if-over lots",
+            "see `pisess compact --help`",
+        ),
         ("show ./two-branches.jsonl root", "--children"),
     ] {
         let message = s.unchanged(line).fails(2);
-        assert!(message.contains(" (hint: ") && message.contains(hint), "{line}: {message}");
+        assert!(
+            message.contains(" (hint: ") && message.contains(hint),
+            "{line}: {message}"
+        );
     }
-    let message = s.pisess("append ./two-branches.jsonl").stdin("hello\n").done().fails(2);
+    let message = s
+        .pisess("append ./two-branches.jsonl")
+        .stdin("hello\n")
+        .done()
+        .fails(2);
     assert!(message.contains("(hint: --user - "), "{message}");
 }
 
-/// A label that several entries have, as agents may write it, is ambiguous; the error lists their ids.
+/// A label that several entries have, as agents may write it, is ambiguous; the error lists their
+/// ids.
 #[test]
 fn an_ambiguous_label_lists_its_entries() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("label ./two-branches.jsonl :2 twice");
-    let target = s.run("path ./two-branches.jsonl :3 --ids").lines().last().unwrap().to_owned();
+    let target = s
+        .run("path ./two-branches.jsonl :3 --ids")
+        .lines()
+        .last()
+        .unwrap()
+        .to_owned();
     let label = format!(
         r#"{{"type":"label","id":"aaaa9999","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z","targetId":"{target}","label":"twice"}}"#
     );
-    s.put("two-branches.jsonl", [s.bytes("two-branches.jsonl"), format!("{label}\n").into_bytes()].concat());
+    s.put(
+        "two-branches.jsonl",
+        [
+            s.bytes("two-branches.jsonl"),
+            format!("{label}\n").into_bytes(),
+        ]
+        .concat(),
+    );
     let message = s.unchanged("path ./two-branches.jsonl twice").fails(2);
     assert!(
         message.contains(r#""twice" matches several entries: "#) && message.contains(&target),
@@ -494,9 +699,19 @@ fn usage_errors_are_json_with_json() {
         for key in ["kind", "message", "path", "line", "hint", "exit"] {
             assert!(keys.contains(&key), "{line}: {key}");
         }
-        assert_eq!((error["kind"].as_str(), error["exit"].as_u64()), (Some("usage"), Some(2)), "{line}");
+        assert_eq!(
+            (error["kind"].as_str(), error["exit"].as_u64()),
+            (Some("usage"), Some(2)),
+            "{line}"
+        );
         let help = format!("see `pisess {verb} --help`");
-        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains(&help)), "{line}: {}", done.stderr);
+        assert!(
+            error["hint"]
+                .as_str()
+                .is_some_and(|hint| hint.contains(&help)),
+            "{line}: {}",
+            done.stderr
+        );
     }
 }
 
@@ -508,8 +723,14 @@ fn json_has_the_fields_that_are_promised() {
     let change = "path action dryRun written editorText";
     let tokens = "input output cacheRead cacheWrite total";
     for (line, fields) in [
-        ("tree ./tour.jsonl", "id parentId type role line timestamp depth label active leaf text"),
-        ("tree ./tour.jsonl --search midnight", "id match.field match.start match.end match.snippet"),
+        (
+            "tree ./tour.jsonl",
+            "id parentId type role line timestamp depth label active leaf text",
+        ),
+        (
+            "tree ./tour.jsonl --search midnight",
+            "id match.field match.start match.end match.snippet",
+        ),
         (
             "branches ./tour.jsonl",
             "id line timestamp label entries branchPoint tokens active question.id question.label question.text",
@@ -523,12 +744,18 @@ fn json_has_the_fields_that_are_promised() {
             "grep midnight ./tour.jsonl",
             "path sessionId id line role field start end snippet timestamp context",
         ),
-        ("stats ./tour.jsonl", "sessions messages toolCalls toolFailures tokens cost unpriced files seconds"),
+        (
+            "stats ./tour.jsonl",
+            "sessions messages toolCalls toolFailures tokens cost unpriced files seconds",
+        ),
         (
             "stats ./tour.jsonl --by entry",
             "path sessionId id parentId role provider model tool timestamp tokens",
         ),
-        ("check ./torn", "path line id severity kind message repairable"),
+        (
+            "check ./torn",
+            "path line id severity kind message repairable",
+        ),
         ("context ./tour.jsonl", "messages thinkingLevel model"),
         (
             "compact ./tour.jsonl --keep-recent-tokens 10 --prepare",
@@ -545,15 +772,32 @@ fn json_has_the_fields_that_are_promised() {
         ("fork ./tour.jsonl -n", change),
         ("migrate ./v1.jsonl --check", "path from to entries status"),
     ] {
-        let json = if line.contains("--prepare") || line.starts_with("context") { "" } else { " --json" };
+        let json = if line.contains("--prepare") || line.starts_with("context") {
+            ""
+        } else {
+            " --json"
+        };
         let done = s.pisess(&format!("{line}{json}")).done();
         let row = done.text().lines().next().unwrap_or_default().to_owned();
         let row: serde_json::Value =
             serde_json::from_str(&row).unwrap_or_else(|error| panic!("{line}: {error}: {row}"));
-        let nested = if fields.contains(" tokens ") && !line.starts_with("branches") { tokens } else { "" };
-        let nested = nested.split_whitespace().map(|field| format!("/tokens/{field}"));
-        for field in fields.split(' ').map(|field| format!("/{}", field.replace('.', "/"))).chain(nested) {
-            assert!(row.pointer(&field).is_some(), "{line}: {field} is missing: {row}");
+        let nested = if fields.contains(" tokens ") && !line.starts_with("branches") {
+            tokens
+        } else {
+            ""
+        };
+        let nested = nested
+            .split_whitespace()
+            .map(|field| format!("/tokens/{field}"));
+        for field in fields
+            .split(' ')
+            .map(|field| format!("/{}", field.replace('.', "/")))
+            .chain(nested)
+        {
+            assert!(
+                row.pointer(&field).is_some(),
+                "{line}: {field} is missing: {row}"
+            );
         }
     }
 }

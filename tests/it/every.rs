@@ -1,7 +1,8 @@
 //! Forms of every command, for tests that apply to all of them. `F` is replaced by the session.
 //!
-//! Most are derived from the command line: what its usage requires, the same with `--json`, with each option and each of its
-//! values, and, of a command that writes, with `-n` and with `-o ./new`. The tables have what follows from no definition.
+//! Most are derived from the command line: what its usage requires, the same with `--json`, with
+//! each option and each of its values, and, of a command that writes, with `-n` and with `-o
+//! ./new`. The tables have what follows from no definition.
 
 use clap::{Arg, Command};
 use pisess::guide::writes;
@@ -9,9 +10,12 @@ use std::sync::LazyLock;
 
 /// Forms that change nothing.
 pub static READS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let is_searching = |verb: &Command| SEARCHES.iter().any(|form| verb_of(form) == verb.get_name());
-    let (writing, reading): (Vec<_>, Vec<_>) =
-        verbs().into_iter().filter(|verb| !is_searching(verb)).partition(writes);
+    let is_searching =
+        |verb: &Command| SEARCHES.iter().any(|form| verb_of(form) == verb.get_name());
+    let (writing, reading): (Vec<_>, Vec<_>) = verbs()
+        .into_iter()
+        .filter(|verb| !is_searching(verb))
+        .partition(writes);
     // The first form of each command reads as much as its others.
     let mut forms: Vec<_> = reading.iter().flat_map(derived).map(kept).collect();
     forms.extend(READING);
@@ -24,13 +28,19 @@ pub static CHANGES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let is_change = |verb: &&Command| !ELSEWHERE.iter().any(|(name, _)| *name == verb.get_name());
     let verbs = verbs();
     let changing = verbs.iter().filter(|verb| writes(verb)).filter(is_change);
-    changing.flat_map(writing).map(kept).filter(|form| !MAKES_ONLY.contains(&verb_of(form))).collect()
+    changing
+        .flat_map(writing)
+        .map(kept)
+        .filter(|form| !MAKES_ONLY.contains(&verb_of(form)))
+        .collect()
 });
 
 /// Forms that write another session, `./new`.
 pub static MAKES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let verbs = verbs();
-    let making = verbs.iter().filter(|verb| writes(verb) && has(verb, "output"));
+    let making = verbs
+        .iter()
+        .filter(|verb| writes(verb) && has(verb, "output"));
     // The original stays as it is, without a copy.
     let made = |form: String| match form.replace(" --backup", "") {
         form if form.contains(" -o ") => kept(form),
@@ -94,7 +104,8 @@ const READING: &[&str] = &[
     "diff F root @ --context",
 ];
 
-/// The forms that write of commands for which what their usage requires is not enough, or not all. Without `-o`.
+/// The forms that write of commands for which what their usage requires is not enough, or not all.
+/// Without `-o`.
 const WRITING: &[&str] = &[
     "append F --user hi",
     "compact F --first-kept none --summary s",
@@ -114,24 +125,38 @@ const WRITING: &[&str] = &[
 /// Commands that change a session only with `-o`, or write another one.
 const MAKES_ONLY: &[&str] = &["fork", "redact"];
 
-/// Commands that change sessions but have no form in [`CHANGES`]: the name, the reason, and the file with the tests.
-/// A form in [`CHANGES`] changes the session in place, and no other file.
+/// Commands that change sessions but have no form in [`CHANGES`]: the name, the reason, and the
+/// file with the tests. A form in [`CHANGES`] changes the session in place, and no other file.
 pub const ELSEWHERE: &[(&str, &str)] = &[
-    ("archive", "moves the session from a store into an archive: tests/it/archive.rs"),
-    ("import", "reads sessions of other agents: tests/it/import.rs"),
-    ("prune", "changes sessions with large payloads only, and writes a second file: tests/it/prune.rs"),
-    ("relocate", "moves the session from its name, into a store: tests/it/relocate.rs"),
+    (
+        "archive",
+        "moves the session from a store into an archive: tests/it/archive.rs",
+    ),
+    (
+        "import",
+        "reads sessions of other agents: tests/it/import.rs",
+    ),
+    (
+        "prune",
+        "changes sessions with large payloads only, and writes a second file: tests/it/prune.rs",
+    ),
+    (
+        "relocate",
+        "moves the session from its name, into a store: tests/it/relocate.rs",
+    ),
 ];
 
 /// Commands that do not read a session.
 const OTHERS: &[&str] = &["completions", "import"];
 
 /// Options that mean the same for every command that has them, and are tested once.
-const COMMON: &[&str] =
-    &["color", "dry-run", "force", "help", "hook", "no-pager", "output", "quiet", "timeout", "wait"];
+const COMMON: &[&str] = &[
+    "color", "dry-run", "force", "help", "hook", "no-pager", "output", "quiet", "timeout", "wait",
+];
 
-/// Options of each command in no form, because they need a file, a program, other options, or more than one session, or
-/// because they only change what is written. The tests of the command use them.
+/// Options of each command in no form, because they need a file, a program, other options, or more
+/// than one session, or because they only change what is written. The tests of the command use
+/// them.
 pub const UNTRIED: &[(&str, &str)] = &[
     ("tree", "renderer follow"),
     ("show", "renderer"),
@@ -139,20 +164,38 @@ pub const UNTRIED: &[(&str, &str)] = &[
     ("list", "all archived source"),
     ("grep", "all archived follow pruned"),
     ("stats", "all archived prices"),
-    ("archive", "older-than empty project all list restore delete"),
+    (
+        "archive",
+        "older-than empty project all list restore delete",
+    ),
     (
         "switch",
         "summarize label summary summary-file summarizer instructions replace-instructions prepare prompt",
     ),
-    ("pop", "label summary-file summarizer instructions replace-instructions prepare prompt"),
-    ("summarize", "from label summary-file summarizer instructions replace-instructions"),
-    ("merge", "label summary-file summarizer instructions replace-instructions prepare prompt"),
+    (
+        "pop",
+        "label summary-file summarizer instructions replace-instructions prepare prompt",
+    ),
+    (
+        "summarize",
+        "from label summary-file summarizer instructions replace-instructions",
+    ),
+    (
+        "merge",
+        "label summary-file summarizer instructions replace-instructions prepare prompt",
+    ),
     ("fork", "cwd dir"),
     ("pick", "at"),
     ("label", "clear move"),
-    ("append", "at input name model thinking custom data custom-message text hidden assistant"),
+    (
+        "append",
+        "at input name model thinking custom data custom-message text hidden assistant",
+    ),
     ("edit", "replace restore"),
-    ("compact", "keep-recent-tokens if-over summary-file summarizer instructions replace-instructions"),
+    (
+        "compact",
+        "keep-recent-tokens if-over summary-file summarizer instructions replace-instructions",
+    ),
     ("prune", "restore branch compacted"),
     ("export", "renderer env-file secret-file keep-images json"),
     ("redact", "all env-file secret-file"),
@@ -165,14 +208,22 @@ pub const UNTRIED: &[(&str, &str)] = &[
 fn verbs() -> Vec<Command> {
     let mut command = pisess::command();
     command.build();
-    let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");
-    verbs.filter(|verb| !OTHERS.contains(&verb.get_name())).cloned().collect()
+    let verbs = command
+        .get_subcommands()
+        .filter(|verb| verb.get_name() != "help");
+    verbs
+        .filter(|verb| !OTHERS.contains(&verb.get_name()))
+        .cloned()
+        .collect()
 }
 
 /// Returns the forms that change nothing and follow from the definition of a command.
 fn derived(verb: &Command) -> Vec<String> {
     let bases: Vec<_> = if writes(verb) {
-        writing(verb).iter().map(|form| form.replace(" -o ./new", "") + " -n").collect()
+        writing(verb)
+            .iter()
+            .map(|form| form.replace(" -o ./new", "") + " -n")
+            .collect()
     } else if has(verb, "output") {
         // Without this option, the result would be a file.
         vec![required(verb) + " -o -"]
@@ -184,29 +235,52 @@ fn derived(verb: &Command) -> Vec<String> {
         forms.extend(bases.iter().map(|form| format!("{form} --json")));
     }
     let tables = [SEARCHES, READING, WRITING];
-    let mut known: Vec<_> =
-        tables.concat().into_iter().filter(|form| verb_of(form) == verb.get_name()).collect();
+    let mut known: Vec<_> = tables
+        .concat()
+        .into_iter()
+        .filter(|form| verb_of(form) == verb.get_name())
+        .collect();
     known.extend([bases[0].as_str(), "--json"]);
-    for (arg, long) in options(verb).filter(|(arg, _)| is_tried(verb, arg) && !has_option(&known, arg)) {
-        forms.extend(values(arg).iter().map(|value| format!("{} --{long}{value}", bases[0])));
+    for (arg, long) in
+        options(verb).filter(|(arg, _)| is_tried(verb, arg) && !has_option(&known, arg))
+    {
+        forms.extend(
+            values(arg)
+                .iter()
+                .map(|value| format!("{} --{long}{value}", bases[0])),
+        );
     }
     forms
 }
 
 /// Returns the forms that write, without `-o` and `-n`.
 fn writing(verb: &Command) -> Vec<String> {
-    let forms = WRITING.iter().filter(|form| verb_of(form) == verb.get_name());
+    let forms = WRITING
+        .iter()
+        .filter(|form| verb_of(form) == verb.get_name());
     let forms: Vec<_> = forms.map(|form| (*form).to_owned()).collect();
-    if forms.is_empty() { vec![required(verb)] } else { forms }
+    if forms.is_empty() {
+        vec![required(verb)]
+    } else {
+        forms
+    }
 }
 
 /// Returns a command with what the first form of its usage requires.
 fn required(verb: &Command) -> String {
     let usage = verb.clone().render_usage().to_string();
-    let words = usage.lines().next().unwrap_or_default().split_whitespace().skip(2);
+    let words = usage
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .skip(2);
     // Without a session, `grep` and `stats` read those of the directory.
     let words = words.filter(|word| !word.starts_with('[') || word.starts_with("[SESSION]"));
-    words.map(|word| value(word.trim_matches(|c| "[]<>.".contains(c)))).collect::<Vec<_>>().join(" ")
+    words
+        .map(|word| value(word.trim_matches(|c| "[]<>.".contains(c))))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Returns what is given for a value of this name in a usage, or the word itself.
@@ -231,15 +305,27 @@ fn values(arg: &Arg) -> Vec<String> {
     if !arg.get_action().takes_values() {
         return vec![String::new()];
     }
-    let listed: Vec<_> =
-        arg.get_possible_values().iter().map(|value| format!(" {}", value.get_name())).collect();
+    let listed: Vec<_> = arg
+        .get_possible_values()
+        .iter()
+        .map(|value| format!(" {}", value.get_name()))
+        .collect();
     let names = arg.get_value_names().unwrap_or_default();
-    if listed.is_empty() { names.iter().map(|name| format!(" {}", value(name))).collect() } else { listed }
+    if listed.is_empty() {
+        names
+            .iter()
+            .map(|name| format!(" {}", value(name)))
+            .collect()
+    } else {
+        listed
+    }
 }
 
 /// Returns the options of a command, with their names.
 pub fn options(verb: &Command) -> impl Iterator<Item = (&Arg, &str)> {
-    verb.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(|arg| Some((arg, arg.get_long()?)))
+    verb.get_arguments()
+        .filter(|arg| !arg.is_hide_set())
+        .filter_map(|arg| Some((arg, arg.get_long()?)))
 }
 
 /// Whether a form contains an option.

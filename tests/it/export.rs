@@ -1,4 +1,5 @@
-//! `pisess export`: a page, HTML of one path, Markdown. `tests/page/run` tests the page in a browser.
+//! `pisess export`: a page, HTML of one path, Markdown. `tests/page/run` tests the page in a
+//! browser.
 
 use crate::redact::{planted, secret};
 use crate::sandbox::Sandbox;
@@ -15,7 +16,9 @@ fn unpacked(page: &str) -> String {
     let mut all = String::new();
     for piece in page.split("<script type=\"text/plain\" ").skip(1) {
         let data = piece.split_once('>').unwrap().1.split_once('<').unwrap().0;
-        let bytes = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(data)
+            .unwrap();
         if bytes.starts_with(&[0x1f, 0x8b]) {
             GzDecoder::new(&bytes[..]).read_to_string(&mut all).unwrap();
             all.push('\n');
@@ -32,7 +35,13 @@ fn a_page_in_the_current_folder() {
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert!(page.contains("<title>ferry, 2026-03-14</title>"));
     let inside = unpacked(&page);
-    for said in ["left 23 h ago", "cause found", "0d9a6c31", "claude-sonnet-4-5", "tests/midnight.rs"] {
+    for said in [
+        "left 23 h ago",
+        "cause found",
+        "0d9a6c31",
+        "claude-sonnet-4-5",
+        "tests/midnight.rs",
+    ] {
         assert!(inside.contains(said), "{said}");
     }
     assert_snapshot!(s.pisess("export ./tour.jsonl").done().fails(2), @"cannot create ./tour.html: it already exists (hint: choose another name, or overwrite it with --force)");
@@ -46,8 +55,13 @@ fn a_page_has_the_units_of_other_commands() {
     let s = Sandbox::with(&["tour.jsonl"]);
     s.run("export ./tour.jsonl");
     let page = s.text("tour.html");
-    let units = AGES.map(|(unit, seconds)| format!("[\"{unit}\", {seconds}]")).join(", ");
-    assert!(page.contains(&format!("const UNITS = [{units}];")), "{units}");
+    let units = AGES
+        .map(|(unit, seconds)| format!("[\"{unit}\", {seconds}]"))
+        .join(", ");
+    assert!(
+        page.contains(&format!("const UNITS = [{units}];")),
+        "{units}"
+    );
     for foreign in ["Intl.NumberFormat", "notation: \"compact\""] {
         assert!(!page.contains(foreign), "{foreign}");
     }
@@ -174,9 +188,12 @@ fn the_path_as_markdown() {
     "#);
 }
 
-/// Returns a session whose one request has the given text, JSON already, with an answer that contains a tool call.
+/// Returns a session whose one request has the given text, JSON already, with an answer that
+/// contains a tool call.
 fn asked(request: &str, output_lines: usize) -> String {
-    let output = (1..=output_lines).map(|line| format!("line {line}\\n")).collect::<String>();
+    let output = (1..=output_lines)
+        .map(|line| format!("line {line}\\n"))
+        .collect::<String>();
     [
         r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#.to_owned(),
         format!(r#"{{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":"{request}"}}}}"#),
@@ -191,7 +208,10 @@ fn asked(request: &str, output_lines: usize) -> String {
 #[test]
 fn a_long_request_is_quoted_below_its_first_words() {
     let s = Sandbox::new();
-    s.put("s.jsonl", asked("Please:\\n\\n1. read `a`\\n2. write *b*", 1));
+    s.put(
+        "s.jsonl",
+        asked("Please:\\n\\n1. read `a`\\n2. write *b*", 1),
+    );
     assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r"
     # w, 2026-01-01
 
@@ -209,9 +229,12 @@ fn a_long_request_is_quoted_below_its_first_words() {
 #[test]
 fn the_extension_chooses_the_format() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    for (name, start) in
-        [("a.md", "# ferry"), ("a.HTM", "<!doctype"), ("a.html", "<!doctype"), ("a", "<!doctype")]
-    {
+    for (name, start) in [
+        ("a.md", "# ferry"),
+        ("a.HTM", "<!doctype"),
+        ("a.html", "<!doctype"),
+        ("a", "<!doctype"),
+    ] {
         s.run(&format!("export -q ./tour.jsonl -o ./{name}"));
         assert!(s.text(name).starts_with(start), "{name}");
     }
@@ -268,17 +291,34 @@ fn what_is_left_out_is_nowhere_in_the_export() {
     ");
     for format in ["", "--static", "--as md"] {
         let all = |options: &str| {
-            let written = s.unchanged(&format!("export ./s.jsonl {options} {format} -o -")).to_string();
-            if format.is_empty() { unpacked(&written) } else { written }
+            let written = s
+                .unchanged(&format!("export ./s.jsonl {options} {format} -o -"))
+                .to_string();
+            if format.is_empty() {
+                unpacked(&written)
+            } else {
+                written
+            }
         };
         let whole = all("");
-        assert!(["secret thought", "line 17", "make", "All built"].iter().all(|text| whole.contains(text)));
+        assert!(
+            ["secret thought", "line 17", "make", "All built"]
+                .iter()
+                .all(|text| whole.contains(text))
+        );
         let prose = all("--no-tools --no-thinking");
-        assert!(["secret thought", "line 17", "make"].iter().all(|text| !prose.contains(text)), "{format}");
+        assert!(
+            ["secret thought", "line 17", "make"]
+                .iter()
+                .all(|text| !prose.contains(text)),
+            "{format}"
+        );
         assert!(prose.contains("All built"));
         let short = all("--max-lines 3");
         assert!(
-            short.contains("line 30") && !short.contains("line 17") && short.contains("27 earlier lines")
+            short.contains("line 30")
+                && !short.contains("line 17")
+                && short.contains("27 earlier lines")
         );
         let requests = all("--filter user-only");
         assert!(requests.contains("Build it") && !requests.contains("All built"));
@@ -290,9 +330,15 @@ fn an_export_of_at_most_so_many_bytes() {
     let s = Sandbox::with(&["tour.jsonl"]);
     s.put("s.jsonl", asked("Build it.", 3000));
     let sized = |most: usize, format: &str| {
-        let done = s.pisess(&format!("export ./s.jsonl --max-size {most} {format} -o -")).done();
+        let done = s
+            .pisess(&format!("export ./s.jsonl --max-size {most} {format} -o -"))
+            .done();
         assert_eq!(done.code, 0, "{}", done.stderr);
-        assert!(done.stdout.len() <= most, "{} > {most} {format}", done.stdout.len());
+        assert!(
+            done.stdout.len() <= most,
+            "{} > {most} {format}",
+            done.stdout.len()
+        );
         done.text()
     };
     let lines = sized(1000, "--as md");
@@ -336,7 +382,11 @@ fn an_export_of_at_most_so_many_bytes() {
     All built.
     ");
     for (whole, format) in [("--as md", "--as md"), ("--static", "--static"), ("", "")] {
-        let size = s.pisess(&format!("export ./s.jsonl {whole} -o -")).done().stdout.len();
+        let size = s
+            .pisess(&format!("export ./s.jsonl {whole} -o -"))
+            .done()
+            .stdout
+            .len();
         sized(size, format);
         sized(size - 1, format);
     }
@@ -350,17 +400,23 @@ fn an_attached_session_is_what_is_exported() {
     let s = Sandbox::with(&["tour.jsonl", "omp.jsonl"]);
     let attached = |command: &str| {
         let page = s.unchanged(command).to_string();
-        let pieces =
-            page.lines().filter(|line| line.starts_with("<script type=\"text/plain\" class=\"session\">"));
+        let pieces = page
+            .lines()
+            .filter(|line| line.starts_with("<script type=\"text/plain\" class=\"session\">"));
         unpacked(&pieces.collect::<Vec<_>>().join("\n"))
     };
     for name in ["tour.jsonl", "omp.jsonl"] {
-        assert_eq!(attached(&format!("export ./{name} --attach -o -")), s.text(name) + "\n");
+        assert_eq!(
+            attached(&format!("export ./{name} --attach -o -")),
+            s.text(name) + "\n"
+        );
     }
     let path = attached("export ./tour.jsonl label:green --attach -o -");
     s.put("path.jsonl", path.trim_end().to_owned() + "\n");
     let whole = s.text("tour.jsonl");
-    assert!(path.trim_end().lines().all(|line| whole.contains(line)) && !path.contains("changelog"));
+    assert!(
+        path.trim_end().lines().all(|line| whole.contains(line)) && !path.contains("changelog")
+    );
     assert_eq!(s.pisess("check ./path.jsonl").done().code, 0);
     assert_snapshot!(s.pisess("export ./tour.jsonl --attach --no-tools -o -").done().fails(2), @"with --attach, the page contains every entry whole (hint: omit --no-tools, --no-thinking, --filter, --max-lines and --max-size, or omit --attach)");
     assert_snapshot!(s.pisess("export ./tour.jsonl --attach -o ./x.md").done().fails(2), @"--attach applies only to a page with scripts (hint: omit --static, and give an output that ends in .html)");
@@ -371,7 +427,10 @@ fn the_path_without_scripts() {
     let s = Sandbox::with(&["tour.jsonl"]);
     let page = s.unchanged("export ./tour.jsonl --static -o -").to_string();
     assert!(!page.contains("<script") && !page.contains("script-src"));
-    assert!(page.contains("<h2>User · 2026-03-14 09:27 UTC</h2>"), "{page}");
+    assert!(
+        page.contains("<h2>User · 2026-03-14 09:27 UTC</h2>"),
+        "{page}"
+    );
     assert!(page.contains("<span class=\"label\">cause found</span>"));
     assert!(page.contains("<ins>"), "a diff");
     assert_snapshot!(s.pisess("export ./tour.jsonl --static --as markdown").done().fails(2), @"
@@ -395,8 +454,13 @@ fn hostile_text_stays_text() {
         ),
     );
     for form in ["", "--static"] {
-        let page = s.unchanged(&format!("export ./bad.jsonl -o - {form}")).to_string();
-        assert!(!page.contains("<img") && !page.contains("alert(1)</script>"), "{form}");
+        let page = s
+            .unchanged(&format!("export ./bad.jsonl -o - {form}"))
+            .to_string();
+        assert!(
+            !page.contains("<img") && !page.contains("alert(1)</script>"),
+            "{form}"
+        );
         assert_eq!(page.matches("</style>").count(), 1);
         assert_eq!(page.matches("</title>").count(), 1);
     }
@@ -405,7 +469,11 @@ fn hostile_text_stays_text() {
 #[test]
 fn by_a_pipe_it_goes_on_by_one() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    let page = s.pisess("export -").stdin(s.bytes("tour.jsonl")).done().quiet();
+    let page = s
+        .pisess("export -")
+        .stdin(s.bytes("tour.jsonl"))
+        .done()
+        .quiet();
     assert!(page.starts_with("<!doctype html>"));
 }
 
@@ -419,23 +487,58 @@ const FORMS: [(Rendition, &str, &str); 3] = [
 #[test]
 fn a_redacted_export_holds_none_of_three_hundred_secrets() {
     let secrets: Vec<String> = (0..320).map(secret).collect();
-    let values: Vec<_> =
-        secrets.iter().map(|secret| Value { kind: "x", bytes: secret.clone().into_bytes() }).collect();
+    let values: Vec<_> = secrets
+        .iter()
+        .map(|secret| Value {
+            kind: "x",
+            bytes: secret.clone().into_bytes(),
+        })
+        .collect();
     let s = Sandbox::new();
     s.put("s.jsonl", planted(&secrets));
     for (format, option, name) in FORMS {
         let left = |file: &str| left_over(format, &s.bytes(file), &values).unwrap().len();
-        s.pisess(&format!("export -q ./s.jsonl {option} -o ./as-it-is")).done();
-        assert!(left("as-it-is") > 50, "{name}: the search finds {} secrets", left("as-it-is"));
-        let done = s.pisess(&format!("export ./s.jsonl --redact {option} -o ./{name}")).done();
+        s.pisess(&format!("export -q ./s.jsonl {option} -o ./as-it-is"))
+            .done();
+        assert!(
+            left("as-it-is") > 50,
+            "{name}: the search finds {} secrets",
+            left("as-it-is")
+        );
+        let done = s
+            .pisess(&format!("export ./s.jsonl --redact {option} -o ./{name}"))
+            .done();
         assert_eq!((done.code, left(name)), (0, 0), "{name}: {}", done.stderr);
-        assert!(done.stderr.contains(" 40 aws-access-key, "), "{}", done.stderr);
+        assert!(
+            done.stderr.contains(" 40 aws-access-key, "),
+            "{}",
+            done.stderr
+        );
         let text = s.text(name);
-        let inside = if format == Rendition::Page { unpacked(&text) } else { text };
-        assert!(inside.contains("[REDACTED:github-pat#1") || inside.contains("\\[REDACTED:github-pat#1"));
-        assert!(secrets.iter().all(|secret| !inside.contains(secret.as_str())), "{name}");
-        let piped = s.pisess(&format!("export ./s.jsonl --redact {option} -o -")).done();
-        assert_eq!((piped.code, piped.stdout), (0, s.bytes(name)), "{name}: {}", piped.stderr);
+        let inside = if format == Rendition::Page {
+            unpacked(&text)
+        } else {
+            text
+        };
+        assert!(
+            inside.contains("[REDACTED:github-pat#1")
+                || inside.contains("\\[REDACTED:github-pat#1")
+        );
+        assert!(
+            secrets
+                .iter()
+                .all(|secret| !inside.contains(secret.as_str())),
+            "{name}"
+        );
+        let piped = s
+            .pisess(&format!("export ./s.jsonl --redact {option} -o -"))
+            .done();
+        assert_eq!(
+            (piped.code, piped.stdout),
+            (0, s.bytes(name)),
+            "{name}: {}",
+            piped.stderr
+        );
         std::fs::remove_file(s.path("as-it-is")).unwrap();
     }
 }
@@ -449,16 +552,30 @@ fn a_secret_that_is_left_is_not_exported() {
         format!(r#"{{"type":"custom_message","customType":"note","content":"{token}","display":true,"id":"aaaa0001","parentId":null}}"#),
     ].join("\n")));
     // A renderer that prints the secret, which it did not get from pisess.
-    s.put("reply", format!(r#"{{"id":"aaaa0001","markdown":"see **{token}**"}}"#));
-    let renderer = format!("--renderer 'note=cat >/dev/null; cat {}'", s.path("reply").display());
+    s.put(
+        "reply",
+        format!(r#"{{"id":"aaaa0001","markdown":"see **{token}**"}}"#),
+    );
+    let renderer = format!(
+        "--renderer 'note=cat >/dev/null; cat {}'",
+        s.path("reply").display()
+    );
     for (_, option, name) in FORMS {
-        let failed =
-            s.pisess(&format!("export ./s.jsonl --redact {option} {renderer} -o ./{name}")).done().fails(2);
+        let failed = s
+            .pisess(&format!(
+                "export ./s.jsonl --redact {option} {renderer} -o ./{name}"
+            ))
+            .done()
+            .fails(2);
         assert_eq!(
             failed,
             "./s.jsonl:2: github-pat of content would remain in the export; nothing was written (hint: a command of --renderer may have printed it)"
         );
-        let piped = s.pisess(&format!("export ./s.jsonl --redact {option} {renderer} -o -")).done();
+        let piped = s
+            .pisess(&format!(
+                "export ./s.jsonl --redact {option} {renderer} -o -"
+            ))
+            .done();
         assert_eq!((piped.code, piped.stdout.len()), (2, 0));
     }
     assert_eq!(s.names(), ["reply", "s.jsonl"]);
@@ -468,16 +585,32 @@ fn a_secret_that_is_left_is_not_exported() {
 fn options_of_redact_apply_to_the_export() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.put("list", "bamboo spar\n");
-    let done =
-        s.pisess("export ./two-branches.jsonl --redact --secret-file ./list --as markdown -o -").done();
+    let done = s
+        .pisess("export ./two-branches.jsonl --redact --secret-file ./list --as markdown -o -")
+        .done();
     assert_eq!(
         done.stderr,
         "pisess: note: 1 other branch (2 entries) not exported (hint: give the REF of another branch; `pisess branches` lists them)\n\
          pisess: ./two-branches.jsonl: removed 1 secret\n"
     );
-    assert!(done.text().contains("*Left out: 1 other branch (2 entries).*"), "{}", done.text());
-    let path = s.pisess("export ./two-branches.jsonl 1a2b3c05 --as markdown -o -").done().quiet();
-    assert!(!path.contains("Left out"), "the path to an entry was asked for: {path}");
-    assert!(done.text().contains("\\[REDACTED:secret#1"), "{}", done.text());
+    assert!(
+        done.text()
+            .contains("*Left out: 1 other branch (2 entries).*"),
+        "{}",
+        done.text()
+    );
+    let path = s
+        .pisess("export ./two-branches.jsonl 1a2b3c05 --as markdown -o -")
+        .done()
+        .quiet();
+    assert!(
+        !path.contains("Left out"),
+        "the path to an entry was asked for: {path}"
+    );
+    assert!(
+        done.text().contains("\\[REDACTED:secret#1"),
+        "{}",
+        done.text()
+    );
     assert_snapshot!(s.pisess("export ./two-branches.jsonl --paths -o -").done().fails(2), @"--env-file, --secret-file, --paths and --keep-images need --redact (hint: add --redact, or omit them)");
 }

@@ -7,15 +7,23 @@ use std::process::Command;
 
 /// Runs the real binary with these directories of the sandbox, then the system's, on the PATH.
 fn call<'a>(s: &'a Sandbox, folders: &str, line: &str) -> Call<'a> {
-    let folders = folders.split(' ').map(|folder| s.path(folder).display().to_string());
-    let path = folders.chain(["/bin".to_owned(), "/usr/bin".to_owned()]).collect::<Vec<_>>().join(":");
+    let folders = folders
+        .split(' ')
+        .map(|folder| s.path(folder).display().to_string());
+    let path = folders
+        .chain(["/bin".to_owned(), "/usr/bin".to_owned()])
+        .collect::<Vec<_>>()
+        .join(":");
     s.pisess(line).env("PATH", &path)
 }
 
 #[test]
 fn gets_the_arguments_and_the_streams() {
     let s = Sandbox::new();
-    s.script("bin/pisess-echo", "printf '<%s>' \"$0\" \"$@\"; cat; echo talk >&2; exit 7");
+    s.script(
+        "bin/pisess-echo",
+        "printf '<%s>' \"$0\" \"$@\"; cat; echo talk >&2; exit 7",
+    );
     let line = "echo a 'b c' --json -q -- --help -";
     assert_snapshot!(call(&s, "bin", line).stdin("in\n").real(), @r"
     <./bin/pisess-echo><a><b c><--json><-q><--><--help><->in
@@ -40,8 +48,14 @@ fn topics_are_sections_of_the_manual() {
     let (topics, _) = topics.split_once('.').unwrap();
     for topic in topics.split(", ").map(str::trim) {
         let text = call(&s, "bin", &format!("help {topic}")).done().quiet();
-        assert!(text.starts_with(|c: char| c.is_uppercase()), "{topic}: {text}");
-        assert!(text.lines().count() > 3 && text.lines().all(|line| line.len() <= 80), "{topic}: {text}");
+        assert!(
+            text.starts_with(|c: char| c.is_uppercase()),
+            "{topic}: {text}"
+        );
+        assert!(
+            text.lines().count() > 3 && text.lines().all(|line| line.len() <= 80),
+            "{topic}: {text}"
+        );
     }
 }
 
@@ -52,7 +66,11 @@ fn dies_as_the_program_does() {
     let pisess = env!("CARGO_BIN_EXE_pisess");
     let path = format!("{}:/bin:/usr/bin", s.path("").display());
     let mut shell = Command::new("sh");
-    let output = shell.args(["-c", &format!("'{pisess}' die; echo $?")]).env("PATH", path).output().unwrap();
+    let output = shell
+        .args(["-c", &format!("'{pisess}' die; echo $?")])
+        .env("PATH", path)
+        .output()
+        .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "143\n");
 }
 
@@ -61,7 +79,10 @@ fn what_is_built_in_wins() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for name in ["label", "help", "summarise"] {
         s.script(&format!("bin/pisess-{name}"), "echo boo");
-        assert!(!call(&s, "bin", name).real().text().contains("boo"), "{name}");
+        assert!(
+            !call(&s, "bin", name).real().text().contains("boo"),
+            "{name}"
+        );
     }
     assert!(!call(&s, "bin", "--list").done().text().contains("pisess-"));
 }
@@ -73,7 +94,12 @@ fn the_first_on_the_path_that_can_be_run() {
     s.script("fourth/pisess-where", "echo fourth");
     s.put("second/pisess-where", "no program");
     fs::create_dir_all(s.path("first/pisess-where")).unwrap();
-    assert_eq!(call(&s, "gone first second third fourth", "where").real().quiet(), "third\n");
+    assert_eq!(
+        call(&s, "gone first second third fourth", "where")
+            .real()
+            .quiet(),
+        "third\n"
+    );
 }
 
 /// The current directory may belong to someone else.
@@ -85,9 +111,20 @@ fn never_from_the_folder_one_stands_in() {
     for path in ["", ":", ".", "bin", "./bin", ":/bin", "/bin:"] {
         for line in ["here", "help here", "./pisess-here", "bin/pisess-here"] {
             let done = s.pisess(line).env("PATH", path).real();
-            assert_eq!((done.code, done.text().as_str()), (2, ""), "{path:?} {line}");
+            assert_eq!(
+                (done.code, done.text().as_str()),
+                (2, ""),
+                "{path:?} {line}"
+            );
         }
-        assert!(!s.pisess("--list").env("PATH", path).real().quiet().contains("pisess-here"), "{path:?}");
+        assert!(
+            !s.pisess("--list")
+                .env("PATH", path)
+                .real()
+                .quiet()
+                .contains("pisess-here"),
+            "{path:?}"
+        );
     }
     let absent = s.pisess("here").without("PATH").done();
     assert_eq!(absent.code, 2);
@@ -106,7 +143,11 @@ fn are_listed_with_the_others() {
     let listed = call(&s, "one\x1b two", "--list").done();
     let lines: Vec<_> = listed.text().lines().map(str::to_owned).collect();
     assert_eq!(lines[0], "tree         Draw the conversation as a tree");
-    let programs = lines.iter().position(|line| line.starts_with("help ")).unwrap() + 1;
+    let programs = lines
+        .iter()
+        .position(|line| line.starts_with("help "))
+        .unwrap()
+        + 1;
     assert_snapshot!(lines[programs..].join("\n"), @r"
     forget       ./one␛/pisess-forget
     weed         ./one␛/pisess-weed
@@ -157,10 +198,16 @@ fn a_name_that_nothing_has() {
         ("tre", "tree"),
     ] {
         let said = said(word);
-        assert!(said.ends_with(&format!("(hint: did you mean `pisess {command}`?)")), "{said}");
+        assert!(
+            said.ends_with(&format!("(hint: did you mean `pisess {command}`?)")),
+            "{said}"
+        );
     }
     for word in ["less", "head", "save"] {
-        assert!(said(word).ends_with("(hint: `pisess --list` lists all commands)"), "{word}");
+        assert!(
+            said(word).ends_with("(hint: `pisess --list` lists all commands)"),
+            "{word}"
+        );
     }
     assert_snapshot!(said("../bin/pisess-forget"), @r#"there is no command "../bin/pisess-forget" (hint: `pisess --list` lists all commands)"#);
     assert_snapshot!(said("session.jsonl"), @r#"there is no command "session.jsonl" (hint: name a command before the session, as in `pisess tree`)"#);
@@ -176,7 +223,10 @@ fn help_is_a_command_like_any_other() {
     assert_eq!(s.run("help tree"), s.run("tree --help"));
     assert_eq!(s.run("help help"), s.run("help --help"));
     let help = s.run("help --help");
-    assert!(help.starts_with("Print the help of a command or a topic\n\nUsage: pisess help ["), "{help}");
+    assert!(
+        help.starts_with("Print the help of a command or a topic\n\nUsage: pisess help ["),
+        "{help}"
+    );
     assert!(help.contains("topics sessions, times,"), "{help}");
     assert!(!s.run("--help").contains("subcommand"), "clap's own words");
 }

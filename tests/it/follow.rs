@@ -22,22 +22,34 @@ impl Running {
         Running::with(s, "exec \"$@\"", line)
     }
 
-    /// Runs the command where the system cannot report changes: it has no file descriptors left for that. Those that the
-    /// caller of the tests left open are closed, because the command needs the others.
+    /// Runs the command where the system cannot report changes: it has no file descriptors left for
+    /// that. Those that the caller of the tests left open are closed, because the command needs the
+    /// others.
     fn polling(s: &Sandbox, line: &str) -> Running {
         Running::with(s, "exec 3>&- 4>&- 5>&-; ulimit -n 6; exec \"$@\"", line)
     }
 
     fn with(s: &Sandbox, script: &str, line: &str) -> Running {
         let mut command = Command::new("env");
-        command.args(["--default-signal=INT", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_pisess")]);
+        command.args([
+            "--default-signal=INT",
+            "sh",
+            "-c",
+            script,
+            "sh",
+            env!("CARGO_BIN_EXE_pisess"),
+        ]);
         command
             .args(crate::sandbox::split(line))
             .current_dir(s.path(""))
             .env("HOME", s.path(""))
             .env("PISESS_NOW", "2026-05-01T00:00:00Z");
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let lines = Arc::new(Mutex::new(Vec::new()));
         let (out, to) = (child.stdout.take().unwrap(), Arc::clone(&lines));
         std::thread::spawn(move || {
@@ -51,7 +63,11 @@ impl Running {
     /// Waits until a line contains this; the test runner limits the time.
     fn until(&mut self, text: &str) {
         while !self.text().contains(text) {
-            assert!(self.child.try_wait().unwrap().is_none(), "{text}: {}", self.text());
+            assert!(
+                self.child.try_wait().unwrap().is_none(),
+                "{text}: {}",
+                self.text()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -68,27 +84,41 @@ impl Running {
     fn is_notified(&self) -> bool {
         let open = fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
         let targets = open.map(|fd| fs::read_link(fd.unwrap().path()).unwrap_or_default());
-        targets.into_iter().any(|target| target.to_string_lossy().contains("inotify"))
+        targets
+            .into_iter()
+            .any(|target| target.to_string_lossy().contains("inotify"))
     }
 
     /// Returns the bytes that it has read, from the disk or not.
     fn read(&self) -> u64 {
         let io = fs::read_to_string(format!("/proc/{}/io", self.child.id())).unwrap();
-        io.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
+        io.lines()
+            .find_map(|line| line.strip_prefix("rchar: "))
+            .unwrap()
+            .parse()
+            .unwrap()
     }
 
     /// Ends it with Ctrl-C. Returns what it printed on standard error.
     fn interrupt(self) -> String {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
         let done = self.child.wait_with_output().unwrap();
-        assert_eq!(done.status.signal(), Some(Signal::INT.as_raw()), "a shell reports 130");
+        assert_eq!(
+            done.status.signal(),
+            Some(Signal::INT.as_raw()),
+            "a shell reports 130"
+        );
         String::from_utf8(done.stderr).unwrap()
     }
 }
 
 /// Appends without a newline.
 fn write(s: &Sandbox, name: &str, text: &str) {
-    let mut file = OpenOptions::new().append(true).create(true).open(s.path(name)).unwrap();
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(s.path(name))
+        .unwrap();
     file.write_all(text.as_bytes()).unwrap();
 }
 
@@ -103,7 +133,13 @@ fn rows_are_printed_as_they_are_written() {
     tree.until("← active");
     s.run("label ./two-branches.jsonl @ good");
     tree.until("label: good");
-    line(&s, "two-branches.jsonl", "aaaa0001", "1a2b3c05", "on the other branch");
+    line(
+        &s,
+        "two-branches.jsonl",
+        "aaaa0001",
+        "1a2b3c05",
+        "on the other branch",
+    );
     tree.until("aaaa0001");
     // Half of a line is not printed.
     let whole = user("aaaa0002", Some("aaaa0001"), "at first torn");
@@ -147,7 +183,10 @@ fn rows_are_printed_as_they_are_written() {
 #[test]
 fn json_is_one_value_a_line() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let mut tree = Running::new(&s, "tree --follow --json --filter user-only ./two-branches.jsonl");
+    let mut tree = Running::new(
+        &s,
+        "tree --follow --json --filter user-only ./two-branches.jsonl",
+    );
     tree.until("Which paper");
     let count = tree.count();
     s.run("label ./two-branches.jsonl @ good");
@@ -156,7 +195,11 @@ fn json_is_one_value_a_line() {
     tree.until("a new beginning");
     let text = tree.text();
     tree.interrupt();
-    let rows: Vec<Value> = text.lines().skip(count).map(|row| serde_json::from_str(row).unwrap()).collect();
+    let rows: Vec<Value> = text
+        .lines()
+        .skip(count)
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect();
     // What moved the leaf is hidden by the filter, but not that it moved.
     assert_eq!(rows.len(), 1, "{text}");
     assert_eq!(
@@ -170,7 +213,10 @@ fn json_is_one_value_a_line() {
     all.until("label: other");
     let row: Value = serde_json::from_str(all.text().lines().last().unwrap()).unwrap();
     all.interrupt();
-    assert_eq!((&row["targetId"], &row["branched"]), (&"1a2b3c01".into(), &false.into()));
+    assert_eq!(
+        (&row["targetId"], &row["branched"]),
+        (&"1a2b3c01".into(), &false.into())
+    );
 }
 
 /// Rows that are known are not repeated, whatever replaces the file.
@@ -180,7 +226,9 @@ fn a_file_that_is_replaced_is_followed() {
     let message = |at: usize| {
         user(
             &format!("aaaa{at:04}"),
-            at.checked_sub(1).map(|at| format!("aaaa{at:04}")).as_deref(),
+            at.checked_sub(1)
+                .map(|at| format!("aaaa{at:04}"))
+                .as_deref(),
             &format!("number {at}."),
         )
     };
@@ -188,11 +236,18 @@ fn a_file_that_is_replaced_is_followed() {
     let lines = ["tree --follow ./s.jsonl", "grep --follow number ./s.jsonl"];
     // The system reports changes, or all files are looked at now and then.
     for is_notified in [true, false] {
-        let start = if is_notified { Running::new } else { Running::polling };
+        let start = if is_notified {
+            Running::new
+        } else {
+            Running::polling
+        };
         s.put("s.jsonl", messages(3));
         let [mut tree, mut grep] = lines.map(|line| start(&s, line));
-        let mut both =
-            |text: &str| [&mut tree, &mut grep].into_iter().for_each(|running| running.until(text));
+        let mut both = |text: &str| {
+            [&mut tree, &mut grep]
+                .into_iter()
+                .for_each(|running| running.until(text))
+        };
         both("number 2.");
         // Another file is renamed onto it.
         s.put("new", messages(4));
@@ -242,11 +297,15 @@ fn a_session_that_is_migrated_is_followed() {
     }
 }
 
-/// A search marks the first match after the conversation went on elsewhere, whether the entries in between match or not.
+/// A search marks the first match after the conversation went on elsewhere, whether the entries in
+/// between match or not.
 #[test]
 fn grep_marks_where_the_branch_changed() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let mut grep = Running::new(&s, "grep --follow 'kite|go on|All about|good' ./two-branches.jsonl");
+    let mut grep = Running::new(
+        &s,
+        "grep --follow 'kite|go on|All about|good' ./two-branches.jsonl",
+    );
     let mut json = Running::new(&s, "grep --follow --json 'kite|go on' ./two-branches.jsonl");
     // What was there is printed without a mark.
     grep.until("1a2b3c01");
@@ -255,7 +314,13 @@ fn grep_marks_where_the_branch_changed() {
     json.until("go on 1");
     s.run("label ./two-branches.jsonl 1a2b3c01 good");
     grep.until("good");
-    line(&s, "two-branches.jsonl", "aaaa0002", "1a2b3c05", "not shown");
+    line(
+        &s,
+        "two-branches.jsonl",
+        "aaaa0002",
+        "1a2b3c05",
+        "not shown",
+    );
     line(&s, "two-branches.jsonl", "aaaa0003", "aaaa0002", "go on 2");
     line(&s, "two-branches.jsonl", "aaaa0004", "aaaa0003", "go on 3");
     json.until("go on 3");
@@ -265,8 +330,11 @@ fn grep_marks_where_the_branch_changed() {
     s.run("append ./two-branches.jsonl --user 'go on 4'");
     json.until("go on 4");
     // If the file is replaced, only new entries count.
-    let more = [s.bytes("two-branches.jsonl"), (user("aaaa0005", Some("aaaa0004"), "go on 5") + "\n").into()]
-        .concat();
+    let more = [
+        s.bytes("two-branches.jsonl"),
+        (user("aaaa0005", Some("aaaa0004"), "go on 5") + "\n").into(),
+    ]
+    .concat();
     s.put("new", &more);
     fs::rename(s.path("new"), s.path("two-branches.jsonl")).unwrap();
     json.until("go on 5");
@@ -286,8 +354,15 @@ fn grep_marks_where_the_branch_changed() {
     ********:user: go on 4  (after root)
     aaaa0005:user: go on 5  (after aaaa0004)
     ");
-    let rows: Vec<Value> = json.text().lines().map(|row| serde_json::from_str(row).unwrap()).collect();
-    let marks: Vec<_> = rows.iter().map(|row| (&row["branched"], row.get("after"))).collect();
+    let rows: Vec<Value> = json
+        .text()
+        .lines()
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect();
+    let marks: Vec<_> = rows
+        .iter()
+        .map(|row| (&row["branched"], row.get("after")))
+        .collect();
     let (no, yes) = (Value::from(false), Value::from(true));
     let (five, root, four) = ("1a2b3c05".into(), Value::Null, "aaaa0004".into());
     let wanted = [
@@ -307,7 +382,10 @@ fn grep_marks_where_the_branch_changed() {
 fn grep_finds_new_sessions() {
     let s = Sandbox::new();
     let store = |project: &str| format!(".pi/agent/sessions/--{project}--");
-    s.put(&format!("{}/one.jsonl", store("a")), session(&[user("aaaa0001", None, "the needle of one")]));
+    s.put(
+        &format!("{}/one.jsonl", store("a")),
+        session(&[user("aaaa0001", None, "the needle of one")]),
+    );
     let mut grep = Running::new(&s, "grep --follow --all needle");
     grep.until("needle of one");
     let two = format!("{}/two.jsonl", store("a"));
@@ -319,9 +397,21 @@ fn grep_finds_new_sessions() {
     grep.until("two.jsonl:aaaa0002:user: the needle of two");
     // In a directory that is new, too.
     let three = format!("{}/three.jsonl", store("b"));
-    s.put(&three, session(&[user("aaaa0003", None, "the needle of three"), user("aaaa0004", None, "hay")]));
+    s.put(
+        &three,
+        session(&[
+            user("aaaa0003", None, "the needle of three"),
+            user("aaaa0004", None, "hay"),
+        ]),
+    );
     grep.until("needle of three");
-    line(&s, &format!("{}/one.jsonl", store("a")), "aaaa0005", "aaaa0001", "hay, and one more needle");
+    line(
+        &s,
+        &format!("{}/one.jsonl", store("a")),
+        "aaaa0005",
+        "aaaa0001",
+        "hay, and one more needle",
+    );
     grep.until("one more needle");
     assert_eq!(grep.count(), 4, "{}", grep.text());
     assert_eq!(grep.interrupt(), "");
@@ -333,7 +423,13 @@ fn grep_ends_after_the_requested_matches() {
     s.put("s.jsonl", session(&[user("aaaa0001", None, "wait for it")]));
     let mut grep = Running::new(&s, "grep --follow -m 2 done ./s.jsonl");
     for at in 2..5 {
-        line(&s, "s.jsonl", &format!("aaaa000{at}"), &format!("aaaa000{}", at - 1), &format!("done {at}"));
+        line(
+            &s,
+            "s.jsonl",
+            &format!("aaaa000{at}"),
+            &format!("aaaa000{}", at - 1),
+            &format!("done {at}"),
+        );
     }
     assert_eq!(grep.child.wait().unwrap().code(), Some(0));
     while grep.count() < 2 {
@@ -342,8 +438,9 @@ fn grep_ends_after_the_requested_matches() {
     assert_eq!(grep.text(), "aaaa0002:user: done 2\naaaa0003:user: done 3");
 }
 
-/// At 200 lines a second, 40 are written in 0.2 seconds. Here the writer waits until the output is no more than 40 lines
-/// behind, so that a busy machine only makes it slower: no line waits for a later one.
+/// At 200 lines a second, 40 are written in 0.2 seconds. Here the writer waits until the output is
+/// no more than 40 lines behind, so that a busy machine only makes it slower: no line waits for a
+/// later one.
 #[test]
 fn no_line_waits_for_others() {
     const WINDOW: usize = 40;
@@ -352,7 +449,13 @@ fn no_line_waits_for_others() {
     let tree = Running::new(&s, "tree --follow ./s.jsonl");
     let grep = Running::new(&s, "grep --follow -i 'line|first' ./s.jsonl");
     for at in 1..=400 {
-        line(&s, "s.jsonl", &format!("aaaa{at:04}"), &format!("aaaa{:04}", at - 1), &format!("line {at}"));
+        line(
+            &s,
+            "s.jsonl",
+            &format!("aaaa{at:04}"),
+            &format!("aaaa{:04}", at - 1),
+            &format!("line {at}"),
+        );
         std::thread::sleep(Duration::from_millis(5));
         while tree.count() + WINDOW <= at || grep.count() + WINDOW <= at {
             std::thread::sleep(Duration::from_millis(5));
@@ -374,9 +477,18 @@ fn only_what_was_appended_is_read() {
     let s = Sandbox::new();
     let long = "lorem ipsum ".repeat(100);
     let message = |at: usize| {
-        user(&format!("aaaa{at:04}"), at.checked_sub(1).map(|at| format!("aaaa{at:04}")).as_deref(), &long)
+        user(
+            &format!("aaaa{at:04}"),
+            at.checked_sub(1)
+                .map(|at| format!("aaaa{at:04}"))
+                .as_deref(),
+            &long,
+        )
     };
-    s.put("s.jsonl", session(&(0..4000).map(message).collect::<Vec<_>>()));
+    s.put(
+        "s.jsonl",
+        session(&(0..4000).map(message).collect::<Vec<_>>()),
+    );
     let size = s.bytes("s.jsonl").len() as u64;
     let mut tree = Running::new(&s, "tree --follow --around 0 ./s.jsonl");
     let mut grep = Running::new(&s, "grep --follow shown ./s.jsonl");
@@ -400,7 +512,10 @@ fn only_what_was_appended_is_read() {
         }
     }
     let read = [tree.read() - before[0], grep.read() - before[1]];
-    assert!(read.iter().all(|&read| read < size / 5), "{read:?} of {size}");
+    assert!(
+        read.iter().all(|&read| read < size / 5),
+        "{read:?} of {size}"
+    );
     tree.interrupt();
     grep.interrupt();
 }
@@ -409,15 +524,31 @@ fn only_what_was_appended_is_read() {
 #[test]
 fn a_closed_pipe_ends_it() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    for line in ["tree --follow ./two-branches.jsonl", "grep --follow paper ./two-branches.jsonl"] {
+    for line in [
+        "tree --follow ./two-branches.jsonl",
+        "grep --follow paper ./two-branches.jsonl",
+    ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
-        command.args(crate::sandbox::split(line)).current_dir(s.path("")).stdin(Stdio::null());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        command
+            .args(crate::sandbox::split(line))
+            .current_dir(s.path(""))
+            .stdin(Stdio::null());
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut first = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut first)
+            .unwrap();
         assert!(first.contains("paper"), "{first}");
         let done = child.wait_with_output().unwrap();
-        assert_eq!((done.status.code(), done.stderr), (Some(0), Vec::new()), "{line}");
+        assert_eq!(
+            (done.status.code(), done.stderr),
+            (Some(0), Vec::new()),
+            "{line}"
+        );
     }
 }
 
@@ -427,8 +558,17 @@ fn what_cannot_be_followed_is_refused() {
     let stream = || s.bytes("two-branches.jsonl");
     assert_snapshot!(s.pisess("tree --follow -").stdin(stream()).done().fails(2), @"standard input: a stream cannot be followed");
     assert_snapshot!(s.pisess("grep --follow x -").stdin(stream()).done().fails(2), @"standard input cannot be followed (hint: give the path of a session)");
-    for line in ["tree --follow ./two-branches.jsonl root", "grep --follow -c x .", "grep --follow -C 1 x ."]
-    {
-        assert!(s.pisess(line).done().fails(2).contains("cannot be used with"), "{line}");
+    for line in [
+        "tree --follow ./two-branches.jsonl root",
+        "grep --follow -c x .",
+        "grep --follow -C 1 x .",
+    ] {
+        assert!(
+            s.pisess(line)
+                .done()
+                .fails(2)
+                .contains("cannot be used with"),
+            "{line}"
+        );
     }
 }

@@ -98,7 +98,8 @@ fn before_a_root_message_it_is_a_header_alone() {
 fn before_takes_a_user_message() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for reference in ["1a2b3c05", "root", "1a2b3c03"] {
-        s.unchanged(&format!("fork --before ./two-branches.jsonl {reference}")).fails(2);
+        s.unchanged(&format!("fork --before ./two-branches.jsonl {reference}"))
+            .fails(2);
     }
     assert_snapshot!(s.unchanged("fork --before ./two-branches.jsonl").fails(2), @"./two-branches.jsonl: @ is not a user message (hint: the nearest one is @^{user})");
 }
@@ -108,7 +109,10 @@ fn labels_keep_the_agents_order_and_times() {
     let s = Sandbox::with(&["tour.jsonl"]);
     s.run("fork ./tour.jsonl");
     let text = s.text(NEW);
-    let labels: Vec<_> = text.lines().filter(|line| line.contains("\"type\":\"label\"")).collect();
+    let labels: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("\"type\":\"label\""))
+        .collect();
     assert_snapshot!(labels.join("\n"), @r#"
     {"type":"label","id":"27aa2424","parentId":"2f5dc03e","timestamp":"2026-03-14T09:28:37.589Z","targetId":"27d4c96f","label":"cause found"}
     {"type":"label","id":"b958585d","parentId":"27aa2424","timestamp":"2026-03-14T09:32:06.589Z","targetId":"648dc1b3","label":"green"}
@@ -139,8 +143,15 @@ fn labels_keep_the_agents_order_and_times() {
 fn labels_in_an_oh_my_pi_file_get_the_time_of_the_fork() {
     let s = Sandbox::with(&["omp.jsonl"]);
     s.run("label ./omp.jsonl 2c3d4e5f start");
-    s.pisess("fork ./omp.jsonl").env("PISESS_NOW", "2026-05-05T00:00:00Z").done().quiet();
-    let new = s.names().into_iter().find(|name| name.starts_with("2026-05-05")).unwrap();
+    s.pisess("fork ./omp.jsonl")
+        .env("PISESS_NOW", "2026-05-05T00:00:00Z")
+        .done()
+        .quiet();
+    let new = s
+        .names()
+        .into_iter()
+        .find(|name| name.starts_with("2026-05-05"))
+        .unwrap();
     assert_snapshot!(s.text(&new).lines().last().unwrap(), @r#"{"type":"label","id":"27aa2424","parentId":"d7e8f90a","timestamp":"2026-05-05T00:00:00.000Z","targetId":"2c3d4e5f","label":"start"}"#);
     let first = s.text(&new).lines().next().unwrap().to_owned();
     assert_eq!(first.len(), 255);
@@ -184,7 +195,10 @@ fn all_of_it() {
 #[test]
 fn all_of_it_to_another_project() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.pisess("fork --branches --cwd /home/u/planes ./two-branches.jsonl").without("HOME").done().quiet();
+    s.pisess("fork --branches --cwd /home/u/planes ./two-branches.jsonl")
+        .without("HOME")
+        .done()
+        .quiet();
     assert_snapshot!(s.text(NEW).lines().next().unwrap(), @r#"{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/planes","parentSession":"./two-branches.jsonl"}"#);
     assert_eq!(s.lines_from(NEW, 2), s.lines_from("two-branches.jsonl", 2));
 }
@@ -193,29 +207,46 @@ fn all_of_it_to_another_project() {
 fn to_another_project_in_the_agents_folders() {
     // The directory of the new project is beside that of the old one.
     let s = Sandbox::new();
-    let home = s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
-    s.put(".pi/agent/sessions/--home-u-kites--/a.jsonl", fixture("two-branches.jsonl"));
+    let home = s
+        .path("")
+        .to_str()
+        .unwrap()
+        .trim_end_matches('/')
+        .to_owned();
+    s.put(
+        ".pi/agent/sessions/--home-u-kites--/a.jsonl",
+        fixture("two-branches.jsonl"),
+    );
     let store = "./.pi/agent/sessions";
     s.put("elsewhere/b.jsonl", fixture("two-branches.jsonl"));
-    for (source, project) in
-        [(&*format!("{store}/--home-u-kites--/a.jsonl"), "planes"), ("./elsewhere/b.jsonl", "boats")]
-    {
+    for (source, project) in [
+        (&*format!("{store}/--home-u-kites--/a.jsonl"), "planes"),
+        ("./elsewhere/b.jsonl", "boats"),
+    ] {
         let run = |more: &str| {
-            s.pisess(&format!("fork --branches --cwd /home/u/{project} {source} {more}"))
-                .env("HOME", &home)
-                .done()
+            s.pisess(&format!(
+                "fork --branches --cwd /home/u/{project} {source} {more}"
+            ))
+            .env("HOME", &home)
+            .done()
         };
         let folder = s.path(&format!("{store}/--home-u-{project}--"));
         assert_eq!(run("-n").code, 0);
         assert!(!folder.exists());
-        assert_eq!(run("").quiet(), format!("{store}/--home-u-{project}--/{NEW}\n"));
+        assert_eq!(
+            run("").quiet(),
+            format!("{store}/--home-u-{project}--/{NEW}\n")
+        );
         // The directory is there now.
         let again = run("").fails(2);
         assert!(again.contains("already exists"), "{again}");
         assert!(folder.exists());
     }
     // Without a store, the fork is beside the original.
-    s.put("sessions/--home-u-kites--/a.jsonl", fixture("two-branches.jsonl"));
+    s.put(
+        "sessions/--home-u-kites--/a.jsonl",
+        fixture("two-branches.jsonl"),
+    );
     let line = "fork --branches --cwd /home/u/planes ./sessions/--home-u-kites--/a.jsonl";
     let said = s.pisess(line).without("HOME").done().quiet();
     assert_eq!(said, format!("./sessions/--home-u-kites--/{NEW}\n"));
@@ -227,7 +258,11 @@ fn all_of_an_older_file_is_migrated() {
         let s = Sandbox::with(&[name]);
         s.run(&format!("fork --branches ./{name}"));
         let migrated = s.run(&format!("migrate ./{name} -o -"));
-        let rest: String = migrated.lines().skip(1).map(|line| format!("{line}\n")).collect();
+        let rest: String = migrated
+            .lines()
+            .skip(1)
+            .map(|line| format!("{line}\n"))
+            .collect();
         assert_eq!(s.lines_from(NEW, 2), rest, "{name}");
         assert_eq!(s.bytes(name), fixture(name), "{name}");
     }
@@ -248,28 +283,45 @@ fn of_an_older_file_is_of_version_three() {
     f55275d5  • user: Make me a calendar.
     cebfaa52  • assistant: March: carrots. May: beans.  ← active
     ");
-    assert_eq!(s.run(&format!("context ./{NEW}")), s.run("context ./v1.jsonl"));
-    assert!(s.run(&format!("migrate --check ./{NEW}")).contains("already version 3"));
+    assert_eq!(
+        s.run(&format!("context ./{NEW}")),
+        s.run("context ./v1.jsonl")
+    );
+    assert!(
+        s.run(&format!("migrate --check ./{NEW}"))
+            .contains("already version 3")
+    );
 }
 
 #[test]
 fn into_a_folder_or_file() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     std::fs::create_dir(s.path("new")).unwrap();
-    assert_eq!(s.run("fork --dir ./new ./two-branches.jsonl"), format!("./new/{NEW}\n"));
-    assert_eq!(s.run("fork -o ./mine.jsonl ./two-branches.jsonl"), "./mine.jsonl\n");
+    assert_eq!(
+        s.run("fork --dir ./new ./two-branches.jsonl"),
+        format!("./new/{NEW}\n")
+    );
+    assert_eq!(
+        s.run("fork -o ./mine.jsonl ./two-branches.jsonl"),
+        "./mine.jsonl\n"
+    );
     assert_eq!(s.text("mine.jsonl"), s.text(&format!("new/{NEW}")));
     let done = s.pisess("fork -o - ./two-branches.jsonl").done();
     assert_eq!((done.stderr.as_str(), done.code), ("", 0));
     assert_eq!(done.text(), s.text("mine.jsonl"));
-    let done = s.pisess("fork -o - --before ./two-branches.jsonl 1a2b3c04").done();
+    let done = s
+        .pisess("fork -o - --before ./two-branches.jsonl 1a2b3c04")
+        .done();
     assert_eq!(done.stderr, "Tissue paper then. How big?\n");
 }
 
 #[test]
 fn of_standard_input_goes_to_standard_output() {
     let s = Sandbox::new();
-    let done = s.pisess("fork - 1a2b3c02").stdin(fixture("two-branches.jsonl")).done();
+    let done = s
+        .pisess("fork - 1a2b3c02")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
     assert_snapshot!(done, @r#"
     {"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites"}
     {"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}}
@@ -282,7 +334,10 @@ fn of_standard_input_goes_to_standard_output() {
 #[test]
 fn of_standard_input_into_a_folder() {
     let s = Sandbox::new();
-    let done = s.pisess("fork - --dir .").stdin(fixture("two-branches.jsonl")).done();
+    let done = s
+        .pisess("fork - --dir .")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
     assert_eq!(done.quiet(), format!("./{NEW}\n"));
     assert_eq!(s.names(), [NEW]);
 }
@@ -315,21 +370,37 @@ fn json_tells_the_path_and_the_header() {
 fn options_that_exclude_each_other() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for options in ["--branches --before", "--dir ./x -o ./y", "--json -o -"] {
-        assert_eq!(s.unchanged(&format!("fork ./two-branches.jsonl {options}")).code, 2, "{options}");
+        assert_eq!(
+            s.unchanged(&format!("fork ./two-branches.jsonl {options}"))
+                .code,
+            2,
+            "{options}"
+        );
     }
-    assert_eq!(s.unchanged("fork ./two-branches.jsonl @ --branches").code, 2);
+    assert_eq!(
+        s.unchanged("fork ./two-branches.jsonl @ --branches").code,
+        2
+    );
 }
 
 #[cfg(unix)]
 #[test]
 fn a_new_file_is_as_private_as_its_source() {
     use std::os::unix::fs::PermissionsExt;
-    let mode = |s: &Sandbox, name: &str| s.path(name).metadata().unwrap().permissions().mode() & 0o777;
+    let mode =
+        |s: &Sandbox, name: &str| s.path(name).metadata().unwrap().permissions().mode() & 0o777;
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    std::fs::set_permissions(s.path("two-branches.jsonl"), PermissionsExt::from_mode(0o640)).unwrap();
+    std::fs::set_permissions(
+        s.path("two-branches.jsonl"),
+        PermissionsExt::from_mode(0o640),
+    )
+    .unwrap();
     s.run("fork ./two-branches.jsonl");
     assert_eq!(mode(&s, NEW), 0o640);
-    s.pisess("fork - -o ./piped.jsonl").stdin(fixture("two-branches.jsonl")).done().quiet();
+    s.pisess("fork - -o ./piped.jsonl")
+        .stdin(fixture("two-branches.jsonl"))
+        .done()
+        .quiet();
     assert_eq!(mode(&s, "piped.jsonl"), 0o600);
 }
 
@@ -367,7 +438,8 @@ fn a_subtree_with_the_path_above_it() {
     • user: Now a line for the changelog, for people who don't read code.
     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
     "#);
-    // The leaf is not in the subtree, so the leaf of the fork is the last entry of the subtree in the file.
+    // The leaf is not in the subtree, so the leaf of the fork is the last entry of the subtree in
+    // the file.
     s.run("fork --subtree ./tour.jsonl 3ac9d7e4 -o ./other-part.jsonl");
     assert_snapshot!(s.run("tree ./other-part.jsonl --filter all"), @r#"
     4f1c02a9  • model: claude-sonnet-4-5
@@ -394,16 +466,22 @@ fn a_subtree_with_the_path_above_it() {
 fn a_subtree_whose_leaf_is_not_its_last_entry() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("label ./two-branches.jsonl 1a2b3c01 --clear");
-    // A fork drops labels. Without them, the last entry would belong to another branch than the leaf.
+    // A fork drops labels. Without them, the last entry would belong to another branch than the
+    // leaf.
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     s.run("label ./two-branches.jsonl 1a2b3c01 x");
     s.run("label ./two-branches.jsonl 1a2b3c01 --clear");
     let record = r#"{"type":"leaf","id":"l","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:08.000Z","targetId":"1a2b3c05"}"#;
-    s.put("record.jsonl", [fixture("two-branches.jsonl"), record.into(), b"\n".to_vec()].concat());
+    s.put(
+        "record.jsonl",
+        [fixture("two-branches.jsonl"), record.into(), b"\n".to_vec()].concat(),
+    );
     s.run("label -o ./cleared.jsonl ./record.jsonl 1a2b3c01 --clear");
     for name in ["two-branches.jsonl", "cleared.jsonl"] {
         let context = s.run(&format!("context ./{name}"));
-        s.run(&format!("fork --force --subtree ./{name} 1a2b3c02 -o ./new.jsonl"));
+        s.run(&format!(
+            "fork --force --subtree ./{name} 1a2b3c02 -o ./new.jsonl"
+        ));
         assert_eq!(s.run("context ./new.jsonl"), context, "{name}");
     }
     assert_snapshot!(s.text("new.jsonl").lines().last().unwrap(), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c05"},"id":"27aa2424","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}"#);
@@ -415,17 +493,28 @@ fn a_subtree_of_everything_or_of_little() {
     s.run("fork --subtree ./two-branches.jsonl root -o ./all.jsonl");
     assert_eq!(s.text("all.jsonl").lines().count(), 8);
     s.run("fork --subtree ./two-branches.jsonl -o ./path.jsonl");
-    assert_eq!(s.text("path.jsonl"), s.run("fork ./two-branches.jsonl -o -"));
+    assert_eq!(
+        s.text("path.jsonl"),
+        s.run("fork ./two-branches.jsonl -o -")
+    );
     s.run("fork --subtree ./v1.jsonl cb26a1f8 -o ./v3.jsonl");
     assert_eq!(s.run("context ./v3.jsonl"), s.run("context ./v1.jsonl"));
     s.run("fork --subtree ./omp.jsonl 60718293 -o ./new-omp.jsonl");
-    assert_eq!(s.run("context ./new-omp.jsonl"), s.run("context ./omp.jsonl"));
+    assert_eq!(
+        s.run("context ./new-omp.jsonl"),
+        s.run("context ./omp.jsonl")
+    );
     for options in ["--before", "--branches"] {
-        assert_eq!(s.unchanged(&format!("fork --subtree {options} ./two-branches.jsonl")).code, 2);
+        assert_eq!(
+            s.unchanged(&format!("fork --subtree {options} ./two-branches.jsonl"))
+                .code,
+            2
+        );
     }
 }
 
-/// Several compactions keep from a label. In a fork, each keeps from the entry after the label on its own path.
+/// Several compactions keep from a label. In a fork, each keeps from the entry after the label on
+/// its own path.
 #[test]
 fn a_label_that_several_branches_keep_from() {
     let s = Sandbox::with(&["hazards/kept-label.jsonl"]);
@@ -435,18 +524,28 @@ fn a_label_that_several_branches_keep_from() {
         crate::sandbox::user("u0000009", None, "elsewhere"),
         r#"{"type":"compaction","id":"k0000010","parentId":"u0000009","timestamp":"2026-01-01T00:00:50.000Z","summary":"s","firstKeptEntryId":"l0000001","tokensBefore":1}"#.to_owned(),
     ];
-    s.put("x.jsonl", format!("{}{}\n", s.text("kept-label.jsonl"), more.join("\n")));
+    s.put(
+        "x.jsonl",
+        format!("{}{}\n", s.text("kept-label.jsonl"), more.join("\n")),
+    );
     let forked = s.run("fork --subtree ./x.jsonl root -o -");
     let kept: Vec<_> = forked
         .lines()
-        .filter_map(|line| line.split_once("\"firstKeptEntryId\":\"")?.1.split('"').next())
+        .filter_map(|line| {
+            line.split_once("\"firstKeptEntryId\":\"")?
+                .1
+                .split('"')
+                .next()
+        })
         .collect();
     assert_eq!(kept, ["u0000003", "u0000007", "l0000001"]);
 }
 
 #[test]
 fn a_fork_of_a_session_without_findings_has_none() {
-    let hazards = crate::sandbox::hazards().into_iter().map(|name| format!("hazards/{name}"));
+    let hazards = crate::sandbox::hazards()
+        .into_iter()
+        .map(|name| format!("hazards/{name}"));
     let names = ["tour", "omp", "two-branches", "omp-no-slot", "other-tool"].map(str::to_owned);
     let mut labelled = 0;
     for name in names.into_iter().chain(hazards) {
@@ -458,8 +557,14 @@ fn a_fork_of_a_session_without_findings_has_none() {
         if before.code != 0 || !before.text().is_empty() || file.starts_with("cr") {
             continue;
         }
-        for form in ["", "--branches", "root --subtree", "--for oh-my-pi", "--for pi", "--branches --for omp"]
-        {
+        for form in [
+            "",
+            "--branches",
+            "root --subtree",
+            "--for oh-my-pi",
+            "--for pi",
+            "--branches --for omp",
+        ] {
             s.run(&format!("fork -q ./{file}.jsonl {form} -o ./new --force"));
             assert_eq!(findings("new").text(), "", "{name} {form}");
             labelled += s.text("new").matches(r#""type":"label""#).count();

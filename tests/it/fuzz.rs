@@ -1,4 +1,5 @@
-//! Regressions found by the fuzzer: each file of `fixtures/fuzz/<target>` runs through its target again.
+//! Regressions found by the fuzzer: each file of `fixtures/fuzz/<target>` runs through its target
+//! again.
 
 mod targets;
 
@@ -6,7 +7,9 @@ use crate::sandbox::{fixture, hazards};
 use std::path::Path;
 
 fn each(target: &str, run: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/fuzz").join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures/fuzz")
+        .join(target);
     for file in std::fs::read_dir(&folder).into_iter().flatten() {
         run(&std::fs::read(file.unwrap().path()).unwrap());
     }

@@ -1,6 +1,6 @@
-//! The man pages and the table of options are generated from the one definition of the command line, the picture of the
-//! tree from what `tree` prints; all are committed.
-//! `PISESS_BLESS=1 cargo test --test it generated` updates them.
+//! The man pages and the table of options are generated from the one definition of the command
+//! line, the picture of the tree from what `tree` prints; all are committed. `PISESS_BLESS=1 cargo
+//! test --test it generated` updates them.
 
 mod man;
 mod options;

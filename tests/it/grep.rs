@@ -7,20 +7,24 @@ use serde_json::{Value, json};
 const TOUR: &str = "tour.jsonl";
 
 fn rows(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// A session with these texts as user messages, in JSON as given.
 fn spelled(texts: &[&str]) -> String {
-    let header =
-        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/p"}"#;
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/p"}"#;
     let entries = texts.iter().enumerate().map(|(at, text)| {
         format!(
             r#"{{"type":"message","id":"e{at}","parentId":null,"timestamp":"2026-05-{:02}T10:00:00.000Z","message":{{"role":"user","content":"{text}"}}}}"#,
             at + 1
         )
     });
-    std::iter::once(header.to_owned()).chain(entries).map(|line| line + "\n").collect()
+    std::iter::once(header.to_owned())
+        .chain(entries)
+        .map(|line| line + "\n")
+        .collect()
 }
 
 #[test]
@@ -72,7 +76,11 @@ fn a_terminal_gets_headings_and_colours() {
     1a2b3c02:assistant: Tissue paper is light, washi is strong.
     1a2b3c04:user: Tissue paper then. How big?
     "#);
-    let coloured = s.pisess("grep midnight ./tour.jsonl").terminal(60).done().quiet();
+    let coloured = s
+        .pisess("grep midnight ./tour.jsonl")
+        .terminal(60)
+        .done()
+        .quiet();
     assert_snapshot!(coloured.lines().next().unwrap().replace('\u{1b}', "␛"), @"␛[33mc25f81e7␛[0m␛[2m:assistant: ␛[0mLooks like a ␛[31;1mmidnight␛[0m problem.");
 }
 
@@ -117,9 +125,15 @@ fn what_escapes_hide_is_found() {
     assert_eq!(ids("grep u001b ./s.jsonl"), "");
     assert_eq!(ids("grep -w caf ./s.jsonl"), "");
     assert_eq!(ids("grep -e lone -e two ./s.jsonl"), "e5 e9");
-    assert_eq!(ids("grep --since 2026-05-04 [a-z] ./s.jsonl"), "e3 e4 e5 e6 e7 e8 e9 e10");
+    assert_eq!(
+        ids("grep --since 2026-05-04 [a-z] ./s.jsonl"),
+        "e3 e4 e5 e6 e7 e8 e9 e10"
+    );
     assert_eq!(ids("grep --until 2026-05-02 [a-z] ./s.jsonl"), "e0 e1");
-    assert_eq!(ids("grep --since 2026-05-04 --until 2026-05-05 [a-z] ./s.jsonl"), "e3 e4");
+    assert_eq!(
+        ids("grep --since 2026-05-04 --until 2026-05-05 [a-z] ./s.jsonl"),
+        "e3 e4"
+    );
     // The escape sequence is not printed raw, not even to a pipe.
     assert_snapshot!(s.run("grep red ./s.jsonl"), @"e10:user: ␛[31mred␛[0m");
 }
@@ -142,10 +156,23 @@ fn json_names_the_place_in_utf_16_units() {
     assert!(found.len() > 3);
     for hit in found {
         let id = hit["id"].as_str().unwrap();
-        let entry: Value = serde_json::from_str(&s.run(&format!("show ./tour.jsonl {id} --json"))).unwrap();
-        let pointer =
-            format!("/{}", hit["field"].as_str().unwrap().replace(['.', '['], "/").replace(']', ""));
-        let units: Vec<u16> = entry.pointer(&pointer).unwrap().as_str().unwrap().encode_utf16().collect();
+        let entry: Value =
+            serde_json::from_str(&s.run(&format!("show ./tour.jsonl {id} --json"))).unwrap();
+        let pointer = format!(
+            "/{}",
+            hit["field"]
+                .as_str()
+                .unwrap()
+                .replace(['.', '['], "/")
+                .replace(']', "")
+        );
+        let units: Vec<u16> = entry
+            .pointer(&pointer)
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .encode_utf16()
+            .collect();
         let at = |key: &str| hit[key].as_u64().unwrap() as usize;
         let matched = String::from_utf16(&units[at("start")..at("end")]).unwrap();
         assert_eq!(matched.to_lowercase(), "ferry", "{hit}");
@@ -162,7 +189,10 @@ fn counts_and_lists() {
     assert_snapshot!(s.run("grep -l --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70"}"#);
     assert_snapshot!(s.run("grep -c --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","count":12}"#);
     let none = s.pisess("grep -c nowhere .").done();
-    assert_eq!((none.code, none.text().as_str(), none.stderr.as_str()), (1, "", ""));
+    assert_eq!(
+        (none.code, none.text().as_str(), none.stderr.as_str()),
+        (1, "", "")
+    );
 }
 
 #[test]
@@ -170,14 +200,23 @@ fn roles_branches_and_data_are_chosen() {
     let s = Sandbox::with(&[TOUR, "two-branches.jsonl"]);
     let count = |line: &str| -> u64 {
         let done = s.pisess(line).done();
-        done.text().lines().next().map_or(0, |count| count.parse().unwrap())
+        done.text()
+            .lines()
+            .next()
+            .map_or(0, |count| count.parse().unwrap())
     };
     let all = count("grep -c paper ./two-branches.jsonl");
     let active = count("grep -c --active paper ./two-branches.jsonl");
     let user = count("grep -c --role user paper ./two-branches.jsonl");
     let assistant = count("grep -c --role assistant paper ./two-branches.jsonl");
-    assert!(active < all && user < all && assistant < all, "{all} {active} {user} {assistant}");
-    assert_eq!(count("grep -c --role user --role assistant paper ./two-branches.jsonl"), all);
+    assert!(
+        active < all && user < all && assistant < all,
+        "{all} {active} {user} {assistant}"
+    );
+    assert_eq!(
+        count("grep -c --role user --role assistant paper ./two-branches.jsonl"),
+        all
+    );
     // Signatures are data.
     assert_eq!(count("grep -cw sig ./tour.jsonl"), 0);
     assert!(count("grep -cw --raw sig ./tour.jsonl") > 0);
@@ -185,12 +224,22 @@ fn roles_branches_and_data_are_chosen() {
     assert_eq!(count("grep -c --role assistant midnight ./tour.jsonl"), 5);
     assert_snapshot!(s.run("grep --role toolCall midnight ./tour.jsonl"), @"7a13f8c2:assistant: /home/u/code/ferry/tests/midnight.rs");
     assert_eq!(count("grep -c --role toolCall midnight ./tour.jsonl"), 1);
-    assert_eq!(count("grep -c --role toolCall --role user midnight ./tour.jsonl"), 1);
-    let refused = s.pisess("grep --role tool paper ./two-branches.jsonl").done().fails(2);
-    assert!(refused.contains("a similar value exists: 'toolCall'"), "{refused}");
+    assert_eq!(
+        count("grep -c --role toolCall --role user midnight ./tour.jsonl"),
+        1
+    );
+    let refused = s
+        .pisess("grep --role tool paper ./two-branches.jsonl")
+        .done()
+        .fails(2);
+    assert!(
+        refused.contains("a similar value exists: 'toolCall'"),
+        "{refused}"
+    );
 }
 
-/// Context follows the tree: a match on the branch that was left continues there, one above on the path to the leaf.
+/// Context follows the tree: a match on the branch that was left continues there, one above on the
+/// path to the leaf.
 #[test]
 fn context_follows_the_conversation() {
     let s = Sandbox::with(&[TOUR, "two-branches.jsonl"]);
@@ -212,7 +261,10 @@ fn context_follows_the_conversation() {
     3de1b752:user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     c8a45f06-assistant- So the result lies within half a day either way.
     "#);
-    assert_eq!(s.run("grep -C 1 Undo ./tour.jsonl"), s.run("grep -A1 -B1 -C 9 Undo ./tour.jsonl"));
+    assert_eq!(
+        s.run("grep -C 1 Undo ./tour.jsonl"),
+        s.run("grep -A1 -B1 -C 9 Undo ./tour.jsonl")
+    );
     // Rows of several sessions are apart, and have their path.
     assert_snapshot!(s.run("grep -B1 -m1 'Tissue paper is|cause' ."), @r#"
     ./tour.jsonl-27d4c96f-assistant- `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
@@ -238,7 +290,12 @@ fn context_follows_the_conversation() {
     assert_eq!(of("field"), [Value::Null, json!("message.content[0].text")]);
     // The title of a session is near no entry.
     s.put("omp.jsonl", fixture("omp.jsonl"));
-    assert_eq!(s.run("grep -C 1 --role title Photos ./omp.jsonl").lines().count(), 1);
+    assert_eq!(
+        s.run("grep -C 1 --role title Photos ./omp.jsonl")
+            .lines()
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -246,7 +303,11 @@ fn what_does_not_match() {
     let s = Sandbox::with(&["two-branches.jsonl", TOUR]);
     let ids = |line: &str| {
         let found = s.run(line);
-        found.lines().map(|row| row.split(':').next().unwrap()).collect::<Vec<_>>().join(" ")
+        found
+            .lines()
+            .map(|row| row.split(':').next().unwrap())
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     assert_snapshot!(s.run("grep -v paper ./two-branches.jsonl"), @"
     1a2b3c03:label: start
@@ -254,7 +315,10 @@ fn what_does_not_match() {
     1a2b3c06:user: Washi then. How big?
     1a2b3c07:assistant: A metre and more, with a bamboo spar.
     ");
-    assert_eq!(ids("grep -v --role user paper ./two-branches.jsonl"), "1a2b3c06");
+    assert_eq!(
+        ids("grep -v --role user paper ./two-branches.jsonl"),
+        "1a2b3c06"
+    );
     let count = |line: &str| s.run(line).trim().parse::<u64>().unwrap();
     let (all, with, without) = (
         count("grep -c '' ./tour.jsonl"),
@@ -280,9 +344,18 @@ fn what_does_not_match() {
 fn smart_case_and_a_limit() {
     let s = Sandbox::with(&[TOUR, "two-branches.jsonl"]);
     let count = |line: &str| s.pisess(line).done().text().trim().to_owned();
-    assert_eq!(count("grep -cS midnight ./tour.jsonl"), count("grep -ci midnight ./tour.jsonl"));
-    assert_eq!(count("grep -cS Ferries ./tour.jsonl"), count("grep -c Ferries ./tour.jsonl"));
-    assert_eq!(count("grep -cS -e ferry -e Zzz ./tour.jsonl"), count("grep -c ferry ./tour.jsonl"));
+    assert_eq!(
+        count("grep -cS midnight ./tour.jsonl"),
+        count("grep -ci midnight ./tour.jsonl")
+    );
+    assert_eq!(
+        count("grep -cS Ferries ./tour.jsonl"),
+        count("grep -c Ferries ./tour.jsonl")
+    );
+    assert_eq!(
+        count("grep -cS -e ferry -e Zzz ./tour.jsonl"),
+        count("grep -c ferry ./tour.jsonl")
+    );
     assert_eq!(s.run("grep -m 1 -i paper .").lines().count(), 1);
     assert_eq!(s.run("grep -m 2 the .").lines().count(), 4);
     assert_snapshot!(s.run("grep -c -m 2 the ."), @"
@@ -297,7 +370,10 @@ fn the_newest_session_is_first_on_a_terminal() {
     let s = Sandbox::new();
     for (name, second) in [("a", 5), ("b", 9), ("c", 1)] {
         s.put(&format!("{name}.jsonl"), spelled(&["hello"]));
-        let file = std::fs::File::options().write(true).open(s.path(&format!("{name}.jsonl"))).unwrap();
+        let file = std::fs::File::options()
+            .write(true)
+            .open(s.path(&format!("{name}.jsonl")))
+            .unwrap();
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000 + second);
         file.set_modified(time).unwrap();
     }
@@ -308,7 +384,10 @@ fn the_newest_session_is_first_on_a_terminal() {
     assert_eq!(joined(s.run("grep -l --sort time hello .")), by_time);
     let on_terminal = |line: &str| joined(s.pisess(line).terminal(80).done().text());
     assert_eq!(on_terminal("grep -l --color never hello ."), by_time);
-    assert_eq!(on_terminal("grep -l --color never --sort path hello ."), by_path);
+    assert_eq!(
+        on_terminal("grep -l --color never --sort path hello ."),
+        by_path
+    );
 }
 
 /// A snippet fills its row, and shows its match however narrow that is.
@@ -319,13 +398,32 @@ fn snippets_use_the_width() {
     s.put("s.jsonl", spelled(&[&text, &text[..636], "needle"]));
     assert_eq!(text[..636].split(' ').next_back(), Some("needle"));
     for width in [20, 40, 80, 200, 400] {
-        let shown = s.pisess("grep --color never needle ./s.jsonl").terminal(width).done().text();
-        assert!(shown.lines().all(|row| row.contains("needle")), "{width}: {shown}");
-        let widths: Vec<_> = shown.lines().map(unicode_width::UnicodeWidthStr::width).collect();
-        assert!(widths[..2].iter().all(|&used| used <= width && used + 8 > width), "{width}: {shown}");
+        let shown = s
+            .pisess("grep --color never needle ./s.jsonl")
+            .terminal(width)
+            .done()
+            .text();
+        assert!(
+            shown.lines().all(|row| row.contains("needle")),
+            "{width}: {shown}"
+        );
+        let widths: Vec<_> = shown
+            .lines()
+            .map(unicode_width::UnicodeWidthStr::width)
+            .collect();
+        assert!(
+            widths[..2]
+                .iter()
+                .all(|&used| used <= width && used + 8 > width),
+            "{width}: {shown}"
+        );
     }
     // In a pipe it has a fixed size.
-    assert!(s.run("grep needle ./s.jsonl").lines().all(|row| row.len() < 180));
+    assert!(
+        s.run("grep needle ./s.jsonl")
+            .lines()
+            .all(|row| row.len() < 180)
+    );
 }
 
 #[test]
@@ -338,7 +436,10 @@ fn old_sessions_have_the_ids_of_their_migration() {
         assert_eq!(s.run(&format!("grep -i the ./{name}")), before, "{name}");
         for row in before.lines() {
             let id = row.split(':').next().unwrap();
-            assert!(s.pisess(&format!("show ./{name} {id}")).done().code == 0, "{row}");
+            assert!(
+                s.pisess(&format!("show ./{name} {id}")).done().code == 0,
+                "{row}"
+            );
         }
     }
 }
@@ -350,14 +451,25 @@ fn an_entry_without_an_id_is_named_by_its_line() {
     s.put("s.jsonl", lines);
     let row = s.run("grep needle ./s.jsonl");
     assert_eq!(row, ":2:user: needle\n");
-    assert!(s.pisess("show ./s.jsonl :2").done().text().contains("needle"));
+    assert!(
+        s.pisess("show ./s.jsonl :2")
+            .done()
+            .text()
+            .contains("needle")
+    );
 }
 
 #[test]
 fn standard_input_is_searched() {
     let s = Sandbox::new();
-    let found = s.pisess("grep midnight -").stdin(fixture(TOUR)).done().quiet();
-    assert_eq!(found, { Sandbox::with(&[TOUR]).run("grep midnight ./tour.jsonl") });
+    let found = s
+        .pisess("grep midnight -")
+        .stdin(fixture(TOUR))
+        .done()
+        .quiet();
+    assert_eq!(found, {
+        Sandbox::with(&[TOUR]).run("grep midnight ./tour.jsonl")
+    });
     assert_snapshot!(s.pisess("grep x - ./a").done().fails(2), @"standard input cannot be combined with paths (hint: give - alone)");
     assert_snapshot!(s.pisess("grep x -").typed().done().fails(2), @"cannot read standard input: it is a terminal (hint: give the path of a session, or pipe one in)");
 }
@@ -368,16 +480,28 @@ fn what_cannot_be_searched_is_reported_and_the_rest_is_searched() {
     s.put("a.jsonl", "no session midnight\n");
     s.put("b.jsonl", "");
     s.put("notes.txt", "midnight");
-    s.put("c.jsonl", format!("{}{}", spelled(&["midnight"]), "{\"torn midnight\n{} midnight\n{\"midnight"));
+    s.put(
+        "c.jsonl",
+        format!(
+            "{}{}",
+            spelled(&["midnight"]),
+            "{\"torn midnight\n{} midnight\n{\"midnight"
+        ),
+    );
     let found = s.pisess("grep -c midnight .").done();
-    assert_eq!((found.text().as_str(), found.code), ("./c.jsonl:1\n./tour.jsonl:8\n", 0));
+    assert_eq!(
+        (found.text().as_str(), found.code),
+        ("./c.jsonl:1\n./tour.jsonl:8\n", 0)
+    );
     assert_snapshot!(found.stderr, @r#"
     pisess: note: ./a.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     pisess: note: ./b.jsonl: the file is empty (hint: an agent writes the header with the first message)
     pisess: note: ./c.jsonl: 2 lines that may match are not JSON, from line 3 (hint: pisess check ./c.jsonl)
     pisess: note: ./c.jsonl: the last line is incomplete (hint: `pisess check --repair --backup` removes it)
     "#);
-    let named = s.pisess("grep -l midnight ./none ./tour.jsonl ./a.jsonl").done();
+    let named = s
+        .pisess("grep -l midnight ./none ./tour.jsonl ./a.jsonl")
+        .done();
     assert_eq!((named.text().as_str(), named.code), ("./tour.jsonl\n", 2));
     assert_snapshot!(named.stderr, @r#"
     pisess: cannot read ./none: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
@@ -414,12 +538,17 @@ fn wrong_patterns_and_options_are_refused() {
         "grep word --actve ./tour.jsonl",
     ] {
         let refused = s.pisess(line).done().fails(2);
-        assert!(refused.contains("give a pattern that begins with - after -e or --"), "{line}: {refused}");
+        assert!(
+            refused.contains("give a pattern that begins with - after -e or --"),
+            "{line}: {refused}"
+        );
     }
     assert_snapshot!(s.pisess("grep --actve word ./tour.jsonl").done().fails(2), @"unexpected argument '--actve' found (hint: a similar argument exists: '--active'; give a pattern that begins with - after -e or --; see `pisess grep --help`)");
-    for line in
-        ["grep -c -e -1420 ./tour.jsonl", "grep -c -e=-1420 ./tour.jsonl", "grep -c -- -1420 ./tour.jsonl"]
-    {
+    for line in [
+        "grep -c -e -1420 ./tour.jsonl",
+        "grep -c -e=-1420 ./tour.jsonl",
+        "grep -c -- -1420 ./tour.jsonl",
+    ] {
         assert_eq!(s.run(line), "1\n", "{line}");
     }
     assert_eq!(s.run("grep -F '\"left 23 h ago\"' -c ./tour.jsonl"), "2\n");
@@ -434,8 +563,14 @@ fn without_a_path_the_stores_are_searched() {
     assert_eq!(call("grep -l hello").code, 1);
     let folder = s.path("");
     let folder = folder.to_str().unwrap().trim_matches('/').replace('/', "-");
-    s.put(&format!("home/.pi/agent/sessions/--{folder}--/a.jsonl"), spelled(&["hello"]));
-    s.put("home/.pi/agent/sessions/--other--/b.jsonl", spelled(&["hello"]));
+    s.put(
+        &format!("home/.pi/agent/sessions/--{folder}--/a.jsonl"),
+        spelled(&["hello"]),
+    );
+    s.put(
+        "home/.pi/agent/sessions/--other--/b.jsonl",
+        spelled(&["hello"]),
+    );
     s.put("home/.omp/agent/sessions/-x/c.jsonl", spelled(&["hello"]));
     s.put("home/.omp/agent/sessions/-x/c/1.jsonl", spelled(&["hello"]));
     assert_eq!(call("grep -l hello").text().lines().count(), 1);
@@ -447,7 +582,10 @@ fn without_a_path_the_stores_are_searched() {
         spelled(&["hello"]).replace("\"/p\"", &format!("{:?}", s.path("").to_str().unwrap())),
     );
     let flat = s.path("flat");
-    let flat = s.pisess("grep -l hello").env("PI_CODING_AGENT_SESSION_DIR", flat.to_str().unwrap()).done();
+    let flat = s
+        .pisess("grep -l hello")
+        .env("PI_CODING_AGENT_SESSION_DIR", flat.to_str().unwrap())
+        .done();
     assert_eq!(flat.text(), "./flat/e.jsonl\n");
 }
 
@@ -456,7 +594,12 @@ fn without_a_path_the_stores_are_searched() {
 fn a_long_expression_without_case_is_searched_for() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let long = "aB".repeat(5000);
-    assert_eq!(s.pisess(&format!("grep -i {long} ./two-branches.jsonl")).done().code, 1);
+    assert_eq!(
+        s.pisess(&format!("grep -i {long} ./two-branches.jsonl"))
+            .done()
+            .code,
+        1
+    );
 }
 
 /// As with ripgrep: the path, a NUL byte, the number.
@@ -466,7 +609,10 @@ fn null_ends_the_path_before_a_count() {
     let (lines, nulls) = (s.run("grep -c the ."), s.run("grep -0 -c the ."));
     assert_eq!(nulls, lines.replace(':', "\0"));
     assert_eq!(lines.lines().count(), 2);
-    assert_eq!(s.run("grep -0c the ./tour.jsonl"), s.run("grep -c the ./tour.jsonl"));
+    assert_eq!(
+        s.run("grep -0c the ./tour.jsonl"),
+        s.run("grep -c the ./tour.jsonl")
+    );
     let failed = s.pisess("grep -l -c the .").done().fails(2);
     assert!(failed.contains("cannot be used with"), "{failed}");
 }

@@ -19,7 +19,9 @@ const NO_SESSION: [&str; 9] = [
 
 /// Returns each hazard that is a session.
 fn sessions() -> impl Iterator<Item = String> {
-    hazards().into_iter().filter(|name| !NO_SESSION.contains(&name.as_str()))
+    hazards()
+        .into_iter()
+        .filter(|name| !NO_SESSION.contains(&name.as_str()))
 }
 
 /// Returns the tree of a hazard, with all entries.
@@ -31,15 +33,28 @@ fn tree(name: &str) -> Done {
 /// Returns what is reported of a hazard of which all four entries are read.
 fn note_of_whole(name: &str) -> String {
     let done = tree(name);
-    let rows = ["u0000001  • user: one", "a0000002  • assistant: two", "u0000003  • user: three"];
+    let rows = [
+        "u0000001  • user: one",
+        "a0000002  • assistant: two",
+        "u0000003  • user: three",
+    ];
     assert_eq!(
         done.text(),
-        format!("{}\na0000004  • assistant: four  ← active\n", rows.join("\n")),
+        format!(
+            "{}\na0000004  • assistant: four  ← active\n",
+            rows.join("\n")
+        ),
         "{name}"
     );
-    let note = done.stderr.strip_prefix(&format!("pisess: note: ./{name}.jsonl: "));
-    let hint = format!("; skipped or read as far as possible (hint: pisess check ./{name}.jsonl)\n");
-    note.map_or(&*done.stderr, |note| note.strip_suffix(&hint).unwrap_or(note)).to_owned()
+    let note = done
+        .stderr
+        .strip_prefix(&format!("pisess: note: ./{name}.jsonl: "));
+    let hint =
+        format!("; skipped or read as far as possible (hint: pisess check ./{name}.jsonl)\n");
+    note.map_or(&*done.stderr, |note| {
+        note.strip_suffix(&hint).unwrap_or(note)
+    })
+    .to_owned()
 }
 
 #[test]
@@ -50,7 +65,11 @@ fn every_command_reads_each_of_them_and_ends() {
             let done = s.unchanged(&every::of(line, &format!("./{name}.jsonl")));
             assert!(done.code <= 1 || is_refused(&done), "{name} {line}: {done}");
             // At most one note is about the file; another may be about the result.
-            let notes = done.stderr.lines().filter(|line| line.starts_with("pisess: note: ./")).count();
+            let notes = done
+                .stderr
+                .lines()
+                .filter(|line| line.starts_with("pisess: note: ./"))
+                .count();
             assert!(notes <= 1, "{name} {line}: {done}");
         }
     }
@@ -58,11 +77,17 @@ fn every_command_reads_each_of_them_and_ends() {
 
 /// Whether an entry that cannot be edited or does not exist was refused: in one line, with a hint.
 fn is_refused(done: &Done) -> bool {
-    let told: Vec<_> = done.stderr.lines().filter(|line| !line.starts_with("pisess: note:")).collect();
-    done.code == 2 && matches!(told[..], [line] if line.contains("(hint: ") || line.contains("\"hint\":\""))
+    let told: Vec<_> = done
+        .stderr
+        .lines()
+        .filter(|line| !line.starts_with("pisess: note:"))
+        .collect();
+    done.code == 2
+        && matches!(told[..], [line] if line.contains("(hint: ") || line.contains("\"hint\":\""))
 }
 
-/// Existing bytes stay; new ones follow them, and can be read. If there is nothing to do, nothing changes.
+/// Existing bytes stay; new ones follow them, and can be read. If there is nothing to do, nothing
+/// changes.
 #[test]
 fn every_change_keeps_every_byte() {
     for name in sessions() {
@@ -75,17 +100,34 @@ fn every_change_keeps_every_byte() {
             let after = s.bytes("s");
             match done.code {
                 _ if line.starts_with("check") => {
-                    let kept = if after == source { None } else { Some(s.bytes("s.bak")) };
-                    assert!(kept.is_none_or(|kept| kept == source), "{name} {line}: {done}");
+                    let kept = if after == source {
+                        None
+                    } else {
+                        Some(s.bytes("s.bak"))
+                    };
+                    assert!(
+                        kept.is_none_or(|kept| kept == source),
+                        "{name} {line}: {done}"
+                    );
                 }
                 0 => assert!(after.starts_with(&migrated), "{name} {line}: {done}"),
                 _ => {
-                    assert!(after == source && (done.code == 1 || is_refused(&done)), "{name} {line}: {done}")
+                    assert!(
+                        after == source && (done.code == 1 || is_refused(&done)),
+                        "{name} {line}: {done}"
+                    )
                 }
             }
-            assert_eq!(s.pisess("tree -q ./s --filter all").done().code, 0, "{name} {line}");
+            assert_eq!(
+                s.pisess("tree -q ./s --filter all").done().code,
+                0,
+                "{name} {line}"
+            );
             for name in s.names() {
-                assert!(["s", "s.bak", "s.rejected"].contains(&name.as_str()), "{line}: {name}");
+                assert!(
+                    ["s", "s.bak", "s.rejected"].contains(&name.as_str()),
+                    "{line}: {name}"
+                );
                 std::fs::remove_file(s.path(&name)).unwrap();
             }
         }
@@ -95,10 +137,17 @@ fn every_change_keeps_every_byte() {
             assert!(s.bytes("s") == source, "{name} {line}");
             let is_made = s.path("new").exists();
             // A repair exits with 1 if it left a problem.
-            assert!(done.code <= 1 || !is_made && is_refused(&done), "{name} {line}: {done}");
+            assert!(
+                done.code <= 1 || !is_made && is_refused(&done),
+                "{name} {line}: {done}"
+            );
             assert!(is_made || done.code > 0, "{name} {line}: {done}");
             if is_made {
-                assert_eq!(s.pisess("tree -q ./new --filter all").done().code, 0, "{name} {line}");
+                assert_eq!(
+                    s.pisess("tree -q ./new --filter all").done().code,
+                    0,
+                    "{name} {line}"
+                );
                 std::fs::remove_file(s.path("new")).unwrap();
             }
             let _ = std::fs::remove_file(s.path("new.rejected"));
@@ -117,7 +166,10 @@ fn what_is_no_session_is_refused_by_every_command() {
                 continue;
             }
             let done = s.unchanged(&every::of(line, &format!("./{name}.jsonl")));
-            assert!(done.code == 2 && is_refused(&done) && done.stdout.is_empty(), "{name} {line}: {done}");
+            assert!(
+                done.code == 2 && is_refused(&done) && done.stdout.is_empty(),
+                "{name} {line}: {done}"
+            );
         }
     }
 }
@@ -127,7 +179,11 @@ fn a_label_is_one_line_behind_the_rest() {
     for name in sessions() {
         let file = format!("{name}.jsonl");
         let s = Sandbox::with(&[&format!("hazards/{file}")]);
-        if s.pisess(&format!("path -q --ids ./{file}")).done().stdout.is_empty() {
+        if s.pisess(&format!("path -q --ids ./{file}"))
+            .done()
+            .stdout
+            .is_empty()
+        {
             continue;
         }
         let migrated = s.pisess(&format!("migrate -q ./{file} -o -")).done().stdout;
@@ -136,9 +192,19 @@ fn a_label_is_one_line_behind_the_rest() {
         let after = s.bytes(&file);
         let added = &after[migrated.len()..];
         let added = added.strip_prefix(b"\n").unwrap_or(added);
-        assert_eq!(added.iter().filter(|&&byte| byte == b'\n').count(), 1, "{name}");
+        assert_eq!(
+            added.iter().filter(|&&byte| byte == b'\n').count(),
+            1,
+            "{name}"
+        );
         // The result can be read, including the label.
-        assert!(s.pisess(&format!("label -q ./{file}")).done().text().contains("the end"), "{name}");
+        assert!(
+            s.pisess(&format!("label -q ./{file}"))
+                .done()
+                .text()
+                .contains("the end"),
+            "{name}"
+        );
     }
 }
 
@@ -159,12 +225,22 @@ fn a_stream_that_needs_no_change_passes_byte_for_byte() {
 fn all_of_a_fork_has_every_byte_behind_the_header() {
     for name in sessions() {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
-        let migrated = s.pisess(&format!("migrate -q ./{name}.jsonl -o -")).done().stdout;
-        s.pisess(&format!("fork -q --branches ./{name}.jsonl -o ./new")).done();
+        let migrated = s
+            .pisess(&format!("migrate -q ./{name}.jsonl -o -"))
+            .done()
+            .stdout;
+        s.pisess(&format!("fork -q --branches ./{name}.jsonl -o ./new"))
+            .done();
         let new = s.bytes("new");
         let behind = |bytes: &[u8], header: &str| {
-            let text: Vec<_> = bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
-            let at = text.iter().position(|line| String::from_utf8_lossy(line).contains(header)).unwrap();
+            let text: Vec<_> = bytes
+                .split_inclusive(|&byte| byte == b'\n')
+                .map(<[u8]>::to_vec)
+                .collect();
+            let at = text
+                .iter()
+                .position(|line| String::from_utf8_lossy(line).contains(header))
+                .unwrap();
             text[at + 1..].concat()
         };
         let mut expected = behind(&migrated, "\"type\":\"session\"");
@@ -305,10 +381,19 @@ fn values_that_are_no_entries() {
 
 #[test]
 fn headers() {
-    assert_eq!(note_of_whole("garbage-then-header"), "malformed line on line 1");
+    assert_eq!(
+        note_of_whole("garbage-then-header"),
+        "malformed line on line 1"
+    );
     assert_eq!(note_of_whole("two-headers"), "second header on line 4");
-    assert_eq!(note_of_whole("second-header-last"), "second header on line 6");
-    assert_eq!(note_of_whole("string-version"), "version that is not a number on line 1");
+    assert_eq!(
+        note_of_whole("second-header-last"),
+        "second header on line 6"
+    );
+    assert_eq!(
+        note_of_whole("string-version"),
+        "version that is not a number on line 1"
+    );
     assert_eq!(note_of_whole("empty-header-id"), "");
     assert_snapshot!(tree("header-only"), @"");
     assert_eq!(note_of_whole("title-slot-too-short"), "");
@@ -317,7 +402,10 @@ fn headers() {
 #[test]
 fn encodings() {
     assert_eq!(note_of_whole("crlf"), "");
-    assert_eq!(note_of_whole("byte-order-mark"), "byte order mark on line 1");
+    assert_eq!(
+        note_of_whole("byte-order-mark"),
+        "byte order mark on line 1"
+    );
     assert_snapshot!(tree("invalid-utf8"), @"
     u0000001  • user: one
     a0000002  • assistant: two
@@ -386,14 +474,27 @@ fn odd_labels_and_times() {
 fn quiet_leaves_the_note_out() {
     let s = Sandbox::with(&["hazards/malformed-v3.jsonl"]);
     assert_eq!(s.pisess("tree -q ./malformed-v3.jsonl").done().stderr, "");
-    assert_eq!(s.pisess("tree ./malformed-v3.jsonl").done().stderr.lines().count(), 1);
+    assert_eq!(
+        s.pisess("tree ./malformed-v3.jsonl")
+            .done()
+            .stderr
+            .lines()
+            .count(),
+        1
+    );
 }
 
 #[test]
 fn verbatim_json_keeps_lone_surrogates_and_numbers() {
     let s = Sandbox::with(&["hazards/lone-surrogate.jsonl", "hazards/numbers-v2.jsonl"]);
-    assert!(s.run("path --json ./lone-surrogate.jsonl").contains(r"cut emoji \ud83d here"));
-    assert!(s.run("context ./lone-surrogate.jsonl").contains(r"and \udc00 there"));
+    assert!(
+        s.run("path --json ./lone-surrogate.jsonl")
+            .contains(r"cut emoji \ud83d here")
+    );
+    assert!(
+        s.run("context ./lone-surrogate.jsonl")
+            .contains(r"and \udc00 there")
+    );
     let line = s.run("path --json ./numbers-v2.jsonl");
     for number in ["12345678901234567890", "1.0", "1e400", "-0", "1E5"] {
         assert!(line.contains(&format!(":{number}")), "{number}: {line}");
@@ -405,7 +506,11 @@ fn an_append_closes_a_torn_tail() {
     let s = Sandbox::with(&["hazards/torn-tail.jsonl", "hazards/no-final-newline.jsonl"]);
     for name in s.names() {
         s.pisess(&format!("label -q ./{name} @ n")).done();
-        let expected = [fixture(&format!("hazards/{name}")), b"\n{\"type\":\"label\"".to_vec()].concat();
+        let expected = [
+            fixture(&format!("hazards/{name}")),
+            b"\n{\"type\":\"label\"".to_vec(),
+        ]
+        .concat();
         assert!(s.bytes(&name).starts_with(&expected), "{name}");
     }
 }

@@ -1,5 +1,5 @@
-//! Hostile text: no escape sequence, control character or bidi override of a session is printed for people,
-//! whatever the command.
+//! Hostile text: no escape sequence, control character or bidi override of a session is printed for
+//! people, whatever the command.
 
 use crate::every::{self, CHANGES, MAKES, READS};
 use crate::sandbox::{Sandbox, fixture, session};
@@ -15,7 +15,10 @@ fn acts(c: char) -> bool {
 #[track_caller]
 fn assert_clean(what: &str, text: &str) {
     if let Some(c) = text.chars().find(|&c| acts(c)) {
-        let line = text.lines().find(|line| line.contains(c)).unwrap_or_default();
+        let line = text
+            .lines()
+            .find(|line| line.contains(c))
+            .unwrap_or_default();
         panic!("{what}: {c:?} in {line:?}");
     }
 }
@@ -43,7 +46,9 @@ fn rows() -> impl Iterator<Item = String> {
 
 /// Whether the standard output of a form is data, which is raw in a pipe.
 fn is_verbatim(line: &str) -> bool {
-    ["--json", "--prepare", "--prompt"].iter().any(|option| line.contains(option))
+    ["--json", "--prepare", "--prompt"]
+        .iter()
+        .any(|option| line.contains(option))
         || (line.starts_with("context") && !line.contains("--tokens"))
 }
 
@@ -59,7 +64,11 @@ fn no_command_lets_anything_through() {
             let call = s.pisess(&format!("{line} --color never"));
             // pisess itself colours output. Without colours, no character may act.
             let call = call.env("NO_COLOR", "1");
-            let done = if terminal { call.terminal(80).done() } else { call.done() };
+            let done = if terminal {
+                call.terminal(80).done()
+            } else {
+                call.done()
+            };
             assert_clean(&line, &done.stderr);
             if terminal || !is_verbatim(&line) {
                 assert_clean(&line, &done.text().replace('\t', " "));
@@ -81,7 +90,9 @@ fn no_error_lets_anything_through() {
             let s = Sandbox::new();
             content.iter().for_each(|content| s.put(name, content));
             let done = s
-                .pisess(&every::of(line, &format!("'./{name}'")).replace("./new", "'./n\u{1b}[2J/new'"))
+                .pisess(
+                    &every::of(line, &format!("'./{name}'")).replace("./new", "'./n\u{1b}[2J/new'"),
+                )
                 .done();
             assert_clean(line, &done.stderr);
         }
@@ -89,7 +100,10 @@ fn no_error_lets_anything_through() {
 }
 
 fn lines(commands: &[&str]) -> Vec<String> {
-    commands.iter().map(|line| line.replace("./F", &format!("./{FILE}"))).collect()
+    commands
+        .iter()
+        .map(|line| line.replace("./F", &format!("./{FILE}")))
+        .collect()
 }
 
 #[test]
@@ -101,7 +115,10 @@ fn rows_are_clean_in_a_pipe_and_on_a_terminal() {
         assert_clean(&line, &done.text());
         assert_clean(&line, &done.stderr);
         for width in [20, 80, 300] {
-            let done = s.pisess(&format!("{line} --color never")).terminal(width).done();
+            let done = s
+                .pisess(&format!("{line} --color never"))
+                .terminal(width)
+                .done();
             assert_clean(&line, &done.text());
             assert_clean(&line, &done.stderr);
         }
@@ -113,7 +130,11 @@ fn colours_are_pisess_own() {
     // With colours, the output must be clean once the sequences of owo-colors are removed.
     let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
     for line in rows() {
-        let text = s.pisess(&format!("{line} --color always")).terminal(120).done().text();
+        let text = s
+            .pisess(&format!("{line} --color always"))
+            .terminal(120)
+            .done()
+            .text();
         assert_clean(&line, &without_colours(&text));
     }
 }
@@ -124,7 +145,9 @@ pub fn without_colours(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
         out.push_str(before);
-        match after.find(|c: char| !c.is_ascii_digit() && c != ';').filter(|&at| after[at..].starts_with('m'))
+        match after
+            .find(|c: char| !c.is_ascii_digit() && c != ';')
+            .filter(|&at| after[at..].starts_with('m'))
         {
             Some(at) => rest = &after[at + 1..],
             None => {
@@ -182,7 +205,9 @@ fn text_to_be_edited_again() {
     assert_clean(&line, &shown.text());
     let piped = s.pisess(&format!("{line} --force")).done().text();
     assert!(piped.contains("\u{1b}[31mRED"), "{piped:?}");
-    let on_stderr = s.pisess(&format!("fork --before ./{FILE} uuuu0018 -o -")).done();
+    let on_stderr = s
+        .pisess(&format!("fork --before ./{FILE} uuuu0018 -o -"))
+        .done();
     assert_clean("stderr", &on_stderr.stderr);
 }
 
@@ -217,7 +242,11 @@ fn errors_and_names() {
             let call = s.pisess(&line);
             // pisess itself colours output. Without colours, no character may act.
             let call = call.env("NO_COLOR", "1");
-            let done = if terminal { call.terminal(80).done() } else { call.done() };
+            let done = if terminal {
+                call.terminal(80).done()
+            } else {
+                call.done()
+            };
             assert_clean(&line, &done.stderr);
             if terminal || !line.starts_with("fork './") {
                 assert_clean(&line, &done.text());
@@ -244,15 +273,25 @@ fn paths_in_headers_are_never_written_to() {
         r#"{{"type":"session","version":3,"id":"../../{0}/x","timestamp":"../../x","cwd":"{0}","parentSession":"{0}/p"}}"#,
         outside.display()
     );
-    s.put("in/a.jsonl", format!("{header}\n{}\n", crate::sandbox::user("aaaa0001", None, "x")));
+    s.put(
+        "in/a.jsonl",
+        format!(
+            "{header}\n{}\n",
+            crate::sandbox::user("aaaa0001", None, "x")
+        ),
+    );
     s.run("fork ./in/a.jsonl");
     s.run("fork --branches ./in/a.jsonl -o ./in/b.jsonl");
     s.run("label ./in/a.jsonl @ n");
-    assert!(s.names().iter().all(|name| name.starts_with("in/")), "{:?}", s.names());
+    assert!(
+        s.names().iter().all(|name| name.starts_with("in/")),
+        "{:?}",
+        s.names()
+    );
 }
 
-/// A summarizer and a hook receive session text on standard input, where it is only text: not as an argument,
-/// where it could be an option, and not in the environment.
+/// A summarizer and a hook receive session text on standard input, where it is only text: not as an
+/// argument, where it could be an option, and not in the environment.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_command_gets_text_on_standard_input_only() {
@@ -267,12 +306,16 @@ fn a_command_gets_text_on_standard_input_only() {
     ] {
         let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
         s.put("look", format!("{look}echo \"$1\"\n"));
-        let line =
-            line.replace("./F", &format!("./{FILE}")).replace("LOOK", s.path("look").to_str().unwrap());
+        let line = line
+            .replace("./F", &format!("./{FILE}"))
+            .replace("LOOK", s.path("look").to_str().unwrap());
         let done = s.pisess(&line).done();
         assert_eq!(done.code, 0, "{line}: {done}");
         assert!(s.text("heard").contains("gnp.exe"), "{line}");
-        assert!(!String::from_utf8_lossy(&s.bytes("seen")).contains("gnp.exe"), "{line}");
+        assert!(
+            !String::from_utf8_lossy(&s.bytes("seen")).contains("gnp.exe"),
+            "{line}"
+        );
     }
 }
 
@@ -280,16 +323,29 @@ fn a_command_gets_text_on_standard_input_only() {
 #[cfg(unix)]
 #[test]
 fn paths_in_a_session_are_never_opened() {
-    for (name, slot) in
-        [("pi", ""), ("omp", "\"additionalDirectories\":[\"FIFO\"],\"previousSessionFiles\":[\"FIFO\"],")]
-    {
+    for (name, slot) in [
+        ("pi", ""),
+        (
+            "omp",
+            "\"additionalDirectories\":[\"FIFO\"],\"previousSessionFiles\":[\"FIFO\"],",
+        ),
+    ] {
         let s = Sandbox::new();
         let fifo = s.path("fifo");
-        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&fifo)
+                .status()
+                .unwrap()
+                .success()
+        );
         let header = r#"{"type":"session","version":3,"id":"s",SLOT"timestamp":"2026-01-01T00:00:00.000Z","cwd":"FIFO","parentSession":"FIFO"}"#;
         let call = r#"{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"read","arguments":{"path":"FIFO"}}]}}"#;
-        let lines =
-            [header.replace("SLOT", slot), crate::sandbox::user("aaaa0001", None, "x"), call.to_owned()];
+        let lines = [
+            header.replace("SLOT", slot),
+            crate::sandbox::user("aaaa0001", None, "x"),
+            call.to_owned(),
+        ];
         let text = lines.join("\n").replace("FIFO", fifo.to_str().unwrap()) + "\n";
         for line in READS.iter().chain(&*CHANGES).chain(&*MAKES) {
             s.put("s", &text);
@@ -300,7 +356,8 @@ fn paths_in_a_session_are_never_opened() {
     }
 }
 
-/// A device without an end is read up to the limit for what it should contain, in a memory of 600 MB.
+/// A device without an end is read up to the limit for what it should contain, in a memory of 600
+/// MB.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_device_without_an_end_is_refused() {
@@ -317,8 +374,13 @@ fn a_device_without_an_end_is_refused() {
         "tree - </dev/zero",
     ] {
         let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", &format!("ulimit -v 600000; exec \"$PISESS\" {line}")]).current_dir(s.path(""));
-        let done = shell.env("PISESS", env!("CARGO_BIN_EXE_pisess")).output().unwrap();
+        shell
+            .args(["-c", &format!("ulimit -v 600000; exec \"$PISESS\" {line}")])
+            .current_dir(s.path(""));
+        let done = shell
+            .env("PISESS", env!("CARGO_BIN_EXE_pisess"))
+            .output()
+            .unwrap();
         assert_eq!(done.status.code(), Some(2), "{line}: {done:?}");
         heard += &String::from_utf8_lossy(&done.stderr);
     }
@@ -335,15 +397,19 @@ fn a_device_without_an_end_is_refused() {
     assert_eq!(s.names(), ["two-branches.jsonl"]);
 }
 
-/// Wherever text is cut to the width of a row, an emoji stays whole: in every field, at even and odd places, for both
-/// agents.
+/// Wherever text is cut to the width of a row, an emoji stays whole: in every field, at even and
+/// odd places, for both agents.
 #[test]
 fn no_row_splits_an_emoji() {
     for at in 0..2 {
         let text = format!("{}{}", "a".repeat(at), "😀".repeat(600));
         let mut lines: Vec<String> = Vec::new();
         let mut add = |members: &str| {
-            let parent = if lines.is_empty() { "null".into() } else { format!("\"{:08x}\"", lines.len()) };
+            let parent = if lines.is_empty() {
+                "null".into()
+            } else {
+                format!("\"{:08x}\"", lines.len())
+            };
             let id = lines.len() + 1;
             lines.push(format!(
                 r#"{{"id":"{id:08x}","parentId":{parent},"timestamp":"2026-01-01T00:00:00.000Z",{}}}"#,
@@ -378,7 +444,10 @@ fn no_row_splits_an_emoji() {
         let s = Sandbox::new();
         s.put("pi.jsonl", session(&lines));
         let title = r#"{"type":"title","v":1,"title":"","updatedAt":"","pad":""}"#;
-        s.put("omp.jsonl", [format!("{title}\n").as_bytes(), &session(&lines)].concat());
+        s.put(
+            "omp.jsonl",
+            [format!("{title}\n").as_bytes(), &session(&lines)].concat(),
+        );
         for line in [
             "tree",
             "tree --filter all",
@@ -399,12 +468,17 @@ fn no_row_splits_an_emoji() {
         ] {
             for file in ["./pi.jsonl", "./omp.jsonl"] {
                 let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
-                let line =
-                    if verb == "grep" { format!("{line} {file}") } else { format!("{verb} {file} {rest}") };
+                let line = if verb == "grep" {
+                    format!("{line} {file}")
+                } else {
+                    format!("{verb} {file} {rest}")
+                };
                 for columns in [None, Some("41")] {
                     let call = s.pisess(&line);
-                    let done =
-                        columns.into_iter().fold(call, |call, columns| call.env("COLUMNS", columns)).done();
+                    let done = columns
+                        .into_iter()
+                        .fold(call, |call, columns| call.env("COLUMNS", columns))
+                        .done();
                     assert!(done.code < 2, "{line}: {}", done.stderr);
                     assert!(
                         !done.text().contains('\u{fffd}') && !done.text().contains("\\ud83d"),

@@ -8,12 +8,25 @@ use std::process::Command;
 const CLAUDE: [&str; 5] = ["plain", "tree", "parallel", "damaged", "cleared"];
 
 /// The fixtures of Codex.
-const CODEX: [&str; 6] = ["plain", "rollback", "encrypted", "2025", "damaged", "summaries"];
+const CODEX: [&str; 6] = [
+    "plain",
+    "rollback",
+    "encrypted",
+    "2025",
+    "damaged",
+    "summaries",
+];
 
 /// Returns the fixtures of both.
 fn fixtures() -> impl Iterator<Item = (String, &'static str)> {
-    let claude = CLAUDE.into_iter().map(|name| (format!("claude/{name}.jsonl"), name));
-    claude.chain(CODEX.into_iter().map(|name| (format!("codex/{name}.jsonl"), name)))
+    let claude = CLAUDE
+        .into_iter()
+        .map(|name| (format!("claude/{name}.jsonl"), name));
+    claude.chain(
+        CODEX
+            .into_iter()
+            .map(|name| (format!("codex/{name}.jsonl"), name)),
+    )
 }
 
 /// A sandbox that is the home directory, too.
@@ -39,23 +52,40 @@ impl Home {
         let is_noted = |line: &str| {
             line.contains(": note: the tool call ") && line.contains("has no result on the active")
         };
-        assert!(done.code == 0 && done.text().lines().all(is_noted), "{what}: {done}");
+        assert!(
+            done.code == 0 && done.text().lines().all(is_noted),
+            "{what}: {done}"
+        );
     }
 
     /// Returns the sessions in the stores.
     fn sessions(&self) -> Vec<String> {
-        self.0.names().into_iter().filter(|name| name.contains("/agent/sessions/")).collect()
+        self.0
+            .names()
+            .into_iter()
+            .filter(|name| name.contains("/agent/sessions/"))
+            .collect()
     }
 
     /// Returns the sessions in the stores, and their bytes.
     fn stored(&self) -> Files {
-        self.0.files().into_iter().filter(|(name, _)| name.contains("/agent/sessions/")).collect()
+        self.0
+            .files()
+            .into_iter()
+            .filter(|(name, _)| name.contains("/agent/sessions/"))
+            .collect()
     }
 
     /// Replaces a source by the first lines of a fixture.
     fn cut(&self, name: &str, from: &str, lines: usize) {
         let text = String::from_utf8(fixture(from)).unwrap();
-        self.0.put(name, text.lines().take(lines).map(|line| format!("{line}\n")).collect::<String>());
+        self.0.put(
+            name,
+            text.lines()
+                .take(lines)
+                .map(|line| format!("{line}\n"))
+                .collect::<String>(),
+        );
     }
 }
 
@@ -155,8 +185,8 @@ fn parallel_calls_are_answered_in_a_row_and_preserved_messages_are_kept() {
     ");
 }
 
-/// A compaction may keep what comes first, and summarize what follows it. A micro-compaction, and a result that is too
-/// large, change what the model sees of results.
+/// A compaction may keep what comes first, and summarize what follows it. A micro-compaction, and a
+/// result that is too large, change what the model sees of results.
 #[test]
 fn what_the_model_no_longer_sees_is_not_in_the_context() {
     let s = Sandbox::with(&["claude/cleared.jsonl"]);
@@ -210,7 +240,10 @@ fn what_the_model_no_longer_sees_is_not_in_the_context() {
     // oh-my-pi has no edits: its context has the results as they were.
     s.run("import --for omp ./cleared.jsonl -o ./omp");
     let whole = s.run("context --as text ./omp");
-    assert!(whole.contains("Bamboo: 40 g.") && !whole.contains("Thirty metres"), "{whole}");
+    assert!(
+        whole.contains("Bamboo: 40 g.") && !whole.contains("Thirty metres"),
+        "{whole}"
+    );
 }
 
 /// The tokens of a response stand on each of its lines, and count once.
@@ -223,9 +256,14 @@ fn tokens_count_once() {
     assert_eq!(stats["tokens"]["output"], 87 + 14 + 40 + 9);
     assert_eq!(stats["tokens"]["input"], 4 + 6 + 4 + 4);
     assert_eq!(stats["tokens"]["cacheRead"], 3 * 12000 + 12900);
-    assert_eq!(s.run("context --tokens ./new"), format!("{}\n", 4 + 900 + 12000 + 9));
-    let images: Vec<_> =
-        messages(&s, "new").into_iter().filter(|m| m.to_string().contains("image/png")).collect();
+    assert_eq!(
+        s.run("context --tokens ./new"),
+        format!("{}\n", 4 + 900 + 12000 + 9)
+    );
+    let images: Vec<_> = messages(&s, "new")
+        .into_iter()
+        .filter(|m| m.to_string().contains("image/png"))
+        .collect();
     assert_eq!(images.len(), 1);
 }
 
@@ -250,7 +288,9 @@ fn damaged_lines_are_kept_and_a_torn_one_is_left_for_later() {
     ");
     // When the line is finished, it is appended.
     let mut source = fixture("claude/damaged.jsonl");
-    source.extend_from_slice(b"xt\":\"Indeed.\"}]},\"uuid\":\"c1a00000-0000-4000-8000-000000000005\"}\n");
+    source.extend_from_slice(
+        b"xt\":\"Indeed.\"}]},\"uuid\":\"c1a00000-0000-4000-8000-000000000005\"}\n",
+    );
     s.put("damaged.jsonl", source);
     let before = s.text("new");
     assert_eq!(s.run("import ./damaged.jsonl -o ./new"), "./new\n");
@@ -276,12 +316,16 @@ fn every_import_passes_check_and_is_done_once() {
             let planned = h.run(&format!("{line} -n --json"));
             assert_eq!(h.sessions(), Vec::<String>::new(), "{from} {line}");
             let planned: serde_json::Value = serde_json::from_slice(&planned.stdout).unwrap();
-            assert_eq!((&planned["action"], &planned["dryRun"]), (&"create".into(), &true.into()));
+            assert_eq!(
+                (&planned["action"], &planned["dryRun"]),
+                (&"create".into(), &true.into())
+            );
             let made = h.run(&line).quiet();
             let path = made.trim().trim_start_matches("./");
             assert_eq!(planned["to"], h.0.path(path).to_str().unwrap());
             assert_eq!(h.sessions(), [path], "{from} {line}");
-            let lines = planned["entries"].as_u64().unwrap() as usize + 1 + usize::from(agent == "omp");
+            let lines =
+                planned["entries"].as_u64().unwrap() as usize + 1 + usize::from(agent == "omp");
             assert_eq!(lines, h.0.text(path).lines().count(), "{from} {line}");
             h.check(path, &format!("{from} {line}"));
             assert_eq!(h.run(&format!("migrate --check -q ./{path}")).code, 0);
@@ -289,15 +333,20 @@ fn every_import_passes_check_and_is_done_once() {
             assert_eq!(time(path), time(&format!("{name}.jsonl")));
             let before = h.stored();
             let again = h.run(&line);
-            assert_eq!((again.code, again.text()), (0, String::new()), "{from} {line}");
+            assert_eq!(
+                (again.code, again.text()),
+                (0, String::new()),
+                "{from} {line}"
+            );
             assert!(h.stored() == before, "{from} {line}");
         }
     }
 }
 
-/// A source that is imported at each of its lengths becomes the session that it becomes at once: it is only appended to,
-/// and its context and its name are the same. (If an event of Codex was imported before the item that repeats it, the
-/// message has its time; if a response was imported before its tokens, these are in an entry of their own.)
+/// A source that is imported at each of its lengths becomes the session that it becomes at once: it
+/// is only appended to, and its context and its name are the same. (If an event of Codex was
+/// imported before the item that repeats it, the message has its time; if a response was imported
+/// before its tokens, these are in an entry of their own.)
 #[test]
 fn what_a_source_grows_by_is_appended() {
     for (from, name) in fixtures() {
@@ -311,15 +360,26 @@ fn what_a_source_grows_by_is_appended() {
                 h.cut(&format!("{name}.jsonl"), &from, lines);
                 let done = h.run(&line);
                 let Some(path) = h.sessions().pop() else {
-                    assert!(done.stderr.contains("it has no messages"), "{from} {lines}: {done}");
+                    assert!(
+                        done.stderr.contains("it has no messages"),
+                        "{from} {lines}: {done}"
+                    );
                     continue;
                 };
-                assert_eq!((done.code, h.sessions().len()), (0, 1), "{from} {lines}: {done}");
+                assert_eq!(
+                    (done.code, h.sessions().len()),
+                    (0, 1),
+                    "{from} {lines}: {done}"
+                );
                 h.check(&path, &format!("{from} {line} {lines}"));
                 let text = h.0.text(&path);
-                let entries = |text: &str| text.lines().skip(2).map(str::to_owned).collect::<Vec<_>>();
+                let entries =
+                    |text: &str| text.lines().skip(2).map(str::to_owned).collect::<Vec<_>>();
                 if let Some(before) = before.replace(text.clone()) {
-                    assert!(entries(&text).starts_with(&entries(&before)), "{from} {line} {lines}");
+                    assert!(
+                        entries(&text).starts_with(&entries(&before)),
+                        "{from} {line} {lines}"
+                    );
                 }
             }
             let path = at_once.trim().trim_start_matches("./");
@@ -327,7 +387,10 @@ fn what_a_source_grows_by_is_appended() {
             let messages_of = |home: &Home| {
                 let mut messages = messages(&home.0, path);
                 for message in &mut messages {
-                    message.as_object_mut().unwrap().retain(|key, _| key != "usage" && key != "timestamp");
+                    message
+                        .as_object_mut()
+                        .unwrap()
+                        .retain(|key, _| key != "usage" && key != "timestamp");
                 }
                 messages
             };
@@ -335,7 +398,11 @@ fn what_a_source_grows_by_is_appended() {
             let facts = |home: &Home| {
                 let row = home.run(&format!("list --json ./{path}")).text();
                 let row: serde_json::Value = serde_json::from_str(&row).unwrap();
-                [row["name"].clone(), row["tokens"].clone(), row["messageCount"].clone()]
+                [
+                    row["name"].clone(),
+                    row["tokens"].clone(),
+                    row["messageCount"].clone(),
+                ]
             };
             assert_eq!(facts(&h), facts(&whole), "{from} {line}");
         }
@@ -385,7 +452,10 @@ fn a_log_of_codex() {
     "#);
     let stats: serde_json::Value = serde_json::from_str(&s.run("stats --json ./new")).unwrap();
     let tokens = [9000 + 9200 + 9400 - 22200, 70 + 50 + 20, 4000 + 9000 + 9200];
-    assert_eq!(["input", "output", "cacheRead"].map(|key| stats["tokens"][key].as_i64().unwrap()), tokens);
+    assert_eq!(
+        ["input", "output", "cacheRead"].map(|key| stats["tokens"][key].as_i64().unwrap()),
+        tokens
+    );
     assert_eq!(s.run("context --tokens ./new"), "9420\n");
 }
 
@@ -443,7 +513,8 @@ fn a_rollback_is_a_branch_and_a_compaction_replaces_the_conversation() {
     ");
 }
 
-/// Without a recorded history, Codex sends again what comes before the first turn, and what the user said.
+/// Without a recorded history, Codex sends again what comes before the first turn, and what the
+/// user said.
 #[test]
 fn a_compaction_with_only_a_summary_keeps_what_the_user_said() {
     let s = Sandbox::with(&["codex/summaries.jsonl"]);
@@ -545,7 +616,11 @@ fn old_and_damaged_logs_of_codex() {
 fn list_shows_what_could_be_imported() {
     let h = Home::with(&[]);
     for (from, name) in fixtures() {
-        let agent = if from.starts_with("claude") { ".claude/projects/x" } else { ".codex/sessions/2026" };
+        let agent = if from.starts_with("claude") {
+            ".claude/projects/x"
+        } else {
+            ".codex/sessions/2026"
+        };
         h.0.put(&format!("{agent}/{name}.jsonl"), fixture(&from));
     }
     let before = h.0.files();
@@ -570,18 +645,34 @@ fn list_shows_what_could_be_imported() {
     // The rows are those of the sessions that they become.
     let rows = |line: &str| {
         let text = h.run(line).text();
-        let rows = text.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
+        let rows = text
+            .lines()
+            .map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
         let same = |row: serde_json::Value| {
-            let keys = ["name", "cwd", "created", "modified", "messageCount", "branchCount", "firstMessage"];
+            let keys = [
+                "name",
+                "cwd",
+                "created",
+                "modified",
+                "messageCount",
+                "branchCount",
+                "firstMessage",
+            ];
             let more = ["models", "tokens", "contextTokens", "entryCount"];
-            keys.into_iter().chain(more).map(|key| row[key].to_string()).collect::<Vec<_>>()
+            keys.into_iter()
+                .chain(more)
+                .map(|key| row[key].to_string())
+                .collect::<Vec<_>>()
         };
         let mut rows: Vec<_> = rows.map(same).collect();
         rows.sort();
         rows
     };
-    let listed =
-        [rows("list --all --json --source claude"), rows("list --all --json --source codex")].concat();
+    let listed = [
+        rows("list --all --json --source claude"),
+        rows("list --all --json --source codex"),
+    ]
+    .concat();
     assert!(h.0.files() == before);
     h.run("import -q ./.claude ./.codex -o .");
     let mut listed = listed;
@@ -600,15 +691,30 @@ fn hostile_sources() {
     };
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let lines = [
-        line("a", r#""message":{"role":"user","content":"\ud83d \u001b[2J"}"#),
-        line("b", &format!(r#""message":{{"role":"user","content":{deep}}}"#)),
-        line("c", &format!(r#""message":{{"role":"user","content":"x"}},"toolUseResult":{deep}"#)),
-        line("d", r#""message":{"role":"user","content":"y","content":[{"type":"text","text":"z"}]}"#),
+        line(
+            "a",
+            r#""message":{"role":"user","content":"\ud83d \u001b[2J"}"#,
+        ),
+        line(
+            "b",
+            &format!(r#""message":{{"role":"user","content":{deep}}}"#),
+        ),
+        line(
+            "c",
+            &format!(r#""message":{{"role":"user","content":"x"}},"toolUseResult":{deep}"#),
+        ),
+        line(
+            "d",
+            r#""message":{"role":"user","content":"y","content":[{"type":"text","text":"z"}]}"#,
+        ),
     ];
     s.put("x.jsonl", lines.concat());
     for agent in ["pi", "omp"] {
         for options in ["-n", "", "--json"] {
-            let done = s.pisess(&format!("import --for {agent} {options} ./x.jsonl")).at_home().done();
+            let done = s
+                .pisess(&format!("import --for {agent} {options} ./x.jsonl"))
+                .at_home()
+                .done();
             assert_eq!(done.code, 0, "{done}");
             assert!(!done.to_string().contains(['\u{1b}', '\u{7}']), "{done:}");
         }
@@ -631,7 +737,10 @@ fn a_session_that_was_continued_stays_and_a_new_one_is_made() {
     h.cut("a.jsonl", "claude/tree.jsonl", 18);
     let second = h.run("import ./a.jsonl").quiet();
     assert_ne!(second.trim(), first);
-    assert_eq!(h.stored()[first.trim_start_matches("./")], continued[first.trim_start_matches("./")]);
+    assert_eq!(
+        h.stored()[first.trim_start_matches("./")],
+        continued[first.trim_start_matches("./")]
+    );
     assert_eq!(h.run("import -q ./a.jsonl").quiet(), "");
     assert_eq!(h.sessions().len(), 2);
     // The new one is brought up to date from then on.
@@ -647,7 +756,9 @@ fn a_source_that_was_edited_or_became_shorter_is_refused() {
     let h = Home::with(&["claude/tree.jsonl"]);
     h.run("import -q ./tree.jsonl");
     let before = h.stored();
-    let edited = String::from_utf8(fixture("claude/tree.jsonl")).unwrap().replace("Washi", "Woshi");
+    let edited = String::from_utf8(fixture("claude/tree.jsonl"))
+        .unwrap()
+        .replace("Washi", "Woshi");
     h.0.put("tree.jsonl", &edited);
     assert_snapshot!(h.run("import ./tree.jsonl").fails(2), @"./tree.jsonl: it was edited since it was imported (hint: --force imports it again, into a new session)");
     h.cut("tree.jsonl", "claude/tree.jsonl", 8);
@@ -662,7 +773,10 @@ fn a_source_that_was_edited_or_became_shorter_is_refused() {
 fn a_batch_reports_each_file() {
     let h = Home::with(&["tour.jsonl"]);
     for name in CLAUDE {
-        h.0.put(&format!("all/{name}.jsonl"), fixture(&format!("claude/{name}.jsonl")));
+        h.0.put(
+            &format!("all/{name}.jsonl"),
+            fixture(&format!("claude/{name}.jsonl")),
+        );
     }
     h.0.put("all/tour.jsonl", fixture("tour.jsonl"));
     h.0.put("all/empty.jsonl", "");
@@ -676,9 +790,20 @@ fn a_batch_reports_each_file() {
     pisess: 5 sessions created, 0 appended to, 0 unchanged, 1 failed
     ");
     let rows = h.run("import --json ./all ./tour.jsonl").text();
-    let rows: Vec<serde_json::Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
-    let actions: Vec<_> = rows.iter().map(|row| row["action"].as_str().unwrap()).collect();
-    assert_eq!(actions, ["failed", "nothing", "nothing", "nothing", "nothing", "nothing"]);
+    let rows: Vec<serde_json::Value> = rows
+        .lines()
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect();
+    let actions: Vec<_> = rows
+        .iter()
+        .map(|row| row["action"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        actions,
+        [
+            "failed", "nothing", "nothing", "nothing", "nothing", "nothing"
+        ]
+    );
     // Sessions of one project are in one directory; `list` shows them.
     let list = h.run("list --all").text();
     assert_eq!(list.lines().count(), 1 + CLAUDE.len(), "{list}");
@@ -695,7 +820,10 @@ fn output_goes_to_a_file_a_directory_or_a_pipe() {
     assert_eq!((both.code, both.text().lines().count()), (0, 2));
     assert_eq!(h.sessions(), Vec::<String>::new());
     let before = h.0.files();
-    assert_eq!(h.run("import -q ./plain.jsonl ./tree.jsonl -o ./d").quiet(), "");
+    assert_eq!(
+        h.run("import -q ./plain.jsonl ./tree.jsonl -o ./d").quiet(),
+        ""
+    );
     assert_eq!(h.run("import -q ./plain.jsonl -o ./new").quiet(), "");
     // What is not an import of this source stays.
     assert_snapshot!(h.run("import ./tree.jsonl -o ./new").fails(2), @"./new: it was made of another session, or for another agent (hint: give another path with -o, or overwrite it with --force)");
@@ -714,11 +842,15 @@ fn sessions_are_found_by_id_or_name() {
     let h = Home::with(&[]);
     for name in ["tree", "parallel"] {
         let id = if name == "tree" { "a2" } else { "a3" };
-        let path = format!(".claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000{id}.jsonl");
+        let path =
+            format!(".claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000{id}.jsonl");
         h.0.put(&path, fixture(&format!("claude/{name}.jsonl")));
-        let time =
-            std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(name == "tree"));
-        let file = std::fs::File::options().append(true).open(h.0.path(&path)).unwrap();
+        let time = std::time::SystemTime::UNIX_EPOCH
+            + std::time::Duration::from_secs(u64::from(name == "tree"));
+        let file = std::fs::File::options()
+            .append(true)
+            .open(h.0.path(&path))
+            .unwrap();
         file.set_modified(time).unwrap();
     }
     assert_snapshot!(h.run("import -n 00a2").quiet(), @"./.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a2.jsonl -> ./.pi/agent/sessions/--home-u-kites--/2025-09-12T08-00-01-250Z_70a3bc1b-086f-5d9d-af10-2c32b2e57d46.jsonl (create, 19 entries)");
@@ -727,7 +859,8 @@ fn sessions_are_found_by_id_or_name() {
     assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude` and `--source codex` list the sessions)");
 }
 
-/// Of several files with the same session, the longest is what the session becomes, if they begin alike.
+/// Of several files with the same session, the longest is what the session becomes, if they begin
+/// alike.
 #[test]
 fn copies_of_a_source_are_one_session() {
     let h = Home::with(&[]);
@@ -735,15 +868,25 @@ fn copies_of_a_source_are_one_session() {
         h.cut(&format!("all/{name}.jsonl"), "claude/tree.jsonl", lines);
     }
     let rows = h.run("import --json ./all");
-    let rows: Vec<serde_json::Value> =
-        rows.text().lines().map(|row| serde_json::from_str(row).unwrap()).collect();
-    let actions: Vec<_> = rows.iter().map(|row| row["action"].as_str().unwrap()).collect();
+    let rows: Vec<serde_json::Value> = rows
+        .text()
+        .lines()
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect();
+    let actions: Vec<_> = rows
+        .iter()
+        .map(|row| row["action"].as_str().unwrap())
+        .collect();
     assert_eq!(actions, ["create", "nothing", "append", "failed"]);
     assert_eq!(h.sessions().len(), 1);
-    assert_eq!(h.run(&format!("check -q ./{}", h.sessions()[0])).quiet(), "");
+    assert_eq!(
+        h.run(&format!("check -q ./{}", h.sessions()[0])).quiet(),
+        ""
+    );
 }
 
-/// A sub-agent with a file of its own is imported with the session that started it, into the directory named like it.
+/// A sub-agent with a file of its own is imported with the session that started it, into the
+/// directory named like it.
 #[test]
 fn sub_agents_are_below_their_session() {
     let h = Home::with(&[]);
@@ -754,13 +897,20 @@ fn sub_agents_are_below_their_session() {
             r#"{{"parentUuid":{parent},"isSidechain":true,"agentId":"../a7","sessionId":"{id}","cwd":"/home/u/kites","type":"{kind}","message":{{"role":"{kind}","content":[{{"type":"text","text":"{content}"}}]}},"uuid":"{uuid}","timestamp":"2025-09-12T08:00:05.000Z"}}"#
         ) + "\n"
     };
-    let lines = [line("s1", "null", "user", "Look."), line("s2", "\"s1\"", "assistant", "Seen.")].concat();
+    let lines = [
+        line("s1", "null", "user", "Look."),
+        line("s2", "\"s1\"", "assistant", "Seen."),
+    ]
+    .concat();
     h.0.put(&format!("p/{id}/subagents/agent-a7.jsonl"), lines);
     for agent in ["pi", "omp"] {
         let done = h.run(&format!("import --for {agent} ./p/{id}.jsonl"));
         assert_eq!(done.code, 0, "{done}");
-        let paths: Vec<_> =
-            done.text().lines().map(|path| path.trim_start_matches("./").to_owned()).collect();
+        let paths: Vec<_> = done
+            .text()
+            .lines()
+            .map(|path| path.trim_start_matches("./").to_owned())
+            .collect();
         assert_eq!(paths[1], paths[0].replace(".jsonl", "/___a7.jsonl"));
         assert_eq!(messages(&h.0, &paths[1]).len(), 2);
         assert_eq!(h.run(&format!("check -q ./{}", paths[1])).quiet(), "");
@@ -785,7 +935,9 @@ fn sub_agents_are_below_their_session() {
 fn a_full_disk_changes_nothing() {
     let h = Home::with(&["claude/tree.jsonl"]);
     let mut source = fixture("claude/tree.jsonl");
-    source.extend_from_slice(format!("{{\"type\":\"kite\",\"x\":\"{}\"}}\n", "x".repeat(300_000)).as_bytes());
+    source.extend_from_slice(
+        format!("{{\"type\":\"kite\",\"x\":\"{}\"}}\n", "x".repeat(300_000)).as_bytes(),
+    );
     let limited = |limit: &str| h.call("import -q tree.jsonl").limited(limit).code;
     let before = h.0.files();
     assert_eq!(limited("1"), 2);
@@ -805,13 +957,19 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
     let ready = || {
         let h = Home::with(&[]);
         for name in CLAUDE {
-            h.0.put(&format!("all/{name}.jsonl"), fixture(&format!("claude/{name}.jsonl")));
+            h.0.put(
+                &format!("all/{name}.jsonl"),
+                fixture(&format!("claude/{name}.jsonl")),
+            );
         }
         h
     };
     let start = |h: &Home| {
         let mut command = Command::new(program());
-        command.args(["import", "-q", "all"]).current_dir(h.0.path("")).env("HOME", h.0.path(""));
+        command
+            .args(["import", "-q", "all"])
+            .current_dir(h.0.path(""))
+            .env("HOME", h.0.path(""));
         command.stdout(std::process::Stdio::null()).spawn().unwrap()
     };
     let h = ready();
@@ -825,8 +983,17 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(start(&h).wait().unwrap().success(), "{at}");
-        let is_session = |name: &String| !name.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
-        let left: Files = h.stored().into_iter().filter(|(name, _)| is_session(name)).collect();
+        let is_session = |name: &String| {
+            !name
+                .rsplit('/')
+                .next()
+                .is_some_and(|name| name.starts_with('.'))
+        };
+        let left: Files = h
+            .stored()
+            .into_iter()
+            .filter(|(name, _)| is_session(name))
+            .collect();
         let paths = |files: &Files| files.keys().cloned().collect::<Vec<_>>();
         assert_eq!(paths(&left), paths(&all), "{at}");
         for (name, bytes) in left {
@@ -835,16 +1002,25 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
     }
 }
 
-/// Returns a source of Claude Code: the lines of a conversation, each with its type and its content.
+/// Returns a source of Claude Code: the lines of a conversation, each with its type and its
+/// content.
 fn claude(lines: &[(&str, &str)]) -> String {
     let line = |at: usize, (kind, content): &(&str, &str)| {
-        let parent = if at == 0 { "null".to_owned() } else { format!("\"u{}\"", at - 1) };
+        let parent = if at == 0 {
+            "null".to_owned()
+        } else {
+            format!("\"u{}\"", at - 1)
+        };
         let usage = r#""model":"claude-x","usage":{"input_tokens":1000,"output_tokens":10}"#;
         format!(
             r#"{{"type":"{kind}","uuid":"u{at}","parentUuid":{parent},"sessionId":"s","cwd":"/home/u/kites","timestamp":"2026-03-02T10:00:{at:02}.000Z","message":{{"role":"{kind}","id":"m{at}",{usage},"content":{content}}}}}"#
         ) + "\n"
     };
-    lines.iter().enumerate().map(|(at, of)| line(at, of)).collect()
+    lines
+        .iter()
+        .enumerate()
+        .map(|(at, of)| line(at, of))
+        .collect()
 }
 
 /// Returns a source of Codex: the calls and their outputs.
@@ -865,7 +1041,9 @@ fn codex(calls: &[(&str, &str, &str)]) -> String {
         text += &item(
             serde_json::json!({"type": "function_call", "name": name, "arguments": arguments, "call_id": id}),
         );
-        text += &item(serde_json::json!({"type": "function_call_output", "call_id": id, "output": output}));
+        text += &item(
+            serde_json::json!({"type": "function_call_output", "call_id": id, "output": output}),
+        );
     }
     text
 }
@@ -878,14 +1056,26 @@ fn a_command_of_codex_that_failed_is_a_failure() {
     s.put(
         "x.jsonl",
         codex(&[
-            ("shell", shell, "Exit code: 2\nWall time: 1.2 seconds\nOutput:\nno tail"),
+            (
+                "shell",
+                shell,
+                "Exit code: 2\nWall time: 1.2 seconds\nOutput:\nno tail",
+            ),
             (
                 "exec_command",
                 r#"{"cmd":"make line"}"#,
                 "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 3\nOutput:\nno",
             ),
-            ("shell", r#"{"command":["ls","-l"]}"#, r#"{"output":"no","metadata":{"exit_code":4}}"#),
-            ("exec_command", r#"{"cmd":"cat notes"}"#, "Exit code: 0\nOutput:\nExit code: 5"),
+            (
+                "shell",
+                r#"{"command":["ls","-l"]}"#,
+                r#"{"output":"no","metadata":{"exit_code":4}}"#,
+            ),
+            (
+                "exec_command",
+                r#"{"cmd":"cat notes"}"#,
+                "Exit code: 0\nOutput:\nExit code: 5",
+            ),
         ]),
     );
     s.run("import ./x.jsonl -o ./new");
@@ -898,20 +1088,35 @@ fn a_command_of_codex_that_failed_is_a_failure() {
     ] {
         assert!(tree.contains(row), "{row}: {tree}");
     }
-    let failures: Vec<_> =
-        s.text("new").lines().filter(|line| line.contains(r#""isError":true"#)).map(str::to_owned).collect();
+    let failures: Vec<_> = s
+        .text("new")
+        .lines()
+        .filter(|line| line.contains(r#""isError":true"#))
+        .map(str::to_owned)
+        .collect();
     assert_eq!(failures.len(), 3);
-    assert!(failures[0].contains(r#""details":{"exitCode":2},"isError":true"#), "{}", failures[0]);
+    assert!(
+        failures[0].contains(r#""details":{"exitCode":2},"isError":true"#),
+        "{}",
+        failures[0]
+    );
     // The arguments are as Codex has them.
     assert!(s.text("new").contains(shell));
     let page = s.run("export --as markdown ./new -o -");
-    assert!(page.contains("make test") && page.contains("exit 2"), "{page}");
+    assert!(
+        page.contains("make test") && page.contains("exit 2"),
+        "{page}"
+    );
     s.run("compact ./new --first-kept none");
     let summary = s.run("context --as text ./new");
-    assert!(summary.contains("`make test`: exited with code 2"), "{summary}");
+    assert!(
+        summary.contains("`make test`: exited with code 2"),
+        "{summary}"
+    );
 }
 
-/// What costs nothing because the cost is not known is unpriced, and has the cost of a table of prices.
+/// What costs nothing because the cost is not known is unpriced, and has the cost of a table of
+/// prices.
 #[test]
 fn a_cost_that_is_not_recorded_is_unpriced() {
     let s = Sandbox::new();
@@ -928,14 +1133,21 @@ fn a_cost_that_is_not_recorded_is_unpriced() {
         let stats = |options: &str| -> serde_json::Value {
             serde_json::from_str(&s.run(&format!("stats --json {options} ./{agent}"))).unwrap()
         };
-        assert_eq!((&stats("")["cost"], &stats("")["unpriced"]), (&0.into(), &1.into()));
+        assert_eq!(
+            (&stats("")["cost"], &stats("")["unpriced"]),
+            (&0.into(), &1.into())
+        );
         let priced = stats("--prices ./prices.json");
-        assert_eq!((&priced["cost"], &priced["unpriced"]), (&2.into(), &0.into()));
+        assert_eq!(
+            (&priced["cost"], &priced["unpriced"]),
+            (&2.into(), &0.into())
+        );
         assert_eq!(s.pisess(&format!("check -q ./{agent}")).done().code, 0);
     }
 }
 
-/// What the source agents say in the name of the user is in the context as it was, and nobody takes it for a request.
+/// What the source agents say in the name of the user is in the context as it was, and nobody takes
+/// it for a request.
 #[test]
 fn what_is_said_in_the_name_of_the_user_is_not_the_users() {
     let s = Sandbox::new();
@@ -958,20 +1170,50 @@ fn what_is_said_in_the_name_of_the_user_is_not_the_users() {
     for agent in ["pi", "omp"] {
         s.run(&format!("import --for {agent} ./x.jsonl -o ./{agent}"));
         let users = s.run(&format!("tree --filter user-only ./{agent}"));
-        assert!(users.lines().count() == 1 && users.contains("user: How long a line?"), "{users}");
-        assert!(s.run(&format!("list ./{agent}")).contains("  How long a line?"));
+        assert!(
+            users.lines().count() == 1 && users.contains("user: How long a line?"),
+            "{users}"
+        );
+        assert!(
+            s.run(&format!("list ./{agent}"))
+                .contains("  How long a line?")
+        );
         let kinds: Vec<_> = messages(&s, agent)
             .iter()
-            .map(|message| message["customType"].as_str().unwrap_or_default().to_owned())
+            .map(|message| {
+                message["customType"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned()
+            })
             .collect();
-        let injected = ["meta", "command", "output", "", "", "interruption", "notification", "reminder"];
-        let injected =
-            injected.map(|kind| if kind.is_empty() { String::new() } else { format!("claude.{kind}") });
+        let injected = [
+            "meta",
+            "command",
+            "output",
+            "",
+            "",
+            "interruption",
+            "notification",
+            "reminder",
+        ];
+        let injected = injected.map(|kind| {
+            if kind.is_empty() {
+                String::new()
+            } else {
+                format!("claude.{kind}")
+            }
+        });
         assert_eq!(kinds, injected);
         let llm: serde_json::Value =
             serde_json::from_str(&s.run(&format!("context --as llm ./{agent}"))).unwrap();
         let text = llm.to_string();
-        for said in ["Set model", "[Request interrupted by user]", "<task-notification>done", "Be kind."] {
+        for said in [
+            "Set model",
+            "[Request interrupted by user]",
+            "<task-notification>done",
+            "Be kind.",
+        ] {
             assert!(text.contains(said), "{said}: {text}");
         }
         assert_eq!(s.pisess(&format!("check -q ./{agent}")).done().code, 0);
@@ -991,18 +1233,33 @@ fn files_of_claude_code_are_counted() {
     let todos = r#"{"todos":[{"content":"Cut spars","status":"completed"},{"content":"Tie knots","status":"in_progress"}]}"#;
     let calls = [
         ("Read", r#"{"file_path":"/home/u/kites/a.md"}"#),
-        ("Edit", r#"{"file_path":"/home/u/kites/a.md","old_string":"a","new_string":"b"}"#),
-        ("MultiEdit", r#"{"file_path":"/home/u/kites/a.md","edits":[]}"#),
-        ("NotebookEdit", r#"{"notebook_path":"/home/u/kites/n.ipynb"}"#),
+        (
+            "Edit",
+            r#"{"file_path":"/home/u/kites/a.md","old_string":"a","new_string":"b"}"#,
+        ),
+        (
+            "MultiEdit",
+            r#"{"file_path":"/home/u/kites/a.md","edits":[]}"#,
+        ),
+        (
+            "NotebookEdit",
+            r#"{"notebook_path":"/home/u/kites/n.ipynb"}"#,
+        ),
         ("Grep", r#"{"pattern":"tail"}"#),
         ("TodoWrite", todos),
     ];
     let mut lines = vec![("user", r#""Make it.""#.to_owned())];
     for (at, (name, arguments)) in calls.iter().enumerate() {
         lines.push(("assistant", call(&format!("t{at}"), name, arguments)));
-        lines.push(("user", result(&format!("t{at}"), "Todos have been modified.")));
+        lines.push((
+            "user",
+            result(&format!("t{at}"), "Todos have been modified."),
+        ));
     }
-    let lines: Vec<_> = lines.iter().map(|(kind, content)| (*kind, content.as_str())).collect();
+    let lines: Vec<_> = lines
+        .iter()
+        .map(|(kind, content)| (*kind, content.as_str()))
+        .collect();
     s.put("x.jsonl", claude(&lines));
     s.run("import ./x.jsonl -o ./new");
     assert_snapshot!(s.run("stats --by file ./new"), @"
@@ -1014,12 +1271,18 @@ fn files_of_claude_code_are_counted() {
     let page = s.run("export --as markdown ./new -o -");
     assert!(page.contains("/tail/ in ."), "{page}");
     let summary = s.run("context --as text ./new");
-    assert!(summary.contains("Files changed, newest first: `n.ipynb`, `a.md`"), "{summary}");
+    assert!(
+        summary.contains("Files changed, newest first: `n.ipynb`, `a.md`"),
+        "{summary}"
+    );
     assert!(
         summary.contains("- [~] Tie knots") && !summary.contains("Todos have been modified"),
         "{summary}"
     );
-    s.put("y.jsonl", codex(&[("exec_command", r#"{"cmd":"ls"}"#, "a")]));
+    s.put(
+        "y.jsonl",
+        codex(&[("exec_command", r#"{"cmd":"ls"}"#, "a")]),
+    );
     s.run("import ./y.jsonl -o ./other");
     assert_eq!(
         s.pisess("stats --by file ./other").done().stderr,

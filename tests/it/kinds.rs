@@ -1,4 +1,5 @@
-//! The types of entries: each has a sample, a row in the documentation, and rules that `append` and `check` enforce.
+//! The types of entries: each has a sample, a row in the documentation, and rules that `append` and
+//! `check` enforce.
 
 use crate::complete::Missing;
 use crate::every::{self, READS};
@@ -10,15 +11,23 @@ use serde_json::Value;
 use std::fs;
 
 /// The session with a sample of each type and role, by agent.
-const SAMPLES: [(Dialect, &str, &str); 2] =
-    [(Dialect::Pi, "pi", "kinds/pi.jsonl"), (Dialect::OhMyPi, "omp", "kinds/omp.jsonl")];
+const SAMPLES: [(Dialect, &str, &str); 2] = [
+    (Dialect::Pi, "pi", "kinds/pi.jsonl"),
+    (Dialect::OhMyPi, "omp", "kinds/omp.jsonl"),
+];
 
 /// The sessions with samples of what neither agent writes.
-const OTHERS: [&str; 3] = ["kinds/pi.jsonl", "hazards/trailing-leaf-record.jsonl", "draft-tree.jsonl"];
+const OTHERS: [&str; 3] = [
+    "kinds/pi.jsonl",
+    "hazards/trailing-leaf-record.jsonl",
+    "draft-tree.jsonl",
+];
 
 fn entries(file: &str) -> Vec<Value> {
     let text = String::from_utf8(fixture(file)).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 fn type_of(entry: &Value) -> &str {
@@ -48,7 +57,9 @@ fn samples(missing: &mut Missing) {
     let end = |file| fixture(file).split(|byte| *byte == b'\n').count();
     for (dialect, _, file) in SAMPLES {
         let entries = entries(file);
-        let kinds = Kind::NAMED.iter().filter(|kind| kind.schema().fields.of(dialect).is_some());
+        let kinds = Kind::NAMED
+            .iter()
+            .filter(|kind| kind.schema().fields.of(dialect).is_some());
         for name in kinds.filter_map(|kind| kind.name()) {
             if !entries.iter().any(|entry| type_of(entry) == name) {
                 missing.push(
@@ -86,10 +97,13 @@ fn samples(missing: &mut Missing) {
 /// Whether any agent writes entries of this type.
 fn is_written(name: &str) -> bool {
     let fields = &Kind::named(name.as_bytes()).schema().fields;
-    Dialect::ALL.into_iter().any(|dialect| fields.of(dialect).is_some())
+    Dialect::ALL
+        .into_iter()
+        .any(|dialect| fields.of(dialect).is_some())
 }
 
-/// Every command that reads is run on a sample of each type, `tree` has a row for each, and `check` no findings.
+/// Every command that reads is run on a sample of each type, `tree` has a row for each, and `check`
+/// no findings.
 #[test]
 fn each_is_read() {
     let files = SAMPLES.into_iter().map(|(.., file)| file).chain(OTHERS);
@@ -100,13 +114,26 @@ fn each_is_read() {
             let done = s.unchanged(&every::of(line, &path));
             assert!(done.code <= 1, "{line} on {file}: {done}");
         }
-        let rows = s.pisess(&format!("tree {path} --filter all --json")).done().text();
-        let rows: Vec<Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+        let rows = s
+            .pisess(&format!("tree {path} --filter all --json"))
+            .done()
+            .text();
+        let rows: Vec<Value> = rows
+            .lines()
+            .map(|row| serde_json::from_str(row).unwrap())
+            .collect();
         let is_entry = |entry: &&Value| !["session", "title"].contains(&type_of(entry));
-        assert_eq!(rows.len(), entries(file).iter().filter(is_entry).count(), "{file}");
+        assert_eq!(
+            rows.len(),
+            entries(file).iter().filter(is_entry).count(),
+            "{file}"
+        );
         for row in rows {
             let text = row["text"].as_str().unwrap();
-            assert!(!text.is_empty() && !text.contains("undefined"), "{file}: {row}");
+            assert!(
+                !text.is_empty() && !text.contains("undefined"),
+                "{file}: {row}"
+            );
         }
     }
     for (.., file) in SAMPLES {
@@ -122,12 +149,20 @@ fn steps(missing: &mut Missing) {
         let s = Sandbox::with(&[file]);
         let path = format!("./{}", file.rsplit('/').next().unwrap());
         let on_path = s.pisess(&format!("path {path} --json")).done().text();
-        let steps = s.pisess(&format!("export {path} --as atif -o -")).done().text();
-        for entry in on_path.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        let steps = s
+            .pisess(&format!("export {path} --as atif -o -"))
+            .done()
+            .text();
+        for entry in on_path
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        {
             let kind = Kind::named(type_of(&entry).as_bytes());
-            // A result is in the step of its call; what a draft tree and `/clear` leave behind is on no other path.
+            // A result is in the step of its call; what a draft tree and `/clear` leave behind is
+            // on no other path.
             let is_within = [Kind::Message, Kind::ResetBoundary, Kind::StackPop].contains(&kind);
-            let is_step = kind.schema().sort == Sort::Conversation && kind != Kind::Other && !is_within;
+            let is_step =
+                kind.schema().sort == Sort::Conversation && kind != Kind::Other && !is_within;
             if is_step && !steps.contains(entry["id"].as_str().unwrap()) {
                 missing.add(
                     "src/export/atif/step.rs",
@@ -150,28 +185,41 @@ fn each_needs_its_fields() {
         for (at, entry) in lines.iter().enumerate() {
             let message = type_of(entry) == "message";
             let fields = if message {
-                &Role::named(entry["message"]["role"].as_str().unwrap().as_bytes()).schema().fields
+                &Role::named(entry["message"]["role"].as_str().unwrap().as_bytes())
+                    .schema()
+                    .fields
             } else {
                 &Kind::named(type_of(entry).as_bytes()).schema().fields
             };
             for (name, needed) in required(fields, dialect) {
                 let mut lines = lines.clone();
-                let inner = if message { &mut lines[at]["message"] } else { &mut lines[at] };
-                inner.as_object_mut().unwrap().remove(name).unwrap_or_else(|| panic!("{name}: {entry}"));
+                let inner = if message {
+                    &mut lines[at]["message"]
+                } else {
+                    &mut lines[at]
+                };
+                inner
+                    .as_object_mut()
+                    .unwrap()
+                    .remove(name)
+                    .unwrap_or_else(|| panic!("{name}: {entry}"));
                 let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
                 let s = Sandbox::new();
                 s.put("s.jsonl", &text);
                 s.put("entry.jsonl", format!("{}\n", lines[at]));
                 s.put("whole.jsonl", fixture(file));
                 let found = s.unchanged("check ./s.jsonl --json").text();
-                let is_found =
-                    found.contains("missing-field") && found.contains(&format!("`{name}` is missing"));
+                let is_found = found.contains("missing-field")
+                    && found.contains(&format!("`{name}` is missing"));
                 if !others.contains(&name) && is_found != (needed == Needed::Always) {
                     wrong.push(format!("check: {} without {name}: {found}", type_of(entry)));
                 }
                 let refused = s.unchanged("append ./whole.jsonl --input ./entry.jsonl");
                 if refused.code != 2 || !refused.stderr.contains(name) {
-                    wrong.push(format!("append: {} without {name}: {refused}", type_of(entry)));
+                    wrong.push(format!(
+                        "append: {} without {name}: {refused}",
+                        type_of(entry)
+                    ));
                 }
             }
         }
@@ -181,7 +229,9 @@ fn each_needs_its_fields() {
 
 fn required(fields: &Fields, dialect: Dialect) -> impl Iterator<Item = (&'static str, Needed)> {
     let fields = fields.of(dialect).unwrap_or_default().iter();
-    fields.filter(|field| field.2 != Needed::Never).map(|field| (field.0, field.2))
+    fields
+        .filter(|field| field.2 != Needed::Never)
+        .map(|field| (field.0, field.2))
 }
 
 /// Each type and role that an agent writes has a row with the agent's name and the required fields.
@@ -189,10 +239,19 @@ fn documentation(missing: &mut Missing) {
     let document = document();
     let mut look = |section: &str, name: &'static str, fields: &Fields| {
         let rows = rows(&document, section, name);
-        for (dialect, agent, _) in SAMPLES.into_iter().filter(|(dialect, ..)| fields.of(*dialect).is_some()) {
-            let row = rows.iter().find(|(agents, _)| agents == "both" || agents == agent);
+        for (dialect, agent, _) in SAMPLES
+            .into_iter()
+            .filter(|(dialect, ..)| fields.of(*dialect).is_some())
+        {
+            let row = rows
+                .iter()
+                .find(|(agents, _)| agents == "both" || agents == agent);
             let Some((_, text)) = row else {
-                missing.add(FORMAT, section, &format!("add a row | `{name}` | {agent} |"));
+                missing.add(
+                    FORMAT,
+                    section,
+                    &format!("add a row | `{name}` | {agent} |"),
+                );
                 continue;
             };
             for (field, _) in required(fields, dialect) {
@@ -215,15 +274,31 @@ fn documentation(missing: &mut Missing) {
         look("## Messages", role.name().unwrap(), &role.schema().fields);
     }
     // What only one agent writes tells it from the other one, and becomes something else there.
-    for name in Kind::NAMED.iter().filter(|kind| kind.schema().fields.writer().is_some()) {
+    for name in Kind::NAMED
+        .iter()
+        .filter(|kind| kind.schema().fields.writer().is_some())
+    {
         let name = name.name().unwrap();
         let agents = section(&document, "## Which agent a file belongs to");
-        let listed = agents.lines().skip_while(|line| !line.starts_with("| only pi "));
-        if !listed.take_while(|line| line.starts_with('|')).any(|line| line.contains(&format!("`{name}`"))) {
-            missing.add(FORMAT, "| only pi | only oh-my-pi |", &format!("add `{name}`"));
+        let listed = agents
+            .lines()
+            .skip_while(|line| !line.starts_with("| only pi "));
+        if !listed
+            .take_while(|line| line.starts_with('|'))
+            .any(|line| line.contains(&format!("`{name}`")))
+        {
+            missing.add(
+                FORMAT,
+                "| only pi | only oh-my-pi |",
+                &format!("add `{name}`"),
+            );
         }
         if !section(&document, "## Between the agents").contains(&format!("`{name}`")) {
-            missing.add(FORMAT, "## Between the agents", &format!("say what becomes of `{name}`"));
+            missing.add(
+                FORMAT,
+                "## Between the agents",
+                &format!("say what becomes of `{name}`"),
+            );
         }
     }
     for name in types().filter(|name| !is_mentioned(name)) {
@@ -237,12 +312,19 @@ fn section<'d>(document: &'d str, heading: &str) -> &'d str {
     rest.split("\n## ").next().unwrap()
 }
 
-/// Returns the agents and the text of each row of `name` in a section; the name of a further row is empty.
+/// Returns the agents and the text of each row of `name` in a section; the name of a further row is
+/// empty.
 fn rows(document: &str, section: &str, name: &str) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     let mut current = String::new();
-    for line in self::section(document, section).lines().filter(|line| line.starts_with('|')) {
-        let cells: Vec<_> = line.split(" | ").map(|cell| cell.trim_matches(['|', ' ', '`'])).collect();
+    for line in self::section(document, section)
+        .lines()
+        .filter(|line| line.starts_with('|'))
+    {
+        let cells: Vec<_> = line
+            .split(" | ")
+            .map(|cell| cell.trim_matches(['|', ' ', '`']))
+            .collect();
         if !cells[0].is_empty() {
             current = cells[0].to_owned();
         }
@@ -264,7 +346,10 @@ fn bookkeeping(missing: &mut Missing) {
     for name in listed.iter().copied().filter(|name| !is_bookkeeping(name)) {
         missing.add(FORMAT, LIST, &format!("remove `{name}`"));
     }
-    let names = Kind::NAMED.iter().filter_map(|kind| kind.name()).filter(is_bookkeeping);
+    let names = Kind::NAMED
+        .iter()
+        .filter_map(|kind| kind.name())
+        .filter(is_bookkeeping);
     for name in names.filter(|name| !listed.contains(name)) {
         missing.add(FORMAT, LIST, &format!("add `{name}`"));
     }

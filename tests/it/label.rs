@@ -6,7 +6,10 @@ use insta::assert_snapshot;
 #[test]
 fn labels_may_be_listed_by_an_option_as_in_git() {
     let s = Sandbox::with(&["tour.jsonl", "v1.jsonl"]);
-    assert_eq!(s.run("label --list ./tour.jsonl"), s.run("label ./tour.jsonl"));
+    assert_eq!(
+        s.run("label --list ./tour.jsonl"),
+        s.run("label ./tour.jsonl")
+    );
     assert_snapshot!(s.unchanged("label -l ./v1.jsonl"), @"");
 }
 
@@ -34,7 +37,10 @@ fn names_an_entry() {
     1a2b3c05     [too small] assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c05","label":"too small"}"#);
-    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+    assert!(
+        s.bytes("two-branches.jsonl")
+            .starts_with(&fixture("two-branches.jsonl"))
+    );
     assert_eq!(s.names(), ["two-branches.jsonl"]);
 }
 
@@ -83,12 +89,19 @@ fn what_is_so_already_is_not_written() {
     ] {
         let done = s.unchanged(line);
         assert_eq!((done.code, done.text()), (0, String::new()), "{line}");
-        assert!(done.stderr.starts_with("pisess: nothing to do in ./"), "{line}: {}", done.stderr);
+        assert!(
+            done.stderr.starts_with("pisess: nothing to do in ./"),
+            "{line}: {}",
+            done.stderr
+        );
     }
     assert_snapshot!(s.unchanged("label -n ./two-branches.jsonl 1a2b3c01 start"), @"nothing to do in ./two-branches.jsonl");
     assert_snapshot!(s.unchanged("label -n --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":true,"written":[],"editorText":null}"#);
     assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":null}"#);
-    let passed = s.pisess("label -q - 1a2b3c01 start").stdin(fixture("two-branches.jsonl")).done();
+    let passed = s
+        .pisess("label -q - 1a2b3c01 start")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
     assert_eq!(passed.quiet_bytes(), fixture("two-branches.jsonl"));
 }
 
@@ -125,17 +138,41 @@ fn the_last_in_the_file_wins_whatever_its_branch() {
     assert_snapshot!(s.run("label ./a.jsonl"), @"later in the file  aaaa0001  2026-01-01 00:00  user: one");
     // One that was cleared is listed where it was set again.
     let label = |id: &str, target: &str, name: &str| {
-        format!(r#"{{"type":"label","id":"{id}","parentId":null,"targetId":"{target}","label":"{name}"}}"#)
+        format!(
+            r#"{{"type":"label","id":"{id}","parentId":null,"targetId":"{target}","label":"{name}"}}"#
+        )
     };
-    let [one, two] = [user("aaaa0001", None, "one"), user("aaaa0002", Some("aaaa0001"), "two")];
-    let labels =
-        [("aaaa0001", "x"), ("aaaa0002", "y"), ("aaaa0001", ""), ("aaaa0001", "z"), ("aaaa0002", "v")];
-    let labels =
-        labels.iter().enumerate().map(|(at, (target, name))| label(&format!("llll000{at}"), target, name));
-    s.put("b.jsonl", session(&[one, two].into_iter().chain(labels).collect::<Vec<_>>()));
+    let [one, two] = [
+        user("aaaa0001", None, "one"),
+        user("aaaa0002", Some("aaaa0001"), "two"),
+    ];
+    let labels = [
+        ("aaaa0001", "x"),
+        ("aaaa0002", "y"),
+        ("aaaa0001", ""),
+        ("aaaa0001", "z"),
+        ("aaaa0002", "v"),
+    ];
+    let labels = labels
+        .iter()
+        .enumerate()
+        .map(|(at, (target, name))| label(&format!("llll000{at}"), target, name));
+    s.put(
+        "b.jsonl",
+        session(&[one, two].into_iter().chain(labels).collect::<Vec<_>>()),
+    );
     let listed = s.run("label --json ./b.jsonl");
-    let ids: Vec<_> = listed.lines().map(|line| &line[..line.find(",\"timestamp").unwrap()]).collect();
-    assert_eq!(ids, [r#"{"id":"aaaa0002","label":"v""#, r#"{"id":"aaaa0001","label":"z""#]);
+    let ids: Vec<_> = listed
+        .lines()
+        .map(|line| &line[..line.find(",\"timestamp").unwrap()])
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            r#"{"id":"aaaa0002","label":"v""#,
+            r#"{"id":"aaaa0001","label":"z""#
+        ]
+    );
 }
 
 #[test]
@@ -152,8 +189,13 @@ fn a_label_on_nothing_names_nothing() {
 fn names_that_are_none() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for name in ["''", "'  '", "'\n'"] {
-        let line = s.unchanged(&format!("label ./two-branches.jsonl @ {name}")).fails(2);
-        assert_eq!(line, "the label is empty (hint: clear a label with --clear)");
+        let line = s
+            .unchanged(&format!("label ./two-branches.jsonl @ {name}"))
+            .fails(2);
+        assert_eq!(
+            line,
+            "the label is empty (hint: clear a label with --clear)"
+        );
     }
     let done = s.unchanged("label ./two-branches.jsonl @ 'two\nlines'");
     assert_snapshot!(done.fails(2), @"the label contains a control character (hint: give a label of one line, without control characters)");
@@ -219,7 +261,8 @@ fn an_older_file_is_migrated_and_named_in_one_rename() {
 fn an_older_file_stays_when_the_operation_does_not_happen() {
     let s = Sandbox::with(&["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"]);
     for name in s.names() {
-        s.unchanged(&format!("label ./{name} nothing-here end")).fails(2);
+        s.unchanged(&format!("label ./{name} nothing-here end"))
+            .fails(2);
     }
 }
 
@@ -265,9 +308,15 @@ fn labelling_the_leaf_twice_labels_the_same_entry() {
     let again = s.unchanged("label ./two-branches.jsonl @ done");
     assert_eq!(
         (again.text(), &*again.stderr),
-        (String::new(), "pisess: nothing to do in ./two-branches.jsonl\n")
+        (
+            String::new(),
+            "pisess: nothing to do in ./two-branches.jsonl\n"
+        )
     );
-    assert_eq!(s.unchanged("label -q ./two-branches.jsonl @ done").quiet(), "");
+    assert_eq!(
+        s.unchanged("label -q ./two-branches.jsonl @ done").quiet(),
+        ""
+    );
     s.run("switch -q ./two-branches.jsonl 1a2b3c07");
     s.run("label ./two-branches.jsonl @ again");
     assert_snapshot!(s.run("label ./two-branches.jsonl"), @"
@@ -282,7 +331,9 @@ fn labelling_the_leaf_twice_labels_the_same_entry() {
 #[test]
 fn what_reads_like_a_reference_is_no_label() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    for name in ["@", "root", ":3", "id:x", "label:x", "a^", "a~2", "a^{user}"] {
+    for name in [
+        "@", "root", ":3", "id:x", "label:x", "a^", "a~2", "a^{user}",
+    ] {
         for line in [
             format!("label ./two-branches.jsonl 1a2b3c05 '{name}'"),
             format!("switch ./two-branches.jsonl 1a2b3c05 --label '{name}'"),
@@ -307,14 +358,20 @@ fn a_name_stays_on_its_entry_until_it_is_moved() {
         "pop ./two-branches.jsonl --summary s --label start",
     ] {
         let said = s.unchanged(line).fails(2);
-        assert!(said.contains(r#"the label "start" is already on 1a2b3c01"#), "{line}: {said}");
+        assert!(
+            said.contains(r#"the label "start" is already on 1a2b3c01"#),
+            "{line}: {said}"
+        );
     }
     assert_snapshot!(s.run("label --move ./two-branches.jsonl 1a2b3c05 start"), @"
     226b1b5c
     27aa2424
     ");
     assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c05  2026-05-04 12:00  assistant: Half a metre; larger ones tear.");
-    assert_eq!(s.run("label -q --move ./two-branches.jsonl 1a2b3c05 start"), "");
+    assert_eq!(
+        s.run("label -q --move ./two-branches.jsonl 1a2b3c05 start"),
+        ""
+    );
     assert_snapshot!(s.run("path ./two-branches.jsonl label:start --ids"), @"
     1a2b3c01
     1a2b3c02
@@ -326,7 +383,10 @@ fn a_name_stays_on_its_entry_until_it_is_moved() {
 
 #[test]
 fn an_entry_that_its_id_does_not_name_has_no_label() {
-    let s = Sandbox::with(&["hazards/missing-id-last.jsonl", "hazards/duplicate-id.jsonl"]);
+    let s = Sandbox::with(&[
+        "hazards/missing-id-last.jsonl",
+        "hazards/duplicate-id.jsonl",
+    ]);
     let refused = |line: &str| s.unchanged(line).fails(2);
     assert_snapshot!(refused("label -q -n ./missing-id-last.jsonl :4 n"), @"./missing-id-last.jsonl:4: the entry has no id, so it cannot have a label (hint: see `pisess check ./missing-id-last.jsonl`)");
     assert_snapshot!(refused("label -q --move ./missing-id-last.jsonl :4 n"), @"./missing-id-last.jsonl:4: the entry has no id, so it cannot have a label (hint: see `pisess check ./missing-id-last.jsonl`)");

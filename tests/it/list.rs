@@ -13,12 +13,20 @@ fn answer(id: &str, parent: &str, minute: u64, tokens: u64, cost: f64) -> Value 
 }
 
 fn rows(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 #[test]
 fn sessions_newest_first() {
-    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl", "v1.jsonl", "v2.jsonl"]);
+    let s = Sandbox::with(&[
+        "tour.jsonl",
+        "two-branches.jsonl",
+        "omp.jsonl",
+        "v1.jsonl",
+        "v2.jsonl",
+    ]);
     assert_snapshot!(s.unchanged("list ."), @r#"
     age  time              id        agent  project       msgs  br  context     cost  name or first user message
     1mo  2026-03-14 09:43  6e8a4d70  pi     ~/code/ferry    25   2     1.5k  $0.0354  The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
@@ -47,20 +55,42 @@ fn sessions_newest_first() {
 #[test]
 fn this_folder_all_and_since() {
     let d = Desk::new();
-    d.pi("0199aaaa-1111", 5, &[answer("aaaa0002", "aaaa0001", 6, 1200, 0.25)]);
+    d.pi(
+        "0199aaaa-1111",
+        5,
+        &[answer("aaaa0002", "aaaa0001", 6, 1200, 0.25)],
+    );
     d.omp("0199bbbb-2222", 7, &[]);
-    d.put("home/.pi/agent/sessions/--elsewhere--/x.jsonl", "0199cccc-3333", 90, &[]);
+    d.put(
+        "home/.pi/agent/sessions/--elsewhere--/x.jsonl",
+        "0199cccc-3333",
+        90,
+        &[],
+    );
     let ids = |line: &str| -> Vec<String> {
         let listed = d.pisess(&format!("{line} --json")).done().quiet();
-        rows(&listed).iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+        rows(&listed)
+            .iter()
+            .map(|row| row["id"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert_eq!(ids("list"), ["0199bbbb-2222", "0199aaaa-1111"]);
-    assert_eq!(ids("list --all"), ["0199cccc-3333", "0199bbbb-2222", "0199aaaa-1111"]);
-    assert_eq!(ids("list --all --since 2026-02-02T03:00:00Z"), ["0199cccc-3333"]);
+    assert_eq!(
+        ids("list --all"),
+        ["0199cccc-3333", "0199bbbb-2222", "0199aaaa-1111"]
+    );
+    assert_eq!(
+        ids("list --all --since 2026-02-02T03:00:00Z"),
+        ["0199cccc-3333"]
+    );
     assert_eq!(ids("list --all --since 2026-02-02").len(), 3);
     assert_eq!(ids("list -q --all --since 1d").len(), 0);
     assert_eq!(ids("list --all --since 20w").len(), 3);
-    assert_eq!(ids("list --all --until 2026-02-02T03:00:00Z").len(), 3, "one was only created then");
+    assert_eq!(
+        ids("list --all --until 2026-02-02T03:00:00Z").len(),
+        3,
+        "one was only created then"
+    );
     // A session counts if any of its entries is in the period.
     assert_eq!(
         ids("list --all --since 2026-02-02T02:45:00Z --until 2026-02-02T02:45:59Z").len(),
@@ -68,11 +98,19 @@ fn this_folder_all_and_since() {
         "its last message is later"
     );
     d.pisess("label -q bbb-2222 @ kites").done();
-    assert_eq!(ids("list --all --since 1d"), ["0199bbbb-2222"], "it was labelled now");
+    assert_eq!(
+        ids("list --all --since 1d"),
+        ["0199bbbb-2222"],
+        "it was labelled now"
+    );
     assert_eq!(ids("list --all --sort tokens")[0], "0199aaaa-1111");
     assert_eq!(ids("list --all --limit 1"), ["0199cccc-3333"]);
     d.pisess("fork -q aaa-1111 --cwd /elsewhere").done();
-    assert_eq!(ids("list --all --since 1d").len(), 2, "a fork was created now");
+    assert_eq!(
+        ids("list --all --since 1d").len(),
+        2,
+        "a fork was created now"
+    );
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
        age  id        msgs  br  context   cost  name or first user message
     *  3mo  bbb-2222     1   1        7      -  question of 0199bbbb-2222
@@ -80,7 +118,8 @@ fn this_folder_all_and_since() {
     ");
 }
 
-/// A narrow terminal has fewer columns, so that the text keeps 20, and the column of the sort key is always among them.
+/// A narrow terminal has fewer columns, so that the text keeps 20, and the column of the sort key
+/// is always among them.
 #[test]
 fn the_text_and_the_sort_key_are_always_shown() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl"]);
@@ -114,12 +153,26 @@ fn the_text_and_the_sort_key_are_always_shown() {
     ];
     for (key, title) in keys {
         for width in [30, 45, 60, 80, 120, 200] {
-            let shown = s.pisess(&format!("list . --color never --sort {key}")).terminal(width).done().text();
+            let shown = s
+                .pisess(&format!("list . --color never --sort {key}"))
+                .terminal(width)
+                .done()
+                .text();
             let titles = shown.lines().next().unwrap();
-            assert!(titles.split("  ").any(|word| word.trim().starts_with(title)), "{key} {width}: {titles}");
+            assert!(
+                titles
+                    .split("  ")
+                    .any(|word| word.trim().starts_with(title)),
+                "{key} {width}: {titles}"
+            );
             let keeps_text = || width - titles.find("name").unwrap() >= 20;
             assert!(width < 60 || keeps_text(), "{key} {width}: {shown}");
-            assert!(shown.lines().all(|row| unicode_width::UnicodeWidthStr::width(row) <= width), "{shown}");
+            assert!(
+                shown
+                    .lines()
+                    .all(|row| unicode_width::UnicodeWidthStr::width(row) <= width),
+                "{shown}"
+            );
         }
     }
 }
@@ -136,14 +189,31 @@ fn a_project_is_shown_by_what_tells_it_from_others() {
         let line = format!("list ./{folder} --sort project --color never");
         let shown = s.pisess(&line).terminal(width).done().text();
         let start = shown.find("project").unwrap();
-        let cells = shown.lines().skip(1).map(|row| row[start..].split("  ").next().unwrap().to_owned());
+        let cells = shown
+            .lines()
+            .skip(1)
+            .map(|row| row[start..].split("  ").next().unwrap().to_owned());
         cells.collect::<Vec<_>>().join(" | ")
     };
-    assert_eq!(projects(&["/home/u/code/ferry", "/home/u/garden"], 80), "ferry | garden");
-    assert_eq!(projects(&["/home/u/a/app", "/home/u/b/app", "/srv/lib"], 80), "a/app | b/app | lib");
-    let long = ["/c/application-ferry", "/c/application-kites", "/c/b", "/c/d"];
+    assert_eq!(
+        projects(&["/home/u/code/ferry", "/home/u/garden"], 80),
+        "ferry | garden"
+    );
+    assert_eq!(
+        projects(&["/home/u/a/app", "/home/u/b/app", "/srv/lib"], 80),
+        "a/app | b/app | lib"
+    );
+    let long = [
+        "/c/application-ferry",
+        "/c/application-kites",
+        "/c/b",
+        "/c/d",
+    ];
     assert_eq!(projects(&long, 80), "…ation-ferry | …ation-kites | b | d");
-    assert_eq!(projects(&long, 120), "application-ferry | application-kites | b | d");
+    assert_eq!(
+        projects(&long, 120),
+        "application-ferry | application-kites | b | d"
+    );
 }
 
 #[test]
@@ -157,10 +227,19 @@ fn only_paths() {
     assert_eq!(s.run("list -l . --limit 1 --sort cost"), "./tour.jsonl\n");
     assert_eq!(s.run("list -q -l . --since 2026-02 --until 2026-02"), "");
     // A path can have a newline in it.
-    assert_eq!(s.run("list -0 --sort project ."), "./tour.jsonl\0./a\nb.jsonl\0./two-branches.jsonl\0");
-    assert_eq!(s.run("list -l0 --sort project ."), s.run("list -0 --sort project ."));
+    assert_eq!(
+        s.run("list -0 --sort project ."),
+        "./tour.jsonl\0./a\nb.jsonl\0./two-branches.jsonl\0"
+    );
+    assert_eq!(
+        s.run("list -l0 --sort project ."),
+        s.run("list -0 --sort project .")
+    );
     assert_eq!(s.run("list -l . --sort project").lines().count(), 3);
-    assert_eq!(s.run("grep -0 Washi ."), "./a\nb.jsonl\0./two-branches.jsonl\0");
+    assert_eq!(
+        s.run("grep -0 Washi ."),
+        "./a\nb.jsonl\0./two-branches.jsonl\0"
+    );
     s.pisess("list -l --json .").done().fails(2);
 }
 
@@ -186,7 +265,12 @@ fn what_is_left_out_is_reported() {
 #[test]
 fn a_directory_without_sessions_is_reported() {
     let d = Desk::new();
-    d.put("home/.pi/agent/sessions/--elsewhere--/x.jsonl", "0199cccc-3333", 90, &[]);
+    d.put(
+        "home/.pi/agent/sessions/--elsewhere--/x.jsonl",
+        "0199cccc-3333",
+        90,
+        &[],
+    );
     let done = d.pisess("list").done();
     assert_eq!((done.code, done.text()), (0, String::new()));
     assert_snapshot!(done.stderr, @"pisess: note: no sessions for the current directory (hint: --all includes all projects)");
@@ -199,8 +283,7 @@ fn a_directory_without_sessions_is_reported() {
 fn forks_stand_below_what_they_come_from() {
     let s = Sandbox::new();
     let header = |id: &str, minute: u64, parent: Option<&str>| {
-        let mut header =
-            json!({"type": "session", "version": 3, "id": id, "timestamp": time(minute), "cwd": "/p"});
+        let mut header = json!({"type": "session", "version": 3, "id": id, "timestamp": time(minute), "cwd": "/p"});
         if let Some(parent) = parent {
             header["parentSession"] = parent.into();
         }
@@ -213,30 +296,55 @@ fn forks_stand_below_what_they_come_from() {
     let base = [question("a1", None, 1), answer("a2", "a1", 2, 1000, 1.0)];
     let put = |name: &str, header: Value, more: &[Value]| {
         let lines = std::iter::once(&header).chain(&base).chain(more);
-        s.put(name, lines.map(|line| format!("{line}\n")).collect::<String>());
+        s.put(
+            name,
+            lines.map(|line| format!("{line}\n")).collect::<String>(),
+        );
     };
     let path = |name: &str| s.path(name).to_str().unwrap().to_owned();
     // Sorted by name, the files are in the opposite order of their times.
     put(
         "c.jsonl",
         header("root", 0, None),
-        &[question("b1", Some("a2"), 5), answer("b2", "b1", 6, 2000, 2.0)],
+        &[
+            question("b1", Some("a2"), 5),
+            answer("b2", "b1", 6, 2000, 2.0),
+        ],
     );
-    put("b.jsonl", header("fork", 10, Some(&path("c.jsonl"))), &[answer("c1", "a2", 20, 3000, 4.0)]);
+    put(
+        "b.jsonl",
+        header("fork", 10, Some(&path("c.jsonl"))),
+        &[answer("c1", "a2", 20, 3000, 4.0)],
+    );
     put(
         "a.jsonl",
         header("forkfork", 11, Some("fork")),
-        &[answer("c1", "a2", 20, 3000, 4.0), answer("d1", "c1", 30, 1, 8.0)],
+        &[
+            answer("c1", "a2", 20, 3000, 4.0),
+            answer("d1", "c1", 30, 1, 8.0),
+        ],
     );
     put("d.jsonl", header("orphan", 12, Some("/gone.jsonl")), &[]);
     let listed = rows(&s.run("list --forks . --json"));
-    let of = |key: &str| listed.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+    let of = |key: &str| {
+        listed
+            .iter()
+            .map(|row| row[key].clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(of("id"), ["root", "fork", "forkfork", "orphan"]);
     assert_eq!(of("depth"), [0, 1, 2, 0]);
     assert_eq!(of("cost"), [3.0, 4.0, 8.0, 0.0]);
     assert_eq!(of("entryCount"), [4, 1, 1, 0]);
-    let total: f64 = rows(&s.run("list . --json")).iter().map(|row| row["cost"].as_f64().unwrap()).sum();
-    assert_eq!(total, 3.0 + 5.0 + 13.0 + 1.0, "without --forks each file counts for itself");
+    let total: f64 = rows(&s.run("list . --json"))
+        .iter()
+        .map(|row| row["cost"].as_f64().unwrap())
+        .sum();
+    assert_eq!(
+        total,
+        3.0 + 5.0 + 13.0 + 1.0,
+        "without --forks each file counts for itself"
+    );
     assert_snapshot!(s.run("list --forks ."), @"
     age  time              id        msgs  br  context   cost  name or first user message
     3mo  2026-02-02 02:46  root         4   1     2.0k  $3.00  question a1
@@ -244,7 +352,8 @@ fn forks_stand_below_what_they_come_from() {
     3mo  2026-02-02 03:10  forkfork     1   1       11  $8.00     └─ question a1
     3mo  2026-02-02 02:42  orphan       0   1     1.0k      -  question a1
     ");
-    // A session that is its own parent, and two that are each other's parents, are listed all the same.
+    // A session that is its own parent, and two that are each other's parents, are listed all the
+    // same.
     put("x.jsonl", header("x", 1, Some("y")), &[]);
     put("y.jsonl", header("y", 2, Some("x")), &[]);
     put("z.jsonl", header("z", 3, Some("z")), &[]);
@@ -257,8 +366,18 @@ fn sub_agents_are_listed_below_their_session() {
     let path = d.omp("0199aaaa-1111", 5, &[]);
     let folder = path.strip_suffix(".jsonl").unwrap();
     d.put(&format!("{folder}/Scout.jsonl"), "0199bbbb-2222", 9, &[]);
-    d.put(&format!("{folder}/Scout/Inner.jsonl"), "0199bbbb-3333", 8, &[]);
-    d.put(&format!("{folder}/__advisor.jsonl"), "0199cccc-3333", 7, &[]);
+    d.put(
+        &format!("{folder}/Scout/Inner.jsonl"),
+        "0199bbbb-3333",
+        8,
+        &[],
+    );
+    d.put(
+        &format!("{folder}/__advisor.jsonl"),
+        "0199cccc-3333",
+        7,
+        &[],
+    );
     d.omp("0199dddd-4444", 6, &[]);
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
        age  id        msgs  br  context  cost  name or first user message
@@ -279,7 +398,10 @@ fn sub_agents_are_listed_below_their_session() {
     // None of them is the newest session.
     assert_eq!(d.id("last"), "0199dddd-4444");
     // If their directory is given, they have rows of their own.
-    assert_eq!(rows(&d.pisess(&format!("list --json ./{folder}")).done().quiet()).len(), 3);
+    assert_eq!(
+        rows(&d.pisess(&format!("list --json ./{folder}")).done().quiet()).len(),
+        3
+    );
 }
 
 #[test]
@@ -287,8 +409,14 @@ fn what_cannot_be_read_is_noted_and_the_rest_is_listed() {
     let s = Sandbox::with(&["tour.jsonl", "v4.jsonl"]);
     s.put("empty.jsonl", "");
     s.put("data.jsonl", "{\"a\":1}\n");
-    assert_eq!(rows(&s.run("list --json .")).len(), 1, "what is no session is left out");
-    let done = s.pisess("list --json ./gone ./empty.jsonl ./v4.jsonl ./tour.jsonl").done();
+    assert_eq!(
+        rows(&s.run("list --json .")).len(),
+        1,
+        "what is no session is left out"
+    );
+    let done = s
+        .pisess("list --json ./gone ./empty.jsonl ./v4.jsonl ./tour.jsonl")
+        .done();
     assert_eq!(done.code, 2);
     assert_snapshot!(done.stderr, @r#"
     {"error":{"kind":"io","message":"cannot read ./gone: no such file or directory","path":"./gone","line":null,"hint":"check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions","exit":2}}
@@ -308,8 +436,14 @@ fn links_and_pipes_are_no_traps() {
     let s = Sandbox::with(&["tour.jsonl"]);
     symlink(s.path("gone"), s.path("gone.jsonl")).unwrap();
     symlink(s.path(""), s.path("loop")).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, s.path("fifo.jsonl"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
-        .unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        s.path("fifo.jsonl"),
+        rustix::fs::FileType::Fifo,
+        0o600.into(),
+        0,
+    )
+    .unwrap();
     let done = s.pisess("list --json .").done();
     assert_eq!(rows(&done.text()).len(), 1);
     assert_eq!(done.code, 0);
@@ -323,19 +457,35 @@ fn links_and_pipes_are_no_traps() {
 fn other_peoples_text_is_made_visible() {
     let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
     for width in [10, 40, 80, 200] {
-        let shown = s.pisess("list . --color never").terminal(width).done().text();
-        assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
-        assert!(shown.lines().all(|line| unicode_width::UnicodeWidthStr::width(line) <= width), "{shown}");
+        let shown = s
+            .pisess("list . --color never")
+            .terminal(width)
+            .done()
+            .text();
+        assert!(
+            !shown.contains(|c: char| c.is_control() && c != '\n'),
+            "{shown:?}"
+        );
+        assert!(
+            shown
+                .lines()
+                .all(|line| unicode_width::UnicodeWidthStr::width(line) <= width),
+            "{shown}"
+        );
     }
 }
 
 #[test]
 fn a_session_with_messages_has_a_title() {
     let s = Sandbox::new();
-    let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": time(0), "cwd": "/"});
+    let header =
+        json!({"type": "session", "version": 3, "id": "s", "timestamp": time(0), "cwd": "/"});
     let entry = |message: Value| json!({"type": "message", "id": "a", "parentId": null, "timestamp": time(1), "message": message});
     let title = |messages: &[Value]| {
-        let lines: String = messages.iter().map(|message| format!("{}\n", entry(message.clone()))).collect();
+        let lines: String = messages
+            .iter()
+            .map(|message| format!("{}\n", entry(message.clone())))
+            .collect();
         s.put("s.jsonl", format!("{header}\n{lines}"));
         let row = s.run("list .").lines().nth(1).unwrap().to_owned();
         row.split("  ").last().unwrap().trim().to_owned()
@@ -345,31 +495,51 @@ fn a_session_with_messages_has_a_title() {
     let reply = json!({"role": "assistant", "content": [{"type": "text", "text": "Good morning"}]});
     let bash = json!({"role": "bashExecution", "command": "ls -la", "output": "", "exitCode": 0});
     assert_eq!(title(&[]), "(no messages)");
-    assert_eq!(title(&[user(json!("/mode")), reply.clone(), user(json!("fix the\nbug"))]), "fix the bug");
+    assert_eq!(
+        title(&[
+            user(json!("/mode")),
+            reply.clone(),
+            user(json!("fix the\nbug"))
+        ]),
+        "fix the bug"
+    );
     assert_eq!(title(&[user(json!("/mode")), reply.clone()]), "/mode");
-    assert_eq!(title(&[user(json!("/etc/hosts is wrong")), user(json!("x"))]), "/etc/hosts is wrong");
+    assert_eq!(
+        title(&[user(json!("/etc/hosts is wrong")), user(json!("x"))]),
+        "/etc/hosts is wrong"
+    );
     assert_eq!(title(&[user(json!(" \n")), reply.clone()]), "Good morning");
     assert_eq!(title(&[reply.clone(), user(image.clone())]), "Good morning");
     assert_eq!(title(&[user(image.clone()), reply.clone()]), "(image)");
     assert_eq!(title(&[bash]), "[bash]: ls -la");
     assert_eq!(title(&[user(json!([]))]), "(no text)");
     // As in pi.
-    assert_eq!(rows(&s.run("list . --json"))[0]["firstMessage"], "(no messages)");
+    assert_eq!(
+        rows(&s.run("list . --json"))[0]["firstMessage"],
+        "(no messages)"
+    );
 }
 
 #[test]
 fn the_first_question_is_whole_in_json() {
     let s = Sandbox::new();
     let long = "é😀 ".repeat(5000);
-    let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": time(0), "cwd": "/"});
+    let header =
+        json!({"type": "session", "version": 3, "id": "s", "timestamp": time(0), "cwd": "/"});
     let blank = json!({"type": "message", "id": "a0", "parentId": null, "timestamp": time(0),
         "message": {"role": "user", "content": [{"type": "image", "data": ""}]}});
     let question = json!({"type": "message", "id": "a1", "parentId": null, "timestamp": time(1),
         "message": {"role": "user", "content": [{"type": "text", "text": long}, {"type": "text", "text": "end"}]}});
     s.put("s.jsonl", format!("{header}\n{blank}\n{question}\n"));
-    assert_eq!(rows(&s.run("list . --json"))[0]["firstMessage"], format!("{long} end"));
+    assert_eq!(
+        rows(&s.run("list . --json"))[0]["firstMessage"],
+        format!("{long} end")
+    );
     s.put("s.jsonl", format!("{header}\n"));
-    assert_eq!(rows(&s.run("list . --json"))[0]["firstMessage"], "(no messages)");
+    assert_eq!(
+        rows(&s.run("list . --json"))[0]["firstMessage"],
+        "(no messages)"
+    );
     drop(fixture("tour.jsonl"));
 }
 
@@ -386,10 +556,17 @@ fn sessions_of_all_worktrees_of_a_repository() {
         ("bare.git", "own/commondir", "..\n"),
         ("kite", ".git/HEAD", ""),
         ("module", ".git", "gitdir: ../ferry/.git/modules/module\n"),
-        ("ferry", ".git/modules/module/config", "[core]\n\tworktree = ../../../../module\n"),
+        (
+            "ferry",
+            ".git/modules/module/config",
+            "[core]\n\tworktree = ../../../../module\n",
+        ),
     ] {
         let ferry = s.path("ferry");
-        s.put(&format!("{project}/{file}"), text.replace("FERRY", ferry.to_str().unwrap()));
+        s.put(
+            &format!("{project}/{file}"),
+            text.replace("FERRY", ferry.to_str().unwrap()),
+        );
     }
     std::fs::create_dir_all(s.path("ferry/src")).unwrap();
     let store = ".pi/agent/sessions";
@@ -421,9 +598,14 @@ fn sessions_of_all_worktrees_of_a_repository() {
         let done = s.pisess(line).at_home().done();
         assert_eq!(done.code, 0, "{done}");
         let rows = done.text();
-        let rows = rows.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
-        let name =
-            |value: &serde_json::Value| value.as_str().map_or("-".to_owned(), |path| path.replace("./", ""));
+        let rows = rows
+            .lines()
+            .map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
+        let name = |value: &serde_json::Value| {
+            value
+                .as_str()
+                .map_or("-".to_owned(), |path| path.replace("./", ""))
+        };
         rows.map(|row| format!("{} {}", name(&row["repository"]), name(&row["cwd"])))
             .collect::<Vec<_>>()
             .join("\n")
@@ -439,9 +621,19 @@ fn sessions_of_all_worktrees_of_a_repository() {
     - broken
     - plain
     ");
-    assert_eq!(listed("list --repo --json --all"), listed(&format!("list --repo --json ./{store}")));
-    assert_eq!(listed("list --repo --json --all --limit 2").lines().count(), 2);
-    let table = s.pisess(&format!("list --repo ./{store}")).at_home().env("COLUMNS", "100").done();
+    assert_eq!(
+        listed("list --repo --json --all"),
+        listed(&format!("list --repo --json ./{store}"))
+    );
+    assert_eq!(
+        listed("list --repo --json --all --limit 2").lines().count(),
+        2
+    );
+    let table = s
+        .pisess(&format!("list --repo ./{store}"))
+        .at_home()
+        .env("COLUMNS", "100")
+        .done();
     assert_snapshot!(table.text(), @"
     age  id        repository  project       msgs  br  context  cost  name or first user message
     4mo  00000000  ferry       ferry            1   1        1     -  hi

@@ -1,5 +1,5 @@
-//! The integration tests: one binary, with a module for each command and for each topic common to all. Clock, ids,
-//! width and environment are fixed in [`sandbox`].
+//! The integration tests: one binary, with a module for each command and for each topic common to
+//! all. Clock, ids, width and environment are fixed in [`sandbox`].
 
 mod agreement;
 mod append;

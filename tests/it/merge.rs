@@ -20,7 +20,10 @@ fn a_branch_comes_back_as_a_summary() {
     {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n## Goal\nThe last request, word for word (entry 1a2b3c04):\n> Tissue paper then. How big?\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- (none)\n\n### In Progress\n- (none)\n\n### Blocked\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n1. The request under Goal was replied to. What is next is below, if anything.\n\nThe assistant's last words:\n> Half a metre; larger ones tear.\n\n## Critical Context\n- (none)","details":{"readFiles":[],"modifiedFiles":[]}}
     {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"both"}
     "#);
-    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+    assert!(
+        s.bytes("two-branches.jsonl")
+            .starts_with(&fixture("two-branches.jsonl"))
+    );
 }
 
 #[test]
@@ -45,7 +48,10 @@ fn in_words_of_ones_own() {
     // If the leaf is a user message, the summary follows it.
     s.run("append ./two-branches.jsonl --user 'Which then?'");
     s.run("merge ./two-branches.jsonl 1a2b3c05 --summary Half.");
-    assert!(s.lines_from("two-branches.jsonl", 11).contains(r#""fromId":"1a2b3c05","summary":"Half.""#));
+    assert!(
+        s.lines_from("two-branches.jsonl", 11)
+            .contains(r#""fromId":"1a2b3c05","summary":"Half.""#)
+    );
     assert_snapshot!(s.run("path ./two-branches.jsonl --ids").lines().count(), @"8");
     // oh-my-pi has a field of its own for entries from a hook, and the same `fromId`.
     s.run("switch ./omp.jsonl 3d4e5f60 -o ./back.jsonl");
@@ -58,19 +64,30 @@ fn what_would_be_summarised() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --prepare"), @r#"{"targetId":"1a2b3c07","oldLeafId":"1a2b3c05","commonAncestorId":"1a2b3c03","newLeafId":"1a2b3c07","entriesToSummarize":[{"type":"message","id":"1a2b3c04","parentId":"1a2b3c03","timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"user","content":"Tissue paper then. How big?"}},{"type":"message","id":"1a2b3c05","parentId":"1a2b3c04","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}],"readFiles":[],"modifiedFiles":[],"editorText":null,"userWantsSummary":true,"customInstructions":null,"replaceInstructions":false,"label":null}"#);
     assert!(
-        s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --prompt").text().contains("Tissue paper then.")
+        s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --prompt")
+            .text()
+            .contains("Tissue paper then.")
     );
-    assert_eq!(s.unchanged("merge ./two-branches.jsonl start --prepare").code, 1);
+    assert_eq!(
+        s.unchanged("merge ./two-branches.jsonl start --prepare")
+            .code,
+        1
+    );
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("merge ./two-branches.jsonl 1a2b3c05 --summarizer 'grep -c Half'");
-    assert!(s.lines_from("two-branches.jsonl", 9).contains("Summary of that exploration:\\n\\n1"));
+    assert!(
+        s.lines_from("two-branches.jsonl", 9)
+            .contains("Summary of that exploration:\\n\\n1")
+    );
 }
 
 #[test]
 fn nothing_to_bring_back() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for from in ["@", "start", "root"] {
-        let said = s.unchanged(&format!("merge ./two-branches.jsonl {from}")).fails(1);
+        let said = s
+            .unchanged(&format!("merge ./two-branches.jsonl {from}"))
+            .fails(1);
         assert!(said.contains("has no entries to summarize"), "{said}");
     }
     assert_snapshot!(s.unchanged("merge ./two-branches.jsonl start --prompt").fails(1), @"./two-branches.jsonl: start has no entries to summarize (hint: give an entry of another branch, or a summary with --summary TEXT)");
@@ -79,8 +96,14 @@ fn nothing_to_bring_back() {
     assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --summarizer false").fails(2), @r#"./two-branches.jsonl: --summarizer "false": exit status: 1; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
     // A given summary is written anyway.
     s.run("merge ./two-branches.jsonl root --summary 'From nowhere.'");
-    assert!(s.lines_from("two-branches.jsonl", 9).contains(r#""parentId":"1a2b3c07""#));
-    assert!(s.lines_from("two-branches.jsonl", 9).contains(r#""fromId":"root""#));
+    assert!(
+        s.lines_from("two-branches.jsonl", 9)
+            .contains(r#""parentId":"1a2b3c07""#)
+    );
+    assert!(
+        s.lines_from("two-branches.jsonl", 9)
+            .contains(r#""fromId":"root""#)
+    );
 }
 
 #[test]
@@ -91,26 +114,40 @@ fn what_was_brought_back_already() {
     let line = "merge ./two-branches.jsonl 1a2b3c05";
     let said = s.unchanged(line).stderr;
     assert!(
-        said.contains("pisess: note: ./two-branches.jsonl: 1a2b3c05 was already merged, in 226b1b5c\n"),
+        said.contains(
+            "pisess: note: ./two-branches.jsonl: 1a2b3c05 was already merged, in 226b1b5c\n"
+        ),
         "{said}"
     );
-    assert_eq!(s.unchanged(&format!("{line} -q --summarizer false --hook false")).quiet(), "");
+    assert_eq!(
+        s.unchanged(&format!("{line} -q --summarizer false --hook false"))
+            .quiet(),
+        ""
+    );
     let passed = s.unchanged(&format!("{line} -q -o -"));
     assert_eq!(passed.text(), s.text("two-branches.jsonl"));
     // A summary that `switch` wrote counts as a merge, too; one on another path does not.
     s.run("switch --summarize ./two-branches.jsonl 1a2b3c05");
     assert_eq!(s.text("two-branches.jsonl").lines().count(), 11);
     assert!(
-        s.unchanged("merge ./two-branches.jsonl 27aa2424").stderr.contains("already merged, in b958585d")
+        s.unchanged("merge ./two-branches.jsonl 27aa2424")
+            .stderr
+            .contains("already merged, in b958585d")
     );
     s.run("merge ./two-branches.jsonl 1a2b3c07");
     assert_eq!(s.text("two-branches.jsonl").lines().count(), 12);
     s.run("switch -q ./two-branches.jsonl 27aa2424");
     s.run(&format!("{line} --summary 'All the same.'"));
-    assert!(s.lines_from("two-branches.jsonl", 14).contains("All the same."));
+    assert!(
+        s.lines_from("two-branches.jsonl", 14)
+            .contains("All the same.")
+    );
     // If a label is given, the existing summary gets it.
     s.run(&format!("{line} -q --label both"));
-    assert!(s.lines_from("two-branches.jsonl", 15).contains(r#""label":"both""#));
+    assert!(
+        s.lines_from("two-branches.jsonl", 15)
+            .contains(r#""label":"both""#)
+    );
     s.unchanged(&format!("{line} -q --label both"));
 }
 
@@ -122,7 +159,10 @@ fn in_pipes_and_on_paper() {
     {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}
     "#);
     assert_snapshot!(s.run("merge --json ./two-branches.jsonl 1a2b3c05 --summary s -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);
-    let done = s.pisess("merge - 1a2b3c05").stdin(fixture("two-branches.jsonl")).done();
+    let done = s
+        .pisess("merge - 1a2b3c05")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
     assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"));
     assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));
 }
@@ -146,10 +186,17 @@ fn the_file_grew_meanwhile() {
         s.put("more", format!("{more}\n"));
         let (more, session) = (s.path("more"), s.path("two-branches.jsonl"));
         let append = format!("cat {} >> {}; echo s", more.display(), session.display());
-        let done = s.pisess(&format!("merge ./two-branches.jsonl 1a2b3c05 --summarizer '{append}'")).done();
+        let done = s
+            .pisess(&format!(
+                "merge ./two-branches.jsonl 1a2b3c05 --summarizer '{append}'"
+            ))
+            .done();
         if goes_on {
             assert_eq!(done.quiet(), "226b1b5c\n");
-            assert!(s.lines_from("two-branches.jsonl", 10).contains(r#""parentId":"aaaa0001""#));
+            assert!(
+                s.lines_from("two-branches.jsonl", 10)
+                    .contains(r#""parentId":"aaaa0001""#)
+            );
         } else {
             assert_snapshot!(done.fails(3), @"./two-branches.jsonl: another process moved to another branch meanwhile (hint: run the command again)");
             assert_eq!(s.lines_from("two-branches.jsonl", 10), "");

@@ -89,7 +89,12 @@ fn draft_tree() {
 
 #[test]
 fn a_current_file_stays_as_it_is() {
-    for name in ["tour.jsonl", "omp.jsonl", "omp-no-slot.jsonl", "hazards/string-version.jsonl"] {
+    for name in [
+        "tour.jsonl",
+        "omp.jsonl",
+        "omp-no-slot.jsonl",
+        "hazards/string-version.jsonl",
+    ] {
         let s = Sandbox::with(&[name]);
         let file = name.rsplit('/').next().unwrap();
         let done = s.unchanged(&format!("migrate ./{file} -q"));
@@ -97,15 +102,23 @@ fn a_current_file_stays_as_it_is() {
     }
 }
 
-/// Returns a session of this version with one entry without id and parent, and one whose role changed with version
-/// 3.
+/// Returns a session of this version with one entry without id and parent, and one whose role
+/// changed with version 3.
 fn with_version(version: &str) -> String {
     let header = r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/""#;
-    let version = if version.is_empty() { String::new() } else { format!(",\"version\":{version}") };
+    let version = if version.is_empty() {
+        String::new()
+    } else {
+        format!(",\"version\":{version}")
+    };
     let entry = |link: &str| {
         format!(r#"{{"type":"message",{link}"message":{{"role":"hookMessage","content":"x"}}}}"#)
     };
-    format!("{header}{version}}}\n{}\n{}\n", entry(""), entry(r#""id":"a","parentId":null,"#))
+    format!(
+        "{header}{version}}}\n{}\n{}\n",
+        entry(""),
+        entry(r#""id":"a","parentId":null,"#)
+    )
 }
 
 #[test]
@@ -126,7 +139,10 @@ fn a_version_is_compared_as_javascript_compares_it() {
         s.put("s.jsonl", with_version(version));
         let rows = s.pisess("migrate --check --json ./s.jsonl").done();
         let row: serde_json::Value = serde_json::from_slice(&rows.stdout).unwrap();
-        (row["from"].as_str().unwrap_or("refused").to_owned(), String::from_utf8(s.bytes("s.jsonl")).unwrap())
+        (
+            row["from"].as_str().unwrap_or("refused").to_owned(),
+            String::from_utf8(s.bytes("s.jsonl")).unwrap(),
+        )
     };
     assert_eq!(status("").0, "v1");
     for (list, from) in [(one, "v1"), (two, "v2"), (three, "v3"), (newer, "refused")] {
@@ -135,21 +151,34 @@ fn a_version_is_compared_as_javascript_compares_it() {
             let is_odd = !version.starts_with(|c: char| c == '-' || c.is_ascii_digit());
             if from == "refused" {
                 let refused = s.pisess("tree ./s.jsonl").done().fails(2);
-                assert!(refused.contains(&format!("format version {version} is newer")), "{refused}");
+                assert!(
+                    refused.contains(&format!("format version {version} is newer")),
+                    "{refused}"
+                );
                 continue;
             }
             assert_eq!(
-                s.pisess("check ./s.jsonl").done().text().contains("not a number"),
+                s.pisess("check ./s.jsonl")
+                    .done()
+                    .text()
+                    .contains("not a number"),
                 is_odd,
                 "{version}"
             );
             let read = s.pisess("path --json -q ./s.jsonl").done().quiet();
-            assert_eq!(read.lines().count(), if from == "v1" { 2 } else { 1 }, "{version}");
+            assert_eq!(
+                read.lines().count(),
+                if from == "v1" { 2 } else { 1 },
+                "{version}"
+            );
             assert_eq!(read.contains("hookMessage"), from == "v3", "{version}");
             s.run("migrate -q ./s.jsonl");
             let header = s.text("s.jsonl").lines().next().unwrap().to_owned();
             let stored = if from == "v3" { version.as_str() } else { "3" };
-            assert!(header.contains(&format!("\"version\":{stored}")), "{version}: {header}");
+            assert!(
+                header.contains(&format!("\"version\":{stored}")),
+                "{version}: {header}"
+            );
             assert_eq!(s.run("path --json -q ./s.jsonl"), read, "{version}");
         }
     }
@@ -158,21 +187,41 @@ fn a_version_is_compared_as_javascript_compares_it() {
 #[test]
 fn a_repair_writes_version_3_as_a_number() {
     let s = Sandbox::new();
-    for (version, stored) in
-        [("\"3\"", "3"), ("\"3.0\"", "3"), ("[3]", "3"), ("\"v3\"", "\"v3\""), ("\"2\"", "\"2\"")]
-    {
+    for (version, stored) in [
+        ("\"3\"", "3"),
+        ("\"3.0\"", "3"),
+        ("[3]", "3"),
+        ("\"v3\"", "\"v3\""),
+        ("\"2\"", "\"2\""),
+    ] {
         s.put("s.jsonl", with_version(version));
-        s.pisess("check --repair -o ./repaired.jsonl --force -q ./s.jsonl").done();
+        s.pisess("check --repair -o ./repaired.jsonl --force -q ./s.jsonl")
+            .done();
         let header = s.text("repaired.jsonl").lines().next().unwrap().to_owned();
-        assert!(header.contains(&format!("\"version\":{stored}")), "{version}: {header}");
+        assert!(
+            header.contains(&format!("\"version\":{stored}")),
+            "{version}: {header}"
+        );
     }
 }
 
 #[test]
 fn a_current_file_passes_a_pipe_to_its_last_byte() {
-    for name in ["tour.jsonl", "omp.jsonl", "hazards/no-final-newline.jsonl", "hazards/crlf.jsonl"] {
+    for name in [
+        "tour.jsonl",
+        "omp.jsonl",
+        "hazards/no-final-newline.jsonl",
+        "hazards/crlf.jsonl",
+    ] {
         let s = Sandbox::new();
-        assert_eq!(s.pisess("migrate -").stdin(fixture(name)).done().quiet_bytes(), fixture(name), "{name}");
+        assert_eq!(
+            s.pisess("migrate -")
+                .stdin(fixture(name))
+                .done()
+                .quiet_bytes(),
+            fixture(name),
+            "{name}"
+        );
     }
 }
 
@@ -180,12 +229,22 @@ fn a_current_file_passes_a_pipe_to_its_last_byte() {
 fn ids_are_the_same_on_every_machine() {
     // The ids are derived from the session's id and the record's number, not random.
     let s = Sandbox::with(&["v1.jsonl"]);
-    let here =
-        s.pisess("migrate - ").stdin(fixture("v1.jsonl")).env("PISESS_ID_SEED", "other").done().quiet();
+    let here = s
+        .pisess("migrate - ")
+        .stdin(fixture("v1.jsonl"))
+        .env("PISESS_ID_SEED", "other")
+        .done()
+        .quiet();
     assert_eq!(s.run("migrate ./v1.jsonl -o -"), here);
     let namespace = uuid::Uuid::parse_str("3b9f6f1e-7c55-4a01-8d0e-2f4c8a1b7e90").unwrap();
     let first = uuid::Uuid::new_v5(&namespace, b"1").to_string();
-    assert!(here.lines().nth(1).unwrap().contains(&format!("\"id\":\"{}\"", &first[..8])), "{first}");
+    assert!(
+        here.lines()
+            .nth(1)
+            .unwrap()
+            .contains(&format!("\"id\":\"{}\"", &first[..8])),
+        "{first}"
+    );
 }
 
 #[test]
@@ -219,8 +278,20 @@ fn check_changes_nothing_and_tells() {
     {"path":"./tour.jsonl","from":"v3","to":"v3","entries":31,"status":"current"}
     exit 1
     "#);
-    assert_eq!(s.pisess("migrate --check -").stdin(fixture("v1.jsonl")).done().code, 1);
-    assert_eq!(s.pisess("migrate --check -").stdin(fixture("tour.jsonl")).done().code, 0);
+    assert_eq!(
+        s.pisess("migrate --check -")
+            .stdin(fixture("v1.jsonl"))
+            .done()
+            .code,
+        1
+    );
+    assert_eq!(
+        s.pisess("migrate --check -")
+            .stdin(fixture("tour.jsonl"))
+            .done()
+            .code,
+        0
+    );
 }
 
 #[test]
@@ -256,8 +327,14 @@ fn a_backup_never_overwrites() {
     s.put("v1.jsonl.bak", "mine");
     let done = s.pisess("migrate --backup ./v1.jsonl").done();
     assert_eq!(s.text("v1.jsonl.bak"), "mine");
-    assert_eq!(s.pisess("migrate --backup --force ./v1.jsonl").done().code, 2);
-    assert_eq!((s.text("v1.jsonl.bak").as_str(), s.bytes("v1.jsonl")), ("mine", fixture("v1.jsonl")));
+    assert_eq!(
+        s.pisess("migrate --backup --force ./v1.jsonl").done().code,
+        2
+    );
+    assert_eq!(
+        (s.text("v1.jsonl.bak").as_str(), s.bytes("v1.jsonl")),
+        ("mine", fixture("v1.jsonl"))
+    );
     assert_snapshot!(done, @"
     2> pisess: cannot back up to ./v1.jsonl.bak: it already exists (hint: choose another suffix with --backup=SUFFIX)
     exit 2
@@ -284,7 +361,10 @@ fn a_folder_means_its_own_sessions() {
     v3         1       31           0        1       0
     2> pisess: note: some of these are in subdirectories, which need -r to be changed
     ");
-    assert_eq!(s.unchanged("migrate -n -r ./a").text(), s.unchanged("migrate --check ./a").text());
+    assert_eq!(
+        s.unchanged("migrate -n -r ./a").text(),
+        s.unchanged("migrate --check ./a").text()
+    );
     assert_snapshot!(s.pisess("migrate ./a").done(), @"
     ./a/one.jsonl: migrated from v1, 9 entries
     ./a/two.jsonl: migrated from v2, 5 entries
@@ -319,21 +399,42 @@ fn a_home_directory_is_not_swept() {
     let store = "top/home/.pi/agent/sessions";
     s.put("top/home/project/old.jsonl", fixture("v1.jsonl"));
     s.put(&format!("{store}/--w--/old.jsonl"), fixture("v1.jsonl"));
-    s.put("top/other/.omp/agent/sessions/-w/old.jsonl", fixture("v1.jsonl"));
+    s.put(
+        "top/other/.omp/agent/sessions/-w/old.jsonl",
+        fixture("v1.jsonl"),
+    );
     let home = s.path("top/home").to_string_lossy().into_owned();
     let before = s.files();
-    for folder in
-        ["top", "top/home", "top/home/.pi", "top/home/.pi/agent", "top/other", "top/home/project/.."]
-    {
+    for folder in [
+        "top",
+        "top/home",
+        "top/home/.pi",
+        "top/home/.pi/agent",
+        "top/other",
+        "top/home/project/..",
+    ] {
         let line = format!("migrate -r ./{folder}");
         let error = s.pisess(&line).env("HOME", &home).done().fails(2);
-        assert!(error.contains("-r would change every session below"), "{folder}: {error}");
+        assert!(
+            error.contains("-r would change every session below"),
+            "{folder}: {error}"
+        );
         assert_eq!(s.files(), before, "{folder}");
-        let check = s.pisess(&format!("{line} --check")).env("HOME", &home).done();
+        let check = s
+            .pisess(&format!("{line} --check"))
+            .env("HOME", &home)
+            .done();
         assert!(check.code <= 1, "{folder}: {check}");
     }
-    for (folder, force) in [("top/home/project", ""), (store, ""), ("top/home", "--force")] {
-        let done = s.pisess(&format!("migrate -r ./{folder} {force}")).env("HOME", &home).done();
+    for (folder, force) in [
+        ("top/home/project", ""),
+        (store, ""),
+        ("top/home", "--force"),
+    ] {
+        let done = s
+            .pisess(&format!("migrate -r ./{folder} {force}"))
+            .env("HOME", &home)
+            .done();
         assert_eq!(done.code, 0, "{folder}: {done}");
     }
     assert_ne!(s.files(), before);
@@ -353,8 +454,15 @@ fn a_folder_behind_a_symlink_is_not_entered() {
 
 #[test]
 fn a_batch_goes_on_and_gives_the_worst_code() {
-    let s = Sandbox::with(&["v1.jsonl", "v4.jsonl", "other-tool.jsonl", "hazards/empty.jsonl"]);
-    let done = s.pisess("migrate ./v4.jsonl ./v1.jsonl ./other-tool.jsonl ./empty.jsonl ./gone.jsonl").done();
+    let s = Sandbox::with(&[
+        "v1.jsonl",
+        "v4.jsonl",
+        "other-tool.jsonl",
+        "hazards/empty.jsonl",
+    ]);
+    let done = s
+        .pisess("migrate ./v4.jsonl ./v1.jsonl ./other-tool.jsonl ./empty.jsonl ./gone.jsonl")
+        .done();
     assert_snapshot!(done, @r#"
     ./v1.jsonl: migrated from v1, 9 entries
     from  files  entries  migrated  current  failed
@@ -383,20 +491,39 @@ fn to_another_file_and_to_stdout() {
     assert_eq!(s.run("migrate ./v1.jsonl -o ./new.jsonl"), "");
     assert_eq!(s.bytes("v1.jsonl"), fixture("v1.jsonl"));
     assert_eq!(s.text("new.jsonl"), s.run("migrate ./v1.jsonl -o -"));
-    assert_eq!(s.text("new.jsonl"), s.pisess("migrate -").stdin(fixture("v1.jsonl")).done().quiet());
+    assert_eq!(
+        s.text("new.jsonl"),
+        s.pisess("migrate -")
+            .stdin(fixture("v1.jsonl"))
+            .done()
+            .quiet()
+    );
 }
 
 #[test]
 fn unchanged_bytes_go_back_as_they_were() {
-    for name in ["malformed-v2", "numbers-v2", "duplicate-keys-v2", "lone-surrogate-v2", "invalid-utf8-v2"] {
+    for name in [
+        "malformed-v2",
+        "numbers-v2",
+        "duplicate-keys-v2",
+        "lone-surrogate-v2",
+        "invalid-utf8-v2",
+    ] {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
         let before = s.bytes(&format!("{name}.jsonl"));
         s.run(&format!("migrate -q ./{name}.jsonl"));
         let after = s.bytes(&format!("{name}.jsonl"));
         // These are the only two changes, so reversing them gives the old bytes.
-        let undone =
-            replaced(&replaced(&after, "\"custom\"", "\"hookMessage\""), "\"version\":3", "\"version\":2");
-        assert!(undone == before, "{name}: {}", String::from_utf8_lossy(&after));
+        let undone = replaced(
+            &replaced(&after, "\"custom\"", "\"hookMessage\""),
+            "\"version\":3",
+            "\"version\":2",
+        );
+        assert!(
+            undone == before,
+            "{name}: {}",
+            String::from_utf8_lossy(&after)
+        );
     }
 }
 
@@ -453,8 +580,9 @@ fn kept_index_counts_parsed_records() {
     "#);
 }
 
-/// A file under two names, or given twice, a directory with a link to its own file, two migrations of one directory at
-/// the same time: each file is migrated once, and is then up to date for the others.
+/// A file under two names, or given twice, a directory with a link to its own file, two migrations
+/// of one directory at the same time: each file is migrated once, and is then up to date for the
+/// others.
 #[cfg(unix)]
 #[test]
 fn what_another_migrated_meanwhile_is_current() {
@@ -462,7 +590,8 @@ fn what_another_migrated_meanwhile_is_current() {
         let s = Sandbox::new();
         (0..6).for_each(|at| s.put(&format!("d/{at}.jsonl"), fixture("v1.jsonl")));
         (0..6).for_each(|at| {
-            std::os::unix::fs::symlink(format!("{at}.jsonl"), s.path(&format!("d/l{at}.jsonl"))).unwrap()
+            std::os::unix::fs::symlink(format!("{at}.jsonl"), s.path(&format!("d/l{at}.jsonl")))
+                .unwrap()
         });
         let line = "migrate -q --json ./d/0.jsonl ./d/../d/0.jsonl ./d --backup";
         let run = || s.pisess(line).real();
@@ -475,13 +604,22 @@ fn what_another_migrated_meanwhile_is_current() {
             assert_eq!(done.code, 0, "{round}: {done}");
             rows += &done.text();
         }
-        assert_eq!(rows.matches("\"status\":\"migrated\"").count(), 6, "{round}: {rows}");
-        assert_eq!(rows.matches("\"status\":\"current\"").count(), 2 * 13 - 6, "{round}: {rows}");
+        assert_eq!(
+            rows.matches("\"status\":\"migrated\"").count(),
+            6,
+            "{round}: {rows}"
+        );
+        assert_eq!(
+            rows.matches("\"status\":\"current\"").count(),
+            2 * 13 - 6,
+            "{round}: {rows}"
+        );
         assert_eq!(s.names().len(), 6 + 6 + 6, "{round}: {:?}", s.names());
     }
 }
 
-/// The agents open the most recently modified session; a migration does not change which one that is.
+/// The agents open the most recently modified session; a migration does not change which one that
+/// is.
 #[test]
 fn a_migration_keeps_the_modification_time() {
     let s = Sandbox::with(&["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"]);
@@ -489,7 +627,10 @@ fn a_migration_keeps_the_modification_time() {
     let names = s.names();
     for (ago, name) in names.iter().enumerate() {
         let written = time(name) - std::time::Duration::new(1000 * ago as u64 + 1, 5000);
-        std::fs::File::open(s.path(name)).unwrap().set_modified(written).unwrap();
+        std::fs::File::open(s.path(name))
+            .unwrap()
+            .set_modified(written)
+            .unwrap();
     }
     let before: Vec<_> = names.iter().map(|name| time(name)).collect();
     assert_eq!(s.pisess("migrate -q --backup .").done().code, 0);

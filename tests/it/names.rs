@@ -12,7 +12,12 @@ pub struct Desk {
 /// Sets the modification time of a session to this many minutes after a fixed time.
 fn touch(s: &Sandbox, name: &str, minute: u64) {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000 + 60 * minute);
-    std::fs::File::options().append(true).open(s.path(name)).unwrap().set_modified(time).unwrap();
+    std::fs::File::options()
+        .append(true)
+        .open(s.path(name))
+        .unwrap()
+        .set_modified(time)
+        .unwrap();
 }
 
 impl Desk {
@@ -25,7 +30,10 @@ impl Desk {
         let path = self.s.path("");
         let name = path.file_name().unwrap().to_str().unwrap();
         let path = path.to_str().unwrap().trim_matches('/').replace('/', "-");
-        [format!("home/.pi/agent/sessions/--{path}--"), format!("home/.omp/agent/sessions/-tmp-{name}")]
+        [
+            format!("home/.pi/agent/sessions/--{path}--"),
+            format!("home/.omp/agent/sessions/-tmp-{name}"),
+        ]
     }
 
     /// Creates a session of this project in pi's store, modified at a minute; returns its path.
@@ -44,12 +52,21 @@ impl Desk {
 
     /// Creates a session anywhere.
     pub fn put(&self, path: &str, id: &str, minute: u64, more: &[serde_json::Value]) {
-        let cwd = self.s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
+        let cwd = self
+            .s
+            .path("")
+            .to_str()
+            .unwrap()
+            .trim_end_matches('/')
+            .to_owned();
         let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-02-02T02:40:00.000Z", "cwd": cwd});
         let question = json!({"type": "message", "id": "aaaa0001", "parentId": null, "timestamp": time(minute),
             "message": {"role": "user", "content": format!("question of {id}")}});
         let lines = [header, question].into_iter().chain(more.iter().cloned());
-        self.s.put(path, lines.map(|line| format!("{line}\n")).collect::<String>());
+        self.s.put(
+            path,
+            lines.map(|line| format!("{line}\n")).collect::<String>(),
+        );
         touch(&self.s, path, minute);
     }
 
@@ -57,20 +74,30 @@ impl Desk {
     pub fn pisess(&self, line: &str) -> Call<'_> {
         let folder = self.s.path("");
         let temporary = folder.parent().unwrap().to_str().unwrap();
-        self.s.pisess(line).env("HOME", self.s.path("home").to_str().unwrap()).env("TMPDIR", temporary)
+        self.s
+            .pisess(line)
+            .env("HOME", self.s.path("home").to_str().unwrap())
+            .env("TMPDIR", temporary)
     }
 
     /// Returns the id of the session that a name refers to.
     pub fn id(&self, name: &str) -> String {
         let listed = self.pisess(&format!("path --json {name}")).done().quiet();
-        let question = listed.split("question of ").nth(1).unwrap_or_else(|| panic!("{name}: {listed}"));
+        let question = listed
+            .split("question of ")
+            .nth(1)
+            .unwrap_or_else(|| panic!("{name}: {listed}"));
         question.split('"').next().unwrap().to_owned()
     }
 }
 
 /// Returns a time in the form that entries use.
 pub fn time(minute: u64) -> String {
-    format!("2026-02-02T{:02}:{:02}:00.000Z", 2 + (40 + minute) / 60, (40 + minute) % 60)
+    format!(
+        "2026-02-02T{:02}:{:02}:00.000Z",
+        2 + (40 + minute) / 60,
+        (40 + minute) % 60
+    )
 }
 
 fn name(name: &str) -> serde_json::Value {
@@ -82,8 +109,14 @@ fn name(name: &str) -> serde_json::Value {
 fn last_skips_what_oh_my_pi_does_not_continue() {
     let d = Desk::new();
     let stub = |folder: &str, id: &str, minute, more: &str| {
-        let cwd = d.s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
-        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": time(0), "cwd": cwd});
+        let cwd =
+            d.s.path("")
+                .to_str()
+                .unwrap()
+                .trim_end_matches('/')
+                .to_owned();
+        let header =
+            json!({"type": "session", "version": 3, "id": id, "timestamp": time(0), "cwd": cwd});
         let path = format!("{folder}/2026-02-02T02-40-00-000Z_{id}.jsonl");
         d.s.put(&path, format!("{header}\n{more}"));
         touch(&d.s, &path, minute);
@@ -94,13 +127,25 @@ fn last_skips_what_oh_my_pi_does_not_continue() {
     };
     let last = || {
         let listed = d.pisess("list -q --json").done().quiet();
-        let last = listed.lines().find(|line| line.contains(r#""last":true"#)).unwrap().to_owned();
-        serde_json::from_str::<serde_json::Value>(&last).unwrap()["id"].as_str().unwrap().to_owned()
+        let last = listed
+            .lines()
+            .find(|line| line.contains(r#""last":true"#))
+            .unwrap()
+            .to_owned();
+        serde_json::from_str::<serde_json::Value>(&last).unwrap()["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
     let [pi, omp] = d.folders();
     d.omp("spoken", 1, &[]);
     stub(&omp, "header", 2, "");
-    stub(&omp, "silent", 3, &format!("{}\n{}\n", said("user", " "), said("bashExecution", "")));
+    stub(
+        &omp,
+        "silent",
+        3,
+        &format!("{}\n{}\n", said("user", " "), said("bashExecution", "")),
+    );
     assert_eq!((d.id("last"), last()), ("spoken".into(), "spoken".into()));
     d.pisess("tree last~1").done().fails(2);
     // They are still found by their ids.
@@ -120,11 +165,25 @@ fn last_is_the_newest_of_both_stores() {
     d.omp("0199bbbb-2222", 7, &[]);
     d.pi("0199cccc-3333", 3, &[]);
     // One is in another directory, the other is not a session.
-    d.put("home/.pi/agent/sessions/--elsewhere--/x.jsonl", "0199dddd-4444", 9, &[]);
-    d.s.put(&format!("{}/notes.jsonl", d.folders()[0]), "{\"type\":\"note\"}\n");
+    d.put(
+        "home/.pi/agent/sessions/--elsewhere--/x.jsonl",
+        "0199dddd-4444",
+        9,
+        &[],
+    );
+    d.s.put(
+        &format!("{}/notes.jsonl", d.folders()[0]),
+        "{\"type\":\"note\"}\n",
+    );
     assert_eq!(
         ["last", "last~0", "last~", "last~1", "last~2"].map(|name| d.id(name)),
-        ["0199bbbb-2222", "0199bbbb-2222", "0199aaaa-1111", "0199aaaa-1111", "0199cccc-3333"]
+        [
+            "0199bbbb-2222",
+            "0199bbbb-2222",
+            "0199aaaa-1111",
+            "0199aaaa-1111",
+            "0199cccc-3333"
+        ]
     );
     assert_eq!(
         d.pisess("tree last~3").done().fails(2),
@@ -149,10 +208,15 @@ fn a_flat_folder_is_told_apart_by_cwd() {
     touch(&d.s, "flat/b.jsonl", 2);
     let flat = d.s.path("flat");
     let id = |call: Call| {
-        let listed = call.env("PISESS_NOW", "2026-02-02T12:00:00Z").done().quiet();
+        let listed = call
+            .env("PISESS_NOW", "2026-02-02T12:00:00Z")
+            .done()
+            .quiet();
         listed.contains("question of 0199aaaa-1111")
     };
-    assert!(id(d.pisess("path --json last").env("PI_CODING_AGENT_SESSION_DIR", flat.to_str().unwrap())));
+    assert!(id(d
+        .pisess("path --json last")
+        .env("PI_CODING_AGENT_SESSION_DIR", flat.to_str().unwrap())));
     d.s.put(".pi/settings.json", "{\"sessionDir\":\"flat\"}");
     assert!(id(d.pisess("path --json last")));
 }
@@ -171,20 +235,36 @@ fn ids_are_named_by_their_start_or_end() {
     for (name, id) in [
         ("0199aaaa-1", "0199aaaa-1111-7777-8888-00000000abcd"),
         ("abcd", "0199aaaa-1111-7777-8888-00000000abcd"),
-        ("0199aaaa-2222-7777-8888-00000000dcba", "0199aaaa-2222-7777-8888-00000000dcba"),
+        (
+            "0199aaaa-2222-7777-8888-00000000dcba",
+            "0199aaaa-2222-7777-8888-00000000dcba",
+        ),
         ("0199eeee", "0199eeee-0000-7777-8888-0000000000ff"),
     ] {
         assert_eq!(d.id(name), id, "{name}");
     }
     let several = d.pisess("tree 0199aaaa").done();
     let (lines, now): (Vec<_>, _) = (several.stderr.lines().collect(), "2026-02-02T02:41:00Z");
-    assert_eq!(lines[0], "pisess: `0199aaaa` matches 2 sessions (hint: give the id or the path)");
+    assert_eq!(
+        lines[0],
+        "pisess: `0199aaaa` matches 2 sessions (hint: give the id or the path)"
+    );
     assert_eq!(lines.len(), 3, "{several}");
     let id = "0199aaaa-2222-7777-8888-00000000dcba";
     assert!(lines[1].contains(&format!("mo  {id}  .")), "{several}");
-    assert!(lines[1].ends_with(&format!("  question of {id}")), "{several}");
-    let recent = d.pisess("tree 0199aaaa").env("PISESS_NOW", now).done().stderr;
-    assert!(recent.contains("     now  0199aaaa-1111-7777-8888-00000000abcd  ."), "{recent}");
+    assert!(
+        lines[1].ends_with(&format!("  question of {id}")),
+        "{several}"
+    );
+    let recent = d
+        .pisess("tree 0199aaaa")
+        .env("PISESS_NOW", now)
+        .done()
+        .stderr;
+    assert!(
+        recent.contains("     now  0199aaaa-1111-7777-8888-00000000abcd  ."),
+        "{recent}"
+    );
     let json = d.pisess("tree --json 0199aaaa").done().fails(2);
     assert!(
         json.starts_with("`0199aaaa` matches 2 sessions: ") && json.contains("mo  0199aaaa-1111-"),
@@ -205,7 +285,11 @@ fn ids_are_named_by_their_start_or_end() {
 fn names_are_the_ones_in_force() {
     let d = Desk::new();
     let filler = json!({"type": "custom", "id": "cccc0001", "parentId": "aaaa0001", "customType": "x", "data": "session_info ".repeat(20_000)});
-    d.pi("0199aaaa-1111", 1, &[name("first try"), name(" ferry times "), filler]);
+    d.pi(
+        "0199aaaa-1111",
+        1,
+        &[name("first try"), name(" ferry times "), filler],
+    );
     d.pi("0199bbbb-2222", 2, &[name("cleared"), name("")]);
     let titled = json!({"type": "title", "v": 1, "title": "photos", "updatedAt": "2026-02-02T02:40:00.000Z", "pad": ""});
     let path = d.omp("0199cccc-3333", 3, &[]);
@@ -213,22 +297,40 @@ fn names_are_the_ones_in_force() {
     assert_eq!(d.id("'ferry times'"), "0199aaaa-1111");
     assert_eq!(d.id("photos"), "0199cccc-3333");
     for (wrong, hint) in [
-        ("'first try'", "`pisess list --all` lists all sessions; several words need quotes"),
-        ("cleared", "`pisess list --all` lists all sessions; several words need quotes"),
+        (
+            "'first try'",
+            "`pisess list --all` lists all sessions; several words need quotes",
+        ),
+        (
+            "cleared",
+            "`pisess list --all` lists all sessions; several words need quotes",
+        ),
         ("'fery times'", "did you mean ferry times?"),
     ] {
         let error = d.pisess(&format!("tree {wrong}")).done().fails(2);
         assert!(error.ends_with(&format!("(hint: {hint})")), "{error}");
     }
     d.pi("0199dddd-4444", 4, &[name("photos")]);
-    assert!(d.pisess("tree photos").done().stderr.starts_with("pisess: `photos` matches 2 sessions (hint: "));
+    assert!(
+        d.pisess("tree photos")
+            .done()
+            .stderr
+            .starts_with("pisess: `photos` matches 2 sessions (hint: ")
+    );
     // The newest is first, whatever the order of the paths.
     d.pi("0199eeee-5555", 5, &[name("two words")]);
     d.pi("0199ffff-6666", 2, &[name("two words")]);
     d.omp("0199abab-7777", 9, &[name("two words")]);
     let error = d.pisess("tree 'two words'").done().stderr;
-    let ids: Vec<_> = error.lines().skip(1).map(|row| row.split_whitespace().nth(1).unwrap()).collect();
-    assert!(error.starts_with("pisess: `two words` matches 3 sessions (hint: "), "{error}");
+    let ids: Vec<_> = error
+        .lines()
+        .skip(1)
+        .map(|row| row.split_whitespace().nth(1).unwrap())
+        .collect();
+    assert!(
+        error.starts_with("pisess: `two words` matches 3 sessions (hint: "),
+        "{error}"
+    );
     assert_eq!(ids, ["0199abab-7777", "0199eeee-5555", "0199ffff-6666"]);
 }
 
@@ -241,7 +343,10 @@ fn an_existing_path_wins() {
     let listed = d.pisess("path --json last").real().quiet();
     assert!(listed.contains("question of here"), "{listed}");
     let gone = d.pisess("tree ./gone.jsonl").done().fails(2);
-    assert!(gone.starts_with("cannot read ./gone.jsonl: no such file or directory (hint: "), "{gone}");
+    assert!(
+        gone.starts_with("cannot read ./gone.jsonl: no such file or directory (hint: "),
+        "{gone}"
+    );
 }
 
 #[test]
@@ -249,10 +354,16 @@ fn a_change_of_a_session_by_name_reports_its_path() {
     let d = Desk::new();
     let path = d.pi("0199aaaa-1111", 1, &[]);
     let done = d.pisess("label last aaaa0001 here --force").done();
-    assert_eq!((done.code, done.stderr.as_str()), (0, &*format!("pisess: changed ./{path}\n")));
+    assert_eq!(
+        (done.code, done.stderr.as_str()),
+        (0, &*format!("pisess: changed ./{path}\n"))
+    );
     assert!(d.s.text(&path).contains("\"label\":\"here\""));
     let done = d.pisess("label last aaaa0001 here --force").done();
-    assert_eq!((done.code, done.stderr), (0, format!("pisess: nothing to do in ./{path}\n")));
+    assert_eq!(
+        (done.code, done.stderr),
+        (0, format!("pisess: nothing to do in ./{path}\n"))
+    );
     assert_eq!(d.pisess("label last").done().stderr, "");
     let quiet = d.pisess("label last aaaa0001 there -q --force").done();
     assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""));
@@ -264,23 +375,42 @@ fn all_sessions_can_be_checked() {
     let d = Desk::new();
     d.pi("0199aaaa-1111", 1, &[]);
     d.omp("0199bbbb-2222", 2, &[]);
-    d.put("home/.pi/agent/sessions/--elsewhere--/x.jsonl", "0199dddd-4444", 9, &[]);
+    d.put(
+        "home/.pi/agent/sessions/--elsewhere--/x.jsonl",
+        "0199dddd-4444",
+        9,
+        &[],
+    );
     let torn = "home/.pi/agent/sessions/--elsewhere--/torn.jsonl";
-    d.s.put(torn, "{\"type\":\"session\",\"version\":3,\"id\":\"torn\",\"cwd\":\"/\"}\n{\"type\":\"mess");
+    d.s.put(
+        torn,
+        "{\"type\":\"session\",\"version\":3,\"id\":\"torn\",\"cwd\":\"/\"}\n{\"type\":\"mess",
+    );
     d.put("outside.jsonl", "0199eeee-5555", 9, &[]);
     let done = d.pisess("check --all").done();
     assert_eq!(done.code, 1);
-    assert!(done.stderr.contains("4 sessions checked: 1 error"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("4 sessions checked: 1 error"),
+        "{}",
+        done.stderr
+    );
     assert!(
         done.stderr.contains("check --repair --backup ") && done.stderr.contains(torn),
         "{}",
         done.stderr
     );
     let done = d.pisess("redact --check --all").done();
-    assert!(done.code == 0 && done.stderr.contains("4 sessions searched: 0 secrets"), "{}", done.stderr);
+    assert!(
+        done.code == 0 && done.stderr.contains("4 sessions searched: 0 secrets"),
+        "{}",
+        done.stderr
+    );
     let done = d.pisess("migrate --check --all").done();
     assert!(
-        done.code == 0 && done.text().contains("v3        4        3           0        4"),
+        done.code == 0
+            && done
+                .text()
+                .contains("v3        4        3           0        4"),
         "{}",
         done.text()
     );

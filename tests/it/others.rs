@@ -1,5 +1,5 @@
-//! Other processes that use the same session: agents that have it open, concurrent writers, parallel shells,
-//! and a kill in the middle.
+//! Other processes that use the same session: agents that have it open, concurrent writers,
+//! parallel shells, and a kill in the middle.
 
 #![cfg(unix)]
 
@@ -27,7 +27,13 @@ struct Other(Child);
 
 impl Other {
     fn sleeping(stdout: Stdio) -> Other {
-        Other(Command::new("sleep").arg("600").stdout(stdout).spawn().unwrap())
+        Other(
+            Command::new("sleep")
+                .arg("600")
+                .stdout(stdout)
+                .spawn()
+                .unwrap(),
+        )
     }
 }
 
@@ -51,21 +57,41 @@ fn ended() -> Sandbox {
 fn a_session_that_oh_my_pi_has_open_is_left_alone() {
     for line in CHANGES {
         let s = ended();
-        let other = Other::sleeping(fs::OpenOptions::new().append(true).open(s.path("s")).unwrap().into());
-        let said = s.unchanged(&format!("{line} -q")).fails(3).replace(&other.0.id().to_string(), "PID");
+        let other = Other::sleeping(
+            fs::OpenOptions::new()
+                .append(true)
+                .open(s.path("s"))
+                .unwrap()
+                .into(),
+        );
+        let said = s
+            .unchanged(&format!("{line} -q"))
+            .fails(3)
+            .replace(&other.0.id().to_string(), "PID");
         assert_eq!(
             said,
             "cannot write ./s: process PID has it open for writing, as a running oh-my-pi does (hint: end that oh-my-pi session first, or use --force to write anyway)",
             "{line}"
         );
-        for reading in ["tree ./s", "path ./s", "context ./s", "check ./s", "fork ./s -o ./new --force"] {
+        for reading in [
+            "tree ./s",
+            "path ./s",
+            "context ./s",
+            "check ./s",
+            "fork ./s -o ./new --force",
+        ] {
             assert!(s.pisess(reading).done().code <= 1, "{reading}");
         }
         let before = s.bytes("s");
         let done = s.pisess(&format!("{line} --force")).done();
         // What it appends to a file that was replaced would be lost.
-        let is_warned = done.stderr.contains("another process has the old file open");
-        assert!(done.code == if is_warned { 4 } else { 0 } || done.code == 1, "{line}: {done}");
+        let is_warned = done
+            .stderr
+            .contains("another process has the old file open");
+        assert!(
+            done.code == if is_warned { 4 } else { 0 } || done.code == 1,
+            "{line}: {done}"
+        );
         assert!(s.bytes("s") != before, "{line}");
     }
 }
@@ -77,7 +103,9 @@ fn the_lock_of_oh_my_pi_is_honoured() {
         let s = ended();
         let other = Other::sleeping(Stdio::null());
         let pid = other.0.id();
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap();
         s.put(".s.lock", format!("{pid}:{}\n", now.as_millis()));
         for force in ["", "--force"] {
             let said = s.unchanged(&format!("{line} -q --wait 0 {force}")).fails(3);
@@ -97,14 +125,20 @@ fn the_lock_of_oh_my_pi_is_honoured() {
 /// A summarizer that changes the session while pisess waits for it.
 fn meanwhile(act: &str) -> Sandbox {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.put("act", format!("cd \"${{0%/*}}\" || exit\ncat > /dev/null\n{act}\necho summary\n"));
+    s.put(
+        "act",
+        format!("cd \"${{0%/*}}\" || exit\ncat > /dev/null\n{act}\necho summary\n"),
+    );
     s
 }
 
 fn summarised(s: &Sandbox) -> crate::sandbox::Done {
     let act = s.path("act");
-    s.pisess(&format!("compact ./two-branches.jsonl --first-kept none --summarizer 'sh {}'", act.display()))
-        .done()
+    s.pisess(&format!(
+        "compact ./two-branches.jsonl --first-kept none --summarizer 'sh {}'",
+        act.display()
+    ))
+    .done()
 }
 
 #[test]
@@ -126,7 +160,10 @@ fn a_session_that_another_takes_the_place_of_is_left_alone() {
 fn a_session_that_is_cut_or_edited_meanwhile_is_left_alone() {
     let s = meanwhile("head -c 700 two-branches.jsonl > new; cat new > two-branches.jsonl; rm new");
     assert_snapshot!(summarised(&s).fails(3), @"cannot write ./two-branches.jsonl: it was truncated since it was read (hint: run the command again)");
-    assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl")[..700]);
+    assert_eq!(
+        s.bytes("two-branches.jsonl"),
+        fixture("two-branches.jsonl")[..700]
+    );
     let s = meanwhile("tr a b < two-branches.jsonl > new; cat new > two-branches.jsonl; rm new");
     assert_snapshot!(summarised(&s).fails(3), @"cannot write ./two-branches.jsonl: it was changed since it was read (hint: run the command again)");
     assert!(!s.text("two-branches.jsonl").contains("compaction"));
@@ -143,7 +180,10 @@ fn a_session_that_is_compacted_meanwhile_is_left_alone() {
         s.put("more", lines + "\n");
         let with_theirs = s.text("two-branches.jsonl") + &s.text("more");
         let said = summarised(&s).fails(3);
-        assert!(said.contains("another process compacted it or moved to another branch meanwhile"), "{said}");
+        assert!(
+            said.contains("another process compacted it or moved to another branch meanwhile"),
+            "{said}"
+        );
         assert_eq!(s.text("two-branches.jsonl"), with_theirs);
     }
 }
@@ -157,7 +197,10 @@ fn what_another_appended_meanwhile_is_read_and_built_upon() {
     let after = s.bytes("two-branches.jsonl");
     assert!(after.starts_with(&before));
     let added: serde_json::Value = serde_json::from_slice(&after[before.len()..]).unwrap();
-    assert_eq!((&added["type"], &added["parentId"]), (&"compaction".into(), &"eeee0001".into()));
+    assert_eq!(
+        (&added["type"], &added["parentId"]),
+        (&"compaction".into(), &"eeee0001".into())
+    );
 }
 
 /// pi leaves a large file of version 2 empty when it is killed during a migration.
@@ -177,13 +220,19 @@ fn a_migration_that_is_killed_leaves_the_old_file_or_the_new_one() {
     for delay in 0..25 {
         s.put("s.jsonl", &old);
         let mut child = Command::new(env!("CARGO_BIN_EXE_pisess"));
-        child.args(["migrate", "-q", "s.jsonl"]).current_dir(s.path(""));
+        child
+            .args(["migrate", "-q", "s.jsonl"])
+            .current_dir(s.path(""));
         let mut child = child.stdout(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(delay * 2));
         child.kill().unwrap();
         child.wait().unwrap();
         let now = s.bytes("s.jsonl");
-        assert!(now == old || now == new, "after {delay}: {} bytes", now.len());
+        assert!(
+            now == old || now == new,
+            "after {delay}: {} bytes",
+            now.len()
+        );
         kept += usize::from(now == old);
         assert!(s.names().len() <= 2, "{:?}", s.names());
     }
@@ -193,8 +242,8 @@ fn a_migration_that_is_killed_leaves_the_old_file_or_the_new_one() {
     assert_eq!(s.names(), ["s.jsonl"], "what the dead left is gone");
 }
 
-/// A user who may write to the file but does not own it cannot keep the owner in a rewrite. Only root can create
-/// such a file for the test.
+/// A user who may write to the file but does not own it cannot keep the owner in a rewrite. Only
+/// root can create such a file for the test.
 #[test]
 fn an_owner_that_cannot_be_kept_is_refused_without_force() {
     use std::os::unix::fs::PermissionsExt;
@@ -207,19 +256,30 @@ fn an_owner_that_cannot_be_kept_is_refused_without_force() {
     }
     let run = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
-        command.args(words).current_dir(s.path("")).uid(65_534).gid(65_534).output()
+        command
+            .args(words)
+            .current_dir(s.path(""))
+            .uid(65_534)
+            .gid(65_534)
+            .output()
     };
     // If the user nobody may not run the binary, this is not tested.
-    let Ok(output) = run(&["migrate", "v1.jsonl"]) else { return };
+    let Ok(output) = run(&["migrate", "v1.jsonl"]) else {
+        return;
+    };
     assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"pisess: cannot rewrite v1.jsonl: the owner cannot be kept: operation not permitted (hint: use --force to continue without it)");
-    assert_eq!((output.status.code(), s.bytes("v1.jsonl")), (Some(2), fixture("v1.jsonl")));
+    assert_eq!(
+        (output.status.code(), s.bytes("v1.jsonl")),
+        (Some(2), fixture("v1.jsonl"))
+    );
     assert_eq!(s.names(), ["v1.jsonl"]);
     let output = run(&["migrate", "--force", "v1.jsonl"]).unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(s.text("v1.jsonl").contains("\"version\":3"));
 }
 
-/// A reader beside a writer, as in two terminals, sees whole lines or a torn last line, which it skips.
+/// A reader beside a writer, as in two terminals, sees whole lines or a torn last line, which it
+/// skips.
 #[test]
 fn a_reader_beside_a_writer_sees_what_was_or_what_is() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
@@ -237,14 +297,22 @@ fn a_reader_beside_a_writer_sees_what_was_or_what_is() {
         let done = s.pisess("tree --filter all ./two-branches.jsonl").done();
         assert_eq!(done.code, 0, "{done}");
         let told = done.stderr.trim_end();
-        assert!(told.is_empty() || told.contains(": torn last line on line "), "{told}");
+        assert!(
+            told.is_empty() || told.contains(": torn last line on line "),
+            "{told}"
+        );
     }
     writer.join().unwrap();
-    assert_eq!(s.run("tree --filter all ./two-branches.jsonl").lines().count(), 7 + 400);
+    assert_eq!(
+        s.run("tree --filter all ./two-branches.jsonl")
+            .lines()
+            .count(),
+        7 + 400
+    );
 }
 
-/// pi opens, writes and closes the session for each entry, also while it is rewritten: every line is in the file, or the
-/// exit code shows that some may be missing.
+/// pi opens, writes and closes the session for each entry, also while it is rewritten: every line
+/// is in the file, or the exit code shows that some may be missing.
 #[test]
 fn what_an_agent_appends_during_rewrites_is_kept() {
     const LINES: usize = 400;
@@ -264,15 +332,27 @@ fn what_an_agent_appends_during_rewrites_is_kept() {
     while !agent.is_finished() {
         for line in ["prune --over 1k s --wait 60", "prune --restore s --wait 60"] {
             let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
-            let output = command.args(line.split(' ')).current_dir(s.path("")).output().unwrap();
+            let output = command
+                .args(line.split(' '))
+                .current_dir(s.path(""))
+                .output()
+                .unwrap();
             rewrites += usize::from(output.status.success());
             may_miss |= output.status.code() == Some(4);
-            assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{line}: {output:?}");
+            assert!(
+                matches!(output.status.code(), Some(0 | 3 | 4)),
+                "{line}: {output:?}"
+            );
         }
     }
     agent.join().unwrap();
     let text = s.text("s");
-    let missing = (0..LINES).filter(|number| !text.contains(&format!("\"eeee{number:04}\""))).count();
-    assert!(missing == 0 || may_miss, "{missing} lines are missing after {rewrites} rewrites");
+    let missing = (0..LINES)
+        .filter(|number| !text.contains(&format!("\"eeee{number:04}\"")))
+        .count();
+    assert!(
+        missing == 0 || may_miss,
+        "{missing} lines are missing after {rewrites} rewrites"
+    );
     assert!(rewrites > 1, "{rewrites}");
 }

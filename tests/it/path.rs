@@ -39,7 +39,10 @@ fn of_root_is_empty() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for form in ["", "--ids", "--json"] {
         assert_eq!(s.run(&format!("path ./two-branches.jsonl root {form}")), "");
-        assert_eq!(s.run(&format!("path ./two-branches.jsonl 1a2b3c01^ {form}")), "");
+        assert_eq!(
+            s.run(&format!("path ./two-branches.jsonl 1a2b3c01^ {form}")),
+            ""
+        );
     }
 }
 
@@ -78,7 +81,9 @@ fn json_is_the_lines_of_the_file() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let text = String::from_utf8(fixture("two-branches.jsonl")).unwrap();
     let lines: Vec<_> = text.lines().collect();
-    let expected = [1, 2, 3, 6, 7].map(|at| format!("{}\n", lines[at])).concat();
+    let expected = [1, 2, 3, 6, 7]
+        .map(|at| format!("{}\n", lines[at]))
+        .concat();
     assert_eq!(s.run("path ./two-branches.jsonl --json"), expected);
 }
 
@@ -94,7 +99,10 @@ fn json_is_as_migrate_would_store_it() {
         let added = after.lines().count() - before.lines().count();
         assert_eq!(added, usize::from(name == "draft-tree.jsonl"), "{name}");
         assert!(after.starts_with(&before), "{name}");
-        assert!(s.run(&format!("path ./{name} --ids")).starts_with(&ids), "{name}");
+        assert!(
+            s.run(&format!("path ./{name} --ids")).starts_with(&ids),
+            "{name}"
+        );
     }
 }
 
@@ -149,31 +157,50 @@ fn many_entries_come_in_order_and_whole() {
     assert!(context.starts_with(&format!("{{\"messages\":[{}]", messages.join(","))));
 }
 
-/// Long runs of lines that are printed as stored are sent at once. Lines between the runs are not part of the path, or
-/// are printed without their padding.
+/// Long runs of lines that are printed as stored are sent at once. Lines between the runs are not
+/// part of the path, or are printed without their padding.
 #[test]
 fn long_paths_are_stored_lines() {
     let s = Sandbox::with(&[]);
-    let mut session = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"long\",\"cwd\":\"/\"}\n");
+    let mut session =
+        String::from("{\"type\":\"session\",\"version\":3,\"id\":\"long\",\"cwd\":\"/\"}\n");
     let mut expected = String::new();
     for at in 0..3000 {
-        let parent = if at == 0 { "null".to_owned() } else { format!("\"e{}\"", at - 1) };
+        let parent = if at == 0 {
+            "null".to_owned()
+        } else {
+            format!("\"e{}\"", at - 1)
+        };
         let text = "x".repeat(at % 300);
         let line = format!(
             "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":{parent},\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}"
         );
-        // Padding, a broken line, a blank one and a branch that is not on the path interrupt the runs.
+        // Padding, a broken line, a blank one and a branch that is not on the path interrupt the
+        // runs.
         session += match at {
             1000 => "\n",
             1400 => "{broken\n",
             1800 => "{\"type\":\"custom\",\"id\":\"aside\",\"parentId\":\"e5\"}\n",
             _ => "",
         };
-        session += &if at % 1100 == 500 { format!("  {line} \r\n") } else { line.clone() + "\n" };
+        session += &if at % 1100 == 500 {
+            format!("  {line} \r\n")
+        } else {
+            line.clone() + "\n"
+        };
         expected += &(line + "\n");
     }
     s.put("long.jsonl", &session);
-    assert_eq!(s.pisess("path -q --json ./long.jsonl").done().quiet(), expected);
-    assert_eq!(s.pisess("path -q --json ./long.jsonl").real().quiet(), expected);
-    assert_eq!(s.pisess("path -q --json -").stdin(session).real().quiet(), expected);
+    assert_eq!(
+        s.pisess("path -q --json ./long.jsonl").done().quiet(),
+        expected
+    );
+    assert_eq!(
+        s.pisess("path -q --json ./long.jsonl").real().quiet(),
+        expected
+    );
+    assert_eq!(
+        s.pisess("path -q --json -").stdin(session).real().quiet(),
+        expected
+    );
 }

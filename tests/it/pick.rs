@@ -4,8 +4,14 @@ use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 
 fn entry(id: &str, parent: &str, rest: &str) -> String {
-    let parent = if parent == "null" { parent.to_owned() } else { format!("{parent:?}") };
-    format!(r#"{{"type":{rest},"id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:02.000Z"}}"#)
+    let parent = if parent == "null" {
+        parent.to_owned()
+    } else {
+        format!("{parent:?}")
+    };
+    format!(
+        r#"{{"type":{rest},"id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:02.000Z"}}"#
+    )
 }
 
 fn calls(id: &str, parent: &str, calls: &[&str]) -> String {
@@ -48,7 +54,11 @@ fn with_tools() -> Sandbox {
             &result("rrrr0003", "rrrr0001", "c2"),
             &calls("cccc0002", "rrrr0002", &["c2"]),
             &result("rrrr0004", "cccc0002", "c2"),
-            &entry("llll0001", "rrrr0004", r#""label","targetId":"rrrr0001","label":"first""#),
+            &entry(
+                "llll0001",
+                "rrrr0004",
+                r#""label","targetId":"rrrr0001","label":"first""#,
+            ),
             &user("uuuu0002", Some("uuuu0001"), "elsewhere"),
         ]),
     );
@@ -76,7 +86,10 @@ fn a_finding_of_another_branch() {
     {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Tissue paper then. How big?"}}
     {"type":"message","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}
     "#);
-    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+    assert!(
+        s.bytes("two-branches.jsonl")
+            .starts_with(&fixture("two-branches.jsonl"))
+    );
 }
 
 #[test]
@@ -218,14 +231,22 @@ fn what_has_no_meaning_alone() {
         "b.jsonl",
         session(&[
             &user("uuuu0001", None, "one"),
-            &entry("eeee0001", "uuuu0001", r#""context_edit","targetId":"uuuu0001","replacement":null"#),
+            &entry(
+                "eeee0001",
+                "uuuu0001",
+                r#""context_edit","targetId":"uuuu0001","replacement":null"#,
+            ),
             &entry(
                 "kkkk0001",
                 "eeee0001",
                 r#""compaction","summary":"s","firstKeptEntryId":"uuuu0001","tokensBefore":1"#,
             ),
             &result("rrrr0001", "kkkk0001", "gone"),
-            &entry("llll0001", "rrrr0001", r#""label","targetId":"uuuu0001","label":"l""#),
+            &entry(
+                "llll0001",
+                "rrrr0001",
+                r#""label","targetId":"uuuu0001","label":"l""#,
+            ),
             &user("uuuu0002", None, "two"),
         ]),
     );
@@ -268,7 +289,10 @@ fn in_pipes_and_on_paper() {
     {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}
     "#);
     assert_snapshot!(s.run("pick --json ./two-branches.jsonl start -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}],"editorText":null}"#);
-    let done = s.pisess("pick - start").stdin(fixture("two-branches.jsonl")).done();
+    let done = s
+        .pisess("pick - start")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
     assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"));
     assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));
 }
@@ -290,13 +314,26 @@ fn an_older_file_is_migrated_with_it() {
 fn a_note_stays_short() {
     let s = Sandbox::new();
     let ids: Vec<_> = (0..40).map(|at| format!("c{at}")).collect();
-    let calls = calls("cccc0001", "uuuu0001", &ids.iter().map(String::as_str).collect::<Vec<_>>());
-    let results: Vec<_> = ids.iter().map(|id| result(&format!("r{id}"), "cccc0001", id)).collect();
+    let calls = calls(
+        "cccc0001",
+        "uuuu0001",
+        &ids.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    let results: Vec<_> = ids
+        .iter()
+        .map(|id| result(&format!("r{id}"), "cccc0001", id))
+        .collect();
     let first = user("uuuu0001", None, "look");
-    let lines = [first.as_str(), &calls].into_iter().chain(results.iter().map(String::as_str));
+    let lines = [first.as_str(), &calls]
+        .into_iter()
+        .chain(results.iter().map(String::as_str));
     s.put("a.jsonl", session(&lines.collect::<Vec<_>>()));
     let done = s.pisess("pick ./a.jsonl cccc0001").done();
     assert_eq!(done.text().lines().count(), 41);
-    assert!(done.stderr.contains(" and 24 more: a tool call"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains(" and 24 more: a tool call"),
+        "{}",
+        done.stderr
+    );
     assert!(s.pisess("edit ./a.jsonl rc3 --omit").done().fails(2).len() < 400);
 }

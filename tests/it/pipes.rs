@@ -9,7 +9,11 @@ use std::process::{Command, Stdio};
 fn from_an_old_file_to_a_tree() {
     // cat v1.jsonl | pisess migrate - | pisess label - @^{user} start | pisess tree -
     let s = Sandbox::new();
-    let migrated = s.pisess("migrate -").stdin(fixture("v1.jsonl")).real().quiet_bytes();
+    let migrated = s
+        .pisess("migrate -")
+        .stdin(fixture("v1.jsonl"))
+        .real()
+        .quiet_bytes();
     let labelled = s.pisess("label - @^{user} start").stdin(migrated).real();
     assert_eq!((labelled.code, labelled.stderr.as_str()), (0, "226b1b5c\n"));
     let tree = s.pisess("tree -").stdin(labelled.stdout).real();
@@ -30,9 +34,16 @@ fn from_an_old_file_to_a_tree() {
 fn every_command_takes_a_stream() {
     let s = Sandbox::new();
     let stream = |line: &str| s.pisess(line).stdin(fixture("two-branches.jsonl")).real();
-    for line in
-        ["tree -", "path -", "branches -", "show -", "label -", "context -", "migrate -", "label -q - @ n"]
-    {
+    for line in [
+        "tree -",
+        "path -",
+        "branches -",
+        "show -",
+        "label -",
+        "context -",
+        "migrate -",
+        "label -q - @ n",
+    ] {
         stream(line).quiet();
     }
     for line in [
@@ -43,8 +54,15 @@ fn every_command_takes_a_stream() {
         "pop - 1a2b3c05",
     ] {
         let done = stream(line);
-        assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"), "{line}");
-        assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")), "{line}");
+        assert_eq!(
+            (done.code, done.stderr.as_str()),
+            (0, "226b1b5c\n"),
+            "{line}"
+        );
+        assert!(
+            done.stdout.starts_with(&fixture("two-branches.jsonl")),
+            "{line}"
+        );
         assert_eq!(done.text().lines().count(), 9, "{line}");
     }
     assert_eq!(stream("fork -").quiet().lines().count(), 6);
@@ -55,9 +73,21 @@ fn every_command_takes_a_stream() {
 fn the_same_in_a_pipe_and_by_path() {
     let s = Sandbox::with(&["tour.jsonl", "v1.jsonl", "draft-tree.jsonl", "omp.jsonl"]);
     for name in s.names() {
-        for command in ["tree", "path", "branches", "show", "context", "label", "tree --json --filter all"] {
+        for command in [
+            "tree",
+            "path",
+            "branches",
+            "show",
+            "context",
+            "label",
+            "tree --json --filter all",
+        ] {
             let by_path = s.run(&format!("{command} ./{name}"));
-            let piped = s.pisess(&format!("{command} -")).stdin(fixture(&name)).real().quiet();
+            let piped = s
+                .pisess(&format!("{command} -"))
+                .stdin(fixture(&name))
+                .real()
+                .quiet();
             assert_eq!(by_path, piped, "{command} {name}");
         }
     }
@@ -68,7 +98,9 @@ fn a_closed_pipe_is_success() {
     let s = Sandbox::new();
     let mut text = fixture("hazards/header-only.jsonl");
     for at in 0..20_000 {
-        text.extend_from_slice(crate::sandbox::user(&format!("i{at:07}"), None, "many rows").as_bytes());
+        text.extend_from_slice(
+            crate::sandbox::user(&format!("i{at:07}"), None, "many rows").as_bytes(),
+        );
         text.push(b'\n');
     }
     s.put("long.jsonl", text);
@@ -92,8 +124,17 @@ fn a_closed_pipe_is_success() {
         // Nobody reads the output.
         drop(child.stdout.take());
         let mut said = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""), "{line:?}");
+        child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut said)
+            .unwrap();
+        assert_eq!(
+            (child.wait().unwrap().code(), said.as_str()),
+            (Some(0), ""),
+            "{line:?}"
+        );
     }
 }
 
@@ -109,12 +150,20 @@ fn a_full_output_is_an_error() {
         let output = Command::new(env!("CARGO_BIN_EXE_pisess"))
             .args(line)
             .current_dir(s.path(""))
-            .stdout(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap())
+            .stdout(
+                std::fs::OpenOptions::new()
+                    .write(true)
+                    .open("/dev/full")
+                    .unwrap(),
+            )
             .output()
             .unwrap();
         assert_eq!(output.status.code(), Some(2), "{line:?}");
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.starts_with("pisess: cannot write standard output: "), "{line:?}: {said}");
+        assert!(
+            said.starts_with("pisess: cannot write standard output: "),
+            "{line:?}: {said}"
+        );
     }
     assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
 }
@@ -132,13 +181,25 @@ fn the_input_as_redirected_output_is_refused() {
         let output = Command::new(env!("CARGO_BIN_EXE_pisess"))
             .args(line)
             .current_dir(s.path(""))
-            .stdout(std::fs::OpenOptions::new().append(true).open(s.path("two-branches.jsonl")).unwrap())
+            .stdout(
+                std::fs::OpenOptions::new()
+                    .append(true)
+                    .open(s.path("two-branches.jsonl"))
+                    .unwrap(),
+            )
             .output()
             .unwrap();
         assert_eq!(output.status.code(), Some(2), "{line:?}");
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("standard output is the session file itself"), "{line:?}: {said}");
-        assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"), "{line:?}");
+        assert!(
+            said.contains("standard output is the session file itself"),
+            "{line:?}: {said}"
+        );
+        assert_eq!(
+            s.bytes("two-branches.jsonl"),
+            fixture("two-branches.jsonl"),
+            "{line:?}"
+        );
     }
 }
 
@@ -151,9 +212,21 @@ fn a_large_stream_is_spooled() {
         text.extend_from_slice(crate::sandbox::user(&format!("i{at:07}"), None, &long).as_bytes());
         text.push(b'\n');
     }
-    let done = s.pisess("migrate -").stdin(text.clone()).real().quiet_bytes();
+    let done = s
+        .pisess("migrate -")
+        .stdin(text.clone())
+        .real()
+        .quiet_bytes();
     assert!(done == text);
-    assert_eq!(s.pisess("tree -").stdin(text).real().quiet().lines().count(), 20);
+    assert_eq!(
+        s.pisess("tree -")
+            .stdin(text)
+            .real()
+            .quiet()
+            .lines()
+            .count(),
+        20
+    );
 }
 
 #[test]
@@ -190,8 +263,11 @@ fn without_a_home_or_any_environment() {
 #[test]
 fn real_ids_and_times_differ() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let call =
-        || s.pisess("label two-branches.jsonl @ n -n --json").without("PISESS_NOW").without("PISESS_ID_SEED");
+    let call = || {
+        s.pisess("label two-branches.jsonl @ n -n --json")
+            .without("PISESS_NOW")
+            .without("PISESS_ID_SEED")
+    };
     let (one, two) = (call().real().quiet(), call().real().quiet());
     assert_ne!(one, two);
     assert!(!one.contains("2026-05-04T12:00:00.000Z"));

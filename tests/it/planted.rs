@@ -1,6 +1,6 @@
-//! Sessions with secrets in them, made from a seed: values in assignments, addresses and commands, echoed in other
-//! messages, in arguments of tools, with escapes, in JSON within JSON, behind the codes of a terminal and in base64;
-//! and, beside them, what only resembles a secret.
+//! Sessions with secrets in them, made from a seed: values in assignments, addresses and commands,
+//! echoed in other messages, in arguments of tools, with escapes, in JSON within JSON, behind the
+//! codes of a terminal and in base64; and, beside them, what only resembles a secret.
 
 use crate::sandbox::Sandbox;
 use base64::Engine;
@@ -20,23 +20,35 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound
     }
 
     fn of(&mut self, alphabet: &[u8], length: usize) -> String {
-        (0..length).map(|_| char::from(alphabet[self.below(alphabet.len())])).collect()
+        (0..length)
+            .map(|_| char::from(alphabet[self.below(alphabet.len())]))
+            .collect()
     }
 
     fn uuid(&mut self) -> String {
-        [8, 4, 4, 4, 12].map(|length| self.of(HEX, length)).join("-")
+        [8, 4, 4, 4, 12]
+            .map(|length| self.of(HEX, length))
+            .join("-")
     }
 
     fn base64(&mut self, bytes: usize) -> String {
-        STANDARD.encode((0..bytes).map(|_| self.below(256) as u8).collect::<Vec<_>>())
+        STANDARD.encode(
+            (0..bytes)
+                .map(|_| self.below(256) as u8)
+                .collect::<Vec<_>>(),
+        )
     }
 
-    /// Returns keys that are recognized by their shape. Built here, so that no scanner reports this file.
+    /// Returns keys that are recognized by their shape. Built here, so that no scanner reports this
+    /// file.
     fn shaped(&mut self) -> [String; 12] {
         [
             format!("ghp_{}", self.of(WORD, 36)),
@@ -47,8 +59,17 @@ impl Dice {
             format!("fw_3{}", self.of(WORD, 23)),
             format!("SK{}", self.of(HEX, 32)),
             format!("NRAK-{}", self.of(CAPITALS, 27)),
-            format!("tskey-auth-k{}CNTRL-{}", self.of(WORD, 10), self.of(WORD, 32)),
-            format!("MTA4{}.G{}.{}", self.of(WORD, 20), self.of(WORD, 5), self.of(WORD, 38)),
+            format!(
+                "tskey-auth-k{}CNTRL-{}",
+                self.of(WORD, 10),
+                self.of(WORD, 32)
+            ),
+            format!(
+                "MTA4{}.G{}.{}",
+                self.of(WORD, 20),
+                self.of(WORD, 5),
+                self.of(WORD, 38)
+            ),
             format!("AKIA{}", self.of(&CAPITALS[..26], 16)),
             format!("xoxb-{}-{}", self.of(b"123456789", 12), self.of(WORD, 24)),
         ]
@@ -63,24 +84,43 @@ impl Dice {
                 1 => format!("https://x.example/?q=a%20{secret}"),
                 2 => format!("q%3D{secret}"),
                 3 => format!("my_{secret}"),
-                4 => format!("wrapped: {}", STANDARD.encode(format!("the key\n{secret}\n"))),
+                4 => format!(
+                    "wrapped: {}",
+                    STANDARD.encode(format!("the key\n{secret}\n"))
+                ),
                 _ => format!("use {secret} now"),
             };
             return (secret.clone(), text);
         }
-        let word = format!("Hunter{}Correct{}Horse", self.below(10), 10 + self.below(90));
+        let word = format!(
+            "Hunter{}Correct{}Horse",
+            self.below(10),
+            10 + self.below(90)
+        );
         let (secret, before, after) = match kind - shaped.len() {
             0 => (word, "password = \"", "\""),
             1 => (format!("4{}", self.of(WORD, 23)), "TOKEN=\"", "\""),
             2 => (self.of(WORD, 32), "export SERVICE_API_KEY=", ""),
-            3 => (self.base64(300), "AWS_SESSION_TOKEN=", "\nAWS_REGION=eu-north-1"),
+            3 => (
+                self.base64(300),
+                "AWS_SESSION_TOKEN=",
+                "\nAWS_REGION=eu-north-1",
+            ),
             4 => (self.base64(16), "TOKEN=", ""),
             5 => (self.base64(24), "SESSION_SECRET=", ""),
             6 => (self.base64(32), "COOKIE_SECRET='", "'"),
             7 => (self.uuid(), "DEPLOY_TOKEN=", " make"),
             8 => (word, "PASSWORD=", ""),
-            9 => (self.of(HEX, 32), "https://api.example/v1?api_key=", "&page=2"),
-            10 => (format!("7{}", self.of(WORD, 15)), "postgres://app:", "@db.internal/main"),
+            9 => (
+                self.of(HEX, 32),
+                "https://api.example/v1?api_key=",
+                "&page=2",
+            ),
+            10 => (
+                format!("7{}", self.of(WORD, 15)),
+                "postgres://app:",
+                "@db.internal/main",
+            ),
             _ => (self.of(WORD, 40), "curl -H 'Authorization: Bearer ", "'"),
         };
         let text = format!("{before}{secret}{after}");
@@ -127,7 +167,10 @@ impl Dice {
             3 => call(json!({"file": {"content": [format!("a\n{secret}\nb")]}})),
             4 => text(format!("\u{1b}[1;31m{secret}\u{1b}[0m")),
             5 => text(format!("https://x.example/{}", percent(secret))),
-            6 => text(format!("echo {} | base64 -d", STANDARD.encode(format!("user:{secret}")))),
+            6 => text(format!(
+                "echo {} | base64 -d",
+                STANDARD.encode(format!("user:{secret}"))
+            )),
             _ => call(json!({secret: true})),
         }
     }
@@ -136,7 +179,13 @@ impl Dice {
 fn percent(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     text.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") })
+        .map(|byte| {
+            if plain(byte) {
+                char::from(byte).into()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
         .collect()
 }
 
@@ -146,7 +195,10 @@ fn escaped(line: &str, secret: &str, dice: &mut Dice) -> String {
         return line.to_owned();
     }
     let first = secret.chars().next().unwrap();
-    line.replace(secret, &format!("\\u{:04x}{}", u32::from(first), &secret[1..]))
+    line.replace(
+        secret,
+        &format!("\\u{:04x}{}", u32::from(first), &secret[1..]),
+    )
 }
 
 /// Returns every text in a value, also in JSON within strings, percent-encoded, and in base64.
@@ -165,10 +217,16 @@ fn texts(value: &Value) -> Vec<String> {
                 let digits = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
                 for run in text.split(|c| !digits(c)).filter(|run| run.len() >= 20) {
                     texts.extend(
-                        STANDARD.decode(run).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+                        STANDARD
+                            .decode(run)
+                            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
                     );
                 }
-                texts.push(text.replace("%2B", "+").replace("%2F", "/").replace("%3D", "="));
+                texts.push(
+                    text.replace("%2B", "+")
+                        .replace("%2F", "/")
+                        .replace("%3D", "="),
+                );
                 texts.push(text);
             }
             _ => {}
@@ -183,12 +241,21 @@ fn of_400_planted_values_none_is_left_and_no_session_is_refused() {
     let (s, mut dice) = (Sandbox::new(), Dice(2026));
     let (mut planted, mut lookalikes, mut changed) = (0, 0, 0);
     for session in 0..250 {
-        let mut lines = vec![json!({"type": "session", "version": 3, "id": "s", "cwd": "/w"}).to_string()];
+        let mut lines =
+            vec![json!({"type": "session", "version": 3, "id": "s", "cwd": "/w"}).to_string()];
         let mut add = |message: Value| {
-            let (id, parent) = (format!("{:08x}", lines.len()), format!("{:08x}", lines.len() - 1));
-            let parent = if lines.len() > 1 { Value::String(parent) } else { Value::Null };
+            let (id, parent) = (
+                format!("{:08x}", lines.len()),
+                format!("{:08x}", lines.len() - 1),
+            );
+            let parent = if lines.len() > 1 {
+                Value::String(parent)
+            } else {
+                Value::Null
+            };
             lines.push(
-                json!({"type": "message", "id": id, "parentId": parent, "message": message}).to_string(),
+                json!({"type": "message", "id": id, "parentId": parent, "message": message})
+                    .to_string(),
             );
         };
         let mut secrets = Vec::new();
@@ -212,27 +279,46 @@ fn of_400_planted_values_none_is_left_and_no_session_is_refused() {
             add(json!({"role": "user", "content": text, "timestamp": 1}));
         }
         lines.iter_mut().for_each(|line| {
-            secrets.iter().for_each(|secret| *line = escaped(line, secret, &mut dice));
+            secrets
+                .iter()
+                .for_each(|secret| *line = escaped(line, secret, &mut dice));
         });
         s.put("s.jsonl", lines.join("\n") + "\n");
-        let done = s.pisess("redact -q ./s.jsonl --force -o ./copy.jsonl").done();
-        assert_eq!(done.code, 0, "{session}: {}\n{}", done.stderr, lines.join("\n"));
+        let done = s
+            .pisess("redact -q ./s.jsonl --force -o ./copy.jsonl")
+            .done();
+        assert_eq!(
+            done.code,
+            0,
+            "{session}: {}\n{}",
+            done.stderr,
+            lines.join("\n")
+        );
         let copy = s.text("copy.jsonl");
-        let copied: Vec<String> =
-            copy.lines().flat_map(|line| texts(&serde_json::from_str(line).unwrap())).collect();
+        let copied: Vec<String> = copy
+            .lines()
+            .flat_map(|line| texts(&serde_json::from_str(line).unwrap()))
+            .collect();
         for secret in &secrets {
             let left = copied.iter().find(|text| text.contains(secret.as_str()));
-            assert!(left.is_none(), "{session}: {secret} is left in {left:?}\n{}", lines.join("\n"));
+            assert!(
+                left.is_none(),
+                "{session}: {secret} is left in {left:?}\n{}",
+                lines.join("\n")
+            );
         }
         lookalikes += similar.len();
         changed += similar.iter().filter(|text| !copied.contains(text)).count();
     }
     assert_eq!(planted, 400);
-    assert!(changed * 200 < lookalikes, "{changed} of {lookalikes} lookalikes were replaced");
+    assert!(
+        changed * 200 < lookalikes,
+        "{changed} of {lookalikes} lookalikes were replaced"
+    );
 }
 
-/// What a terminal shows: each key behind a colour, an escape of an address, a letter and in base64, and the values of
-/// variables and addresses, many of them with `/` and `+`.
+/// What a terminal shows: each key behind a colour, an escape of an address, a letter and in
+/// base64, and the values of variables and addresses, many of them with `/` and `+`.
 #[test]
 fn of_154_forms_in_a_terminal_all_are_found_and_no_lookalike() {
     let (s, mut dice) = (Sandbox::new(), Dice(154));
@@ -270,11 +356,19 @@ fn of_154_forms_in_a_terminal_all_are_found_and_no_lookalike() {
         ("https://x.example/?a=1&access_token=", ""),
     ];
     for (at, (before, after)) in made.into_iter().flat_map(|made| [made; 4]).enumerate() {
-        let secret = if at % 2 == 0 { dice.of(WORD, 24) } else { dice.of(HEX, 32) };
+        let secret = if at % 2 == 0 {
+            dice.of(WORD, 24)
+        } else {
+            dice.of(HEX, 32)
+        };
         planted.push((secret.clone(), format!("{before}{secret}{after}")));
     }
     for name in ["TOKEN=", "PASSWORD="] {
-        let secret = format!("Hunter{}Correct{}Horse", dice.below(10), 10 + dice.below(90));
+        let secret = format!(
+            "Hunter{}Correct{}Horse",
+            dice.below(10),
+            10 + dice.below(90)
+        );
         planted.push((secret.clone(), format!("$ echo {name}{secret}")));
     }
     let lookalikes: Vec<_> = (0..320).map(|at| dice.lookalike(at % LOOKALIKES)).collect();
@@ -285,19 +379,36 @@ fn of_154_forms_in_a_terminal_all_are_found_and_no_lookalike() {
             "message": {"role": "user", "content": text, "timestamp": 1}})
     });
     let header = json!({"type": "session", "version": 3, "id": "s", "cwd": "/w"});
-    let lines: Vec<_> = std::iter::once(header).chain(entries).map(|line| line.to_string() + "\n").collect();
+    let lines: Vec<_> = std::iter::once(header)
+        .chain(entries)
+        .map(|line| line.to_string() + "\n")
+        .collect();
     s.put("s.jsonl", lines.concat());
     s.run("redact -q ./s.jsonl -o ./copy.jsonl");
     let copy = s.text("copy.jsonl");
-    let copied: Vec<Value> = copy.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let copied: Vec<Value> = copy
+        .lines()
+        .skip(1)
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let missed = |((secret, text), entry): &(&(String, String), &Value)| {
         entry["message"]["content"] == *text
-            || self::texts(entry).iter().any(|text| text.contains(secret.as_str()))
+            || self::texts(entry)
+                .iter()
+                .any(|text| text.contains(secret.as_str()))
     };
     let missed: Vec<_> = planted.iter().zip(&copied).filter(missed).collect();
-    assert!(missed.is_empty(), "{} were missed: {missed:?}", missed.len());
+    assert!(
+        missed.is_empty(),
+        "{} were missed: {missed:?}",
+        missed.len()
+    );
     let changed = |(text, entry): &(&String, &Value)| entry["message"]["content"] != **text;
-    let changed: Vec<_> = lookalikes.iter().zip(&copied[154..]).filter(changed).collect();
+    let changed: Vec<_> = lookalikes
+        .iter()
+        .zip(&copied[154..])
+        .filter(changed)
+        .collect();
     assert!(changed.is_empty(), "{changed:?}");
 }
 
@@ -334,9 +445,16 @@ fn a_secret_is_removed_from_an_export() {
     ];
     s.put("s.jsonl", lines.join("\n") + "\n");
     for form in ["--as markdown", "--static", ""] {
-        let done = s.pisess(&format!("export -q --redact ./s.jsonl {form} -o ./out --force")).done();
+        let done = s
+            .pisess(&format!(
+                "export -q --redact ./s.jsonl {form} -o ./out --force"
+            ))
+            .done();
         assert_eq!(done.code, 0, "{form}: {}", done.stderr);
-        assert!(!String::from_utf8_lossy(&s.bytes("out")).contains("Hunter2"), "{form}");
+        assert!(
+            !String::from_utf8_lossy(&s.bytes("out")).contains("Hunter2"),
+            "{form}"
+        );
     }
 }
 
@@ -350,21 +468,31 @@ fn what_cannot_be_removed_is_named() {
     ];
     s.put("s.jsonl", lines.join("\n") + "\n");
     s.put("list", "86753091\n");
-    let failed = s.pisess("redact ./s.jsonl --secret-file ./list -o ./copy.jsonl").done().fails(2);
+    let failed = s
+        .pisess("redact ./s.jsonl --secret-file ./list -o ./copy.jsonl")
+        .done()
+        .fails(2);
     insta::assert_snapshot!(failed, @"./s.jsonl:2: secret would remain in data.list[1].pin; nothing was written (hint: a placeholder replaces only text; change the number in a copy of the session, and redact that)");
     assert_eq!(s.names(), ["list", "s.jsonl"]);
-    let failed = s.pisess("export --redact ./s.jsonl --secret-file ./list -o ./page.html").done().fails(2);
+    let failed = s
+        .pisess("export --redact ./s.jsonl --secret-file ./list -o ./page.html")
+        .done()
+        .fails(2);
     insta::assert_snapshot!(failed, @"./s.jsonl:2: secret would remain in data.list[1].pin; nothing was written (hint: a placeholder replaces only text; change the number in a copy of the session, and redact that)");
     assert_eq!(s.names(), ["list", "s.jsonl"]);
 }
 
-/// What the summary calls `#1` is what the copy calls `#1`, also in a summary of summaries, beside placeholders of
-/// secrets that were removed before, and if the user names some of the secrets.
+/// What the summary calls `#1` is what the copy calls `#1`, also in a summary of summaries, beside
+/// placeholders of secrets that were removed before, and if the user names some of the secrets.
 #[test]
 fn a_secret_has_one_placeholder_in_a_session_that_was_compacted() {
     let (s, mut dice) = (Sandbox::new(), Dice(27));
-    let tokens: Vec<_> = (0..4).map(|_| format!("ghp_{}", dice.of(WORD, 36))).collect();
-    let [other, first, second, last] = &tokens[..] else { unreachable!() };
+    let tokens: Vec<_> = (0..4)
+        .map(|_| format!("ghp_{}", dice.of(WORD, 36)))
+        .collect();
+    let [other, first, second, last] = &tokens[..] else {
+        unreachable!()
+    };
     let filler = "and so on. ".repeat(600);
     let add = |role: &str, text: String| {
         let message = match role {
@@ -377,21 +505,32 @@ fn a_secret_has_one_placeholder_in_a_session_that_was_compacted() {
             }
         };
         let message = json!({"type": "message", "message": message});
-        let added = s.pisess("append ./s.jsonl").stdin(message.to_string() + "\n").done();
+        let added = s
+            .pisess("append ./s.jsonl")
+            .stdin(message.to_string() + "\n")
+            .done();
         assert_eq!(added.code, 0, "{}", added.stderr);
     };
-    s.put("s.jsonl", "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n");
+    s.put(
+        "s.jsonl",
+        "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n",
+    );
     // A secret on another branch, and one that somebody else removed.
     add("user", format!("not here: {other}"));
     s.run("switch ./s.jsonl root");
-    add("user", format!("Deploy with {first}, never with [REDACTED:github-pat#2]."));
+    add(
+        "user",
+        format!("Deploy with {first}, never with [REDACTED:github-pat#2]."),
+    );
     add("assistant", format!("{filler} Deployed."));
     add("user", format!("Now with TOKEN={second}, too."));
     add("assistant", format!("{filler} It works with {second}."));
     let compact = || s.run("compact ./s.jsonl --keep-recent-tokens 1000");
     let placeholders = |text: &str| -> Vec<String> {
         let parts = text.split("[REDACTED:").skip(1);
-        let mut all: Vec<_> = parts.map(|part| part.split(']').next().unwrap().to_owned()).collect();
+        let mut all: Vec<_> = parts
+            .map(|part| part.split(']').next().unwrap().to_owned())
+            .collect();
         all.sort();
         all.dedup();
         all
@@ -399,21 +538,44 @@ fn a_secret_has_one_placeholder_in_a_session_that_was_compacted() {
     compact();
     let entries = s.text("s.jsonl");
     let summary = entries.lines().last().unwrap();
-    assert_eq!(placeholders(summary), ["github-pat#2", "github-pat#3", "github-pat#4"], "{summary}");
-    add("user", format!("And with {last}; [REDACTED:github-pat#9] is gone."));
+    assert_eq!(
+        placeholders(summary),
+        ["github-pat#2", "github-pat#3", "github-pat#4"],
+        "{summary}"
+    );
+    add(
+        "user",
+        format!("And with {last}; [REDACTED:github-pat#9] is gone."),
+    );
     add("assistant", format!("{filler} All three."));
     compact();
     let entries = s.text("s.jsonl");
-    let names = ["github-pat#1", "github-pat#3", "github-pat#4", "github-pat#5"];
-    let expected = tokens.iter().zip(names).fold(entries.clone(), |text, (token, name)| {
-        text.replace(token.as_str(), &format!("[REDACTED:{name}]"))
-    });
+    let names = [
+        "github-pat#1",
+        "github-pat#3",
+        "github-pat#4",
+        "github-pat#5",
+    ];
+    let expected = tokens
+        .iter()
+        .zip(names)
+        .fold(entries.clone(), |text, (token, name)| {
+            text.replace(token.as_str(), &format!("[REDACTED:{name}]"))
+        });
     let summary = entries.lines().last().unwrap();
-    assert!(tokens.iter().all(|token| !summary.contains(token)), "{summary}");
-    assert!(placeholders(summary).contains(&names[3].to_owned()), "{summary}");
+    assert!(
+        tokens.iter().all(|token| !summary.contains(token)),
+        "{summary}"
+    );
+    assert!(
+        placeholders(summary).contains(&names[3].to_owned()),
+        "{summary}"
+    );
     s.put("list", format!("{first}\n"));
     for options in ["", "--secret-file ./list"] {
-        s.run(&format!("redact -q ./s.jsonl {options} --force -o ./copy.jsonl"));
+        s.run(&format!(
+            "redact -q ./s.jsonl {options} --force -o ./copy.jsonl"
+        ));
         assert_eq!(s.text("copy.jsonl"), expected, "{options}");
     }
     // The copy is a session whose secrets are gone: a new one gets another number.
@@ -421,5 +583,11 @@ fn a_secret_has_one_placeholder_in_a_session_that_was_compacted() {
     s.put("s.jsonl", s.text("s.jsonl.copy"));
     add("user", format!("once more ghp_{}", dice.of(WORD, 36)));
     s.run("redact -q ./s.jsonl --force -o ./copy.jsonl");
-    assert!(s.text("copy.jsonl").lines().last().unwrap().contains("[REDACTED:github-pat#6]"));
+    assert!(
+        s.text("copy.jsonl")
+            .lines()
+            .last()
+            .unwrap()
+            .contains("[REDACTED:github-pat#6]")
+    );
 }

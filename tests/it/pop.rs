@@ -65,13 +65,30 @@ fn question_by_question() {
 #[test]
 fn the_summary_is_that_of_summarize() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    for options in ["", "--summarizer cat", "--instructions 'Name the files.' --label l"] {
-        let left = s.unchanged(&format!("summarize -q ./tour.jsonl '@^{{user}}' {options} -o -")).text();
-        assert_eq!(s.unchanged(&format!("pop -q ./tour.jsonl {options} -o -")).text(), left, "{options}");
+    for options in [
+        "",
+        "--summarizer cat",
+        "--instructions 'Name the files.' --label l",
+    ] {
+        let left = s
+            .unchanged(&format!(
+                "summarize -q ./tour.jsonl '@^{{user}}' {options} -o -"
+            ))
+            .text();
+        assert_eq!(
+            s.unchanged(&format!("pop -q ./tour.jsonl {options} -o -"))
+                .text(),
+            left,
+            "{options}"
+        );
     }
     for question in ["--prepare", "--prompt"] {
         let left = s.run(&format!("summarize ./tour.jsonl '@^{{user}}' {question}"));
-        assert_eq!(s.run(&format!("pop ./tour.jsonl {question}")), left, "{question}");
+        assert_eq!(
+            s.run(&format!("pop ./tour.jsonl {question}")),
+            left,
+            "{question}"
+        );
     }
 }
 
@@ -96,8 +113,8 @@ fn the_built_in_summary_tells_what_was_requested_and_how_it_went() {
     }
 }
 
-/// A compaction on the branch may keep what precedes the branch, as its summary is then about; and an agent leaves out of a
-/// context what precedes `/clear`, and a reply that was aborted.
+/// A compaction on the branch may keep what precedes the branch, as its summary is then about; and
+/// an agent leaves out of a context what precedes `/clear`, and a reply that was aborted.
 #[test]
 fn what_is_out_of_the_context_is_in_the_summary() {
     let s = Sandbox::with(&["tour.jsonl", "omp.jsonl"]);
@@ -106,8 +123,15 @@ fn what_is_out_of_the_context_is_in_the_summary() {
     let aborted = r#"{"type":"message","id":"bbbb0002","parentId":"bbbb0001","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"The third one is upside down."}],"provider":"p","model":"m","stopReason":"aborted"}}"#;
     let cleared = r#"{"type":"reset_boundary","id":"bbbb0003","parentId":"bbbb0002","timestamp":"2026-05-04T12:00:00.000Z"}"#;
     let leaf = s.pisess("path --ids ./omp.jsonl").done().text();
-    let asked = crate::sandbox::user("bbbb0001", leaf.lines().last(), "And which of the photos are turned?");
-    s.put("omp.jsonl", format!("{}{asked}\n{aborted}\n{cleared}\n", s.text("omp.jsonl")));
+    let asked = crate::sandbox::user(
+        "bbbb0001",
+        leaf.lines().last(),
+        "And which of the photos are turned?",
+    );
+    s.put(
+        "omp.jsonl",
+        format!("{}{asked}\n{aborted}\n{cleared}\n", s.text("omp.jsonl")),
+    );
     for (file, told) in [
         ("pi.jsonl", "> Just add a day when it comes out negative.\n"),
         ("pi.jsonl", "`cargo test --quiet`: exited with code 101"),
@@ -115,7 +139,10 @@ fn what_is_out_of_the_context_is_in_the_summary() {
         ("omp.jsonl", "interrupted by the user"),
         ("omp.jsonl", "The third one is upside down."),
     ] {
-        let popped = s.pisess(&format!("pop -q --json -n ./{file}")).done().text();
+        let popped = s
+            .pisess(&format!("pop -q --json -n ./{file}"))
+            .done()
+            .text();
         let plan: Value = serde_json::from_str(&popped).unwrap();
         let summary = plan["written"][0]["summary"].as_str().unwrap();
         assert!(summary.contains(told), "{file}: {told}\n{summary}");
@@ -127,15 +154,27 @@ fn what_is_out_of_the_context_is_in_the_summary() {
 fn the_summary_need_not_be_asked_for() {
     let s = Sandbox::with(&["tour.jsonl"]);
     let always = |verb: &str| {
-        format!("omit --summarize: `pisess {verb}` always writes a summary, by default the built-in one; see")
+        format!(
+            "omit --summarize: `pisess {verb}` always writes a summary, by default the built-in one; see"
+        )
     };
-    for line in
-        ["pop ./tour.jsonl", "summarize ./tour.jsonl @", "merge ./tour.jsonl @", "compact ./tour.jsonl"]
-    {
+    for line in [
+        "pop ./tour.jsonl",
+        "summarize ./tour.jsonl @",
+        "merge ./tour.jsonl @",
+        "compact ./tour.jsonl",
+    ] {
         let said = s.unchanged(&format!("{line} --summarize")).fails(2);
-        assert!(said.contains(&always(line.split(' ').next().unwrap())), "{said}");
+        assert!(
+            said.contains(&always(line.split(' ').next().unwrap())),
+            "{said}"
+        );
     }
-    assert!(!s.unchanged("pop ./tour.jsonl --summarizer").fails(2).contains("omit"));
+    assert!(
+        !s.unchanged("pop ./tour.jsonl --summarizer")
+            .fails(2)
+            .contains("omit")
+    );
 }
 
 #[test]
@@ -149,7 +188,10 @@ fn back_to_an_entry() {
 fn back_to_the_same_question_leaves_one_summary() {
     let s = Sandbox::with(&[TWO]);
     s.run("pop ./two-branches.jsonl 1a2b3c06");
-    assert_eq!(s.unchanged("pop ./two-branches.jsonl 1a2b3c06").quiet(), "Washi then. How big?\n");
+    assert_eq!(
+        s.unchanged("pop ./two-branches.jsonl 1a2b3c06").quiet(),
+        "Washi then. How big?\n"
+    );
     // The next pop undoes the user message before.
     assert_snapshot!(s.run("pop ./two-branches.jsonl --summary s"), @"
     27aa2424
@@ -161,7 +203,10 @@ fn back_to_the_same_question_leaves_one_summary() {
 fn a_question_without_an_answer_leaves_nothing_to_tell() {
     let s = Sandbox::with(&[TWO]);
     let more = crate::sandbox::user("aaaa0001", Some("1a2b3c07"), "And the string?");
-    s.put(TWO, [s.bytes(TWO), more.into_bytes(), b"\n".to_vec()].concat());
+    s.put(
+        TWO,
+        [s.bytes(TWO), more.into_bytes(), b"\n".to_vec()].concat(),
+    );
     assert_snapshot!(s.run("pop ./two-branches.jsonl"), @"
     226b1b5c
     And the string?

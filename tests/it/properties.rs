@@ -27,7 +27,13 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
         "usage",
         "odd",
     ]);
-    let role = prop::sample::select(vec!["user", "assistant", "hookMessage", "toolResult", "odd"]);
+    let role = prop::sample::select(vec![
+        "user",
+        "assistant",
+        "hookMessage",
+        "toolResult",
+        "odd",
+    ]);
     let entry = (kind, id.clone(), prop::option::of(id.clone()), role, id).prop_map(
         |(kind, id, parent, role, other)| {
             let parent = parent.map_or("null".to_owned(), |parent| format!("{parent:?}"));
@@ -62,23 +68,28 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
         "{\"id\":1e400}\r",
     ])
     .prop_map(|text| text.as_bytes().to_vec());
-    let any = prop::collection::vec(any::<u8>().prop_filter("a newline", |&byte| byte != b'\n'), 0..40);
+    let any = prop::collection::vec(
+        any::<u8>().prop_filter("a newline", |&byte| byte != b'\n'),
+        0..40,
+    );
     prop_oneof![6 => entry, 2 => draft, 2 => odd, 1 => any]
 }
 
 /// A file: a header, then lines, with or without a final newline.
 fn file(headers: impl Strategy<Value = &'static str>) -> impl Strategy<Value = File> {
-    (headers, prop::collection::vec(line(), 0..24), any::<bool>()).prop_map(|(header, lines, newline)| {
-        let mut bytes = header.as_bytes().to_vec();
-        for line in lines {
-            bytes.push(b'\n');
-            bytes.extend(line);
-        }
-        if newline {
-            bytes.push(b'\n');
-        }
-        File(bytes)
-    })
+    (headers, prop::collection::vec(line(), 0..24), any::<bool>()).prop_map(
+        |(header, lines, newline)| {
+            let mut bytes = header.as_bytes().to_vec();
+            for line in lines {
+                bytes.push(b'\n');
+                bytes.extend(line);
+            }
+            if newline {
+                bytes.push(b'\n');
+            }
+            File(bytes)
+        },
+    )
 }
 
 /// Bytes that a failing test prints as text.
@@ -87,7 +98,9 @@ struct File(Vec<u8>);
 
 impl std::fmt::Debug for File {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        String::from_utf8_lossy(&self.0).lines().try_for_each(|line| write!(f, "\n{}", line.escape_debug()))
+        String::from_utf8_lossy(&self.0)
+            .lines()
+            .try_for_each(|line| write!(f, "\n{}", line.escape_debug()))
     }
 }
 
@@ -124,22 +137,30 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
 /// The number of cases of each property.
 const CASES: u32 = 192;
 
-/// Runs a property of a command that may refuse an input, and counts the inputs that it accepts: a property that
-/// is hardly ever tested proves nothing.
+/// Runs a property of a command that may refuse an input, and counts the inputs that it accepts: a
+/// property that is hardly ever tested proves nothing.
 fn often_enough<S: Strategy>(
     floor: usize,
     cases: S,
     property: impl Fn(S::Value) -> Result<bool, TestCaseError>,
 ) {
     let tried = Cell::new(0);
-    let config =
-        ProptestConfig { cases: CASES, fork: false, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases: CASES,
+        fork: false,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
     let ran = TestRunner::new(config).run(&cases, |case| {
         tried.set(tried.get() + usize::from(property(case)?));
         Ok(())
     });
     ran.unwrap_or_else(|error| panic!("{error}"));
-    assert!(tried.get() >= floor, "tried in {} of {CASES} cases, {floor} at least", tried.get());
+    assert!(
+        tried.get() >= floor,
+        "tried in {} of {CASES} cases, {floor} at least",
+        tried.get()
+    );
 }
 
 #[test]
@@ -147,7 +168,11 @@ fn older_files_read_as_if_migrated() {
     often_enough(150, file(any_version()), |File(bytes)| {
         let (code, migrated) = run("migrate -q -", &bytes);
         prop_assert_eq!(code, 0);
-        for line in ["context -q -", "context -q - --as text", "label -q - --json"] {
+        for line in [
+            "context -q -",
+            "context -q - --as text",
+            "label -q - --json",
+        ] {
             let (before, after) = (run(line, &bytes), run(line, &migrated));
             prop_assert_eq!(before.0, after.0, "{}", line);
             prop_assert_eq!(
@@ -173,15 +198,20 @@ fn a_label_keeps_what_was_and_loads_again() {
             prop_assert!(after == bytes);
             return Ok(false);
         }
-        prop_assert!(s.pisess("label -q ./a.jsonl --json").done().text().contains("the name"));
+        prop_assert!(
+            s.pisess("label -q ./a.jsonl --json")
+                .done()
+                .text()
+                .contains("the name")
+        );
         let again = s.pisess("label --force -q ./a.jsonl @^ 'the name'").done();
         prop_assert!(again.code <= 2);
         Ok(true)
     });
 }
 
-/// Each command must accept its own minimum number of inputs: otherwise the others would hide one that refuses
-/// all.
+/// Each command must accept its own minimum number of inputs: otherwise the others would hide one
+/// that refuses all.
 #[test]
 fn any_plan_keeps_earlier_bytes_and_loads_again() {
     for line in LINES {
@@ -258,7 +288,8 @@ proptest! {
 
     #[test]
     fn a_fork_has_the_context_of_its_source(File(bytes) in file(any_version())) {
-        // A `leaf` record on the path would be the last entry of the new file and redirect the leaf.
+        // A `leaf` record on the path would be the last entry of the new file and redirect the
+        // leaf.
         prop_assume!(!String::from_utf8_lossy(&bytes).contains("\"type\":\"leaf\""));
         let (code, forked) = run("fork -q - -o -", &bytes);
         prop_assert_eq!(code, 0);

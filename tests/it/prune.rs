@@ -1,10 +1,10 @@
-//! `pisess prune`: payloads, branches and what is above compactions into a file beside the session, and back.
+//! `pisess prune`: payloads, branches and what is above compactions into a file beside the session,
+//! and back.
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 
-const HEADER: &str =
-    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/u/p"}"#;
+const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/u/p"}"#;
 
 /// Returns a session with a payload of each kind, in lines that no serializer writes.
 pub fn large() -> String {
@@ -49,16 +49,24 @@ fn payloads_go_beside_the_session_and_notes_in_their_place() {
     let rows = s.text("s.jsonl.pruned");
     let rows: Vec<serde_json::Value> = rows
         .lines()
-        .map(|line| serde_json::from_str(&line.replace("1e400", "1").replace("\\ud83d", "")).unwrap())
+        .map(|line| {
+            serde_json::from_str(&line.replace("1e400", "1").replace("\\ud83d", "")).unwrap()
+        })
         .collect();
     assert_eq!(rows.len(), 6);
     assert_eq!(rows[0]["operations"][0]["records"], 5);
     assert_eq!(rows[2]["field"], "message.content[0].text");
-    assert!(rows[2]["payload"].as_str().unwrap().starts_with("a line of output\n"));
+    assert!(
+        rows[2]["payload"]
+            .as_str()
+            .unwrap()
+            .starts_with("a line of output\n")
+    );
     // A model reads the placeholders.
     let text = s.pisess("context -q ./s.jsonl --as text").done().text();
     assert!(
-        text.contains("[output of bash removed, 1.8 kB]") && text.contains("[image removed, 1.6 kB png]"),
+        text.contains("[output of bash removed, 1.8 kB]")
+            && text.contains("[image removed, 1.6 kB png]"),
         "{text}"
     );
     // Nothing is left to prune.
@@ -67,11 +75,16 @@ fn payloads_go_beside_the_session_and_notes_in_their_place() {
 
 #[test]
 fn a_restored_session_is_what_it_was() {
-    for (over, kinds) in
-        [("1k", ""), ("10", ""), ("1k", "--images"), ("1k", "--results"), ("1k", "--details --images")]
-    {
+    for (over, kinds) in [
+        ("1k", ""),
+        ("10", ""),
+        ("1k", "--images"),
+        ("1k", "--results"),
+        ("1k", "--details --images"),
+    ] {
         let s = with_large();
-        s.pisess(&format!("prune -q ./s.jsonl --over {over} {kinds}")).done();
+        s.pisess(&format!("prune -q ./s.jsonl --over {over} {kinds}"))
+            .done();
         assert_ne!(s.text("s.jsonl"), large(), "{over} {kinds}");
         s.pisess("prune -q ./s.jsonl --restore").done();
         assert_eq!(s.text("s.jsonl"), large(), "{over} {kinds}");
@@ -89,7 +102,10 @@ fn what_was_appended_since_stays() {
     s.pisess("label -q ./s.jsonl @ done").done();
     let label = s.text("s.jsonl").lines().last().unwrap().to_owned();
     s.pisess("prune -q ./s.jsonl --restore").done();
-    assert_eq!(s.text("s.jsonl"), format!("{}\n{added}\n{label}\n", large()));
+    assert_eq!(
+        s.text("s.jsonl"),
+        format!("{}\n{added}\n{label}\n", large())
+    );
     assert_eq!(s.names(), ["s.jsonl"]);
 }
 
@@ -145,31 +161,61 @@ fn a_pruned_copy_has_payloads_of_its_own() {
     let s = with_large();
     s.pisess("prune -q ./s.jsonl --over 1k --images").done();
     let before = s.files();
-    s.pisess("prune -q ./s.jsonl --over 1k -o ./copy.jsonl").done();
-    assert_eq!(s.names(), ["copy.jsonl", "copy.jsonl.pruned", "s.jsonl", "s.jsonl.pruned"]);
+    s.pisess("prune -q ./s.jsonl --over 1k -o ./copy.jsonl")
+        .done();
+    assert_eq!(
+        s.names(),
+        [
+            "copy.jsonl",
+            "copy.jsonl.pruned",
+            "s.jsonl",
+            "s.jsonl.pruned"
+        ]
+    );
     s.pisess("prune -q ./copy.jsonl --restore").done();
     assert_eq!(s.text("copy.jsonl"), large());
-    s.pisess("prune -q ./s.jsonl --restore -o ./whole.jsonl").done();
+    s.pisess("prune -q ./s.jsonl --restore -o ./whole.jsonl")
+        .done();
     assert_eq!(s.text("whole.jsonl"), large());
     assert!(before.iter().all(|(name, bytes)| s.bytes(name) == *bytes));
-    let said = s.unchanged("prune -q ./s.jsonl --over 1k -o ./copy.jsonl").fails(2);
-    assert!(said.starts_with("cannot create ./copy.jsonl: it already exists"), "{said}");
+    let said = s
+        .unchanged("prune -q ./s.jsonl --over 1k -o ./copy.jsonl")
+        .fails(2);
+    assert!(
+        said.starts_with("cannot create ./copy.jsonl: it already exists"),
+        "{said}"
+    );
 }
 
 #[test]
 fn older_sessions_are_not_migrated() {
-    for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl", "tour.jsonl", "omp.jsonl", "omp-no-slot.jsonl"] {
+    for name in [
+        "v1.jsonl",
+        "v2.jsonl",
+        "draft-tree.jsonl",
+        "tour.jsonl",
+        "omp.jsonl",
+        "omp-no-slot.jsonl",
+    ] {
         let s = Sandbox::with(&[name]);
-        s.pisess(&format!("prune -q --force ./{name} --over 1")).done();
-        s.pisess(&format!("prune -q --force ./{name} --restore")).done();
+        s.pisess(&format!("prune -q --force ./{name} --over 1"))
+            .done();
+        s.pisess(&format!("prune -q --force ./{name} --restore"))
+            .done();
         assert_eq!(s.bytes(name), fixture(name), "{name}");
         assert_eq!(s.names(), [name]);
     }
     for name in crate::sandbox::hazards() {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
-        s.pisess(&format!("prune -q --force ./{name}.jsonl --over 1")).done();
-        s.pisess(&format!("prune -q --force ./{name}.jsonl --restore")).done();
-        assert_eq!(s.bytes(&format!("{name}.jsonl")), fixture(&format!("hazards/{name}.jsonl")), "{name}");
+        s.pisess(&format!("prune -q --force ./{name}.jsonl --over 1"))
+            .done();
+        s.pisess(&format!("prune -q --force ./{name}.jsonl --restore"))
+            .done();
+        assert_eq!(
+            s.bytes(&format!("{name}.jsonl")),
+            fixture(&format!("hazards/{name}.jsonl")),
+            "{name}"
+        );
     }
 }
 
@@ -177,7 +223,10 @@ fn older_sessions_are_not_migrated() {
 fn what_is_in_the_way_is_refused() {
     let s = with_large();
     let piped = s.pisess("prune -").stdin(large()).done();
-    assert!(piped.code == 2 && piped.stderr.contains("a stream cannot be pruned"), "{piped}");
+    assert!(
+        piped.code == 2 && piped.stderr.contains("a stream cannot be pruned"),
+        "{piped}"
+    );
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl -o -").fails(2), @"
     -o -: the payloads go to a file beside the result, so it must be a file (hint: give a path with -o)
     ");
@@ -189,13 +238,17 @@ fn what_is_in_the_way_is_refused() {
     // If a placeholder is not in the session, nothing is restored without --force.
     s.put("s.jsonl.pruned", "");
     s.pisess("prune -q ./s.jsonl --over 1k").done();
-    let pruned = s.text("s.jsonl").replace("[image removed, 1.6 kB png]", "gone");
+    let pruned = s
+        .text("s.jsonl")
+        .replace("[image removed, 1.6 kB png]", "gone");
     s.put("s.jsonl", &pruned);
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl --restore").fails(2), @"
     ./s.jsonl: a placeholder for ./s.jsonl.pruned is not in the session, such as message.content[1] of aaaa0001 (hint: --force puts the others back and keeps SESSION.pruned)
     ");
     s.pisess("prune -q --force ./s.jsonl --restore").done();
-    assert!(s.text("s.jsonl").contains("gone") && !s.text("s.jsonl").contains("output of bash removed"));
+    assert!(
+        s.text("s.jsonl").contains("gone") && !s.text("s.jsonl").contains("output of bash removed")
+    );
     assert_eq!(s.names(), ["s.jsonl", "s.jsonl.pruned"]);
 }
 
@@ -212,7 +265,10 @@ mod unix {
         s.put("real/s.jsonl", large());
         symlink("real/s.jsonl", s.path("link.jsonl")).unwrap();
         s.pisess("prune -q ./link.jsonl --over 1k").done();
-        assert_eq!(s.names(), ["link.jsonl", "real/s.jsonl", "real/s.jsonl.pruned"]);
+        assert_eq!(
+            s.names(),
+            ["link.jsonl", "real/s.jsonl", "real/s.jsonl.pruned"]
+        );
         s.pisess("prune -q ./real/s.jsonl --restore").done();
         assert_eq!(s.text("real/s.jsonl"), large());
         // If the session cannot be rewritten, nothing is left behind.
@@ -223,7 +279,13 @@ mod unix {
     #[test]
     fn payloads_never_go_into_a_fifo() {
         let s = with_large();
-        assert!(Command::new("mkfifo").arg(s.path("s.jsonl.pruned")).status().unwrap().success());
+        assert!(
+            Command::new("mkfifo")
+                .arg(s.path("s.jsonl.pruned"))
+                .status()
+                .unwrap()
+                .success()
+        );
         let said = s.unchanged("prune -q ./s.jsonl --over 1k").fails(2);
         assert!(said.contains("not a regular file"), "{said}");
     }
@@ -243,8 +305,16 @@ mod unix {
 
     fn start(s: &Sandbox, line: &str) -> std::process::Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
-        command.args(line.split(' ')).current_dir(s.path("")).env_clear();
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        command
+            .args(line.split(' '))
+            .current_dir(s.path(""))
+            .env_clear();
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
     }
 
     /// A session with a branch that takes some time to write, and a leaf elsewhere.
@@ -254,7 +324,11 @@ mod unix {
         for (at, line) in larger().lines().enumerate() {
             let line = line.replacen("\"parentId\":null", &format!("\"parentId\":{parent}"), 1);
             text += &(line + "\n");
-            parent = if at == 0 { parent } else { format!("\"{:08x}\"", at - 1) };
+            parent = if at == 0 {
+                parent
+            } else {
+                format!("\"{:08x}\"", at - 1)
+            };
         }
         text + &crate::sandbox::user("aaaa0001", Some("00000000"), "elsewhere") + "\n"
     }
@@ -263,15 +337,21 @@ mod unix {
     fn prunings() -> [(String, &'static str); 3] {
         let compaction = r#"{"type":"compaction","id":"aaaa0002","parentId":"0000003b","timestamp":"2026-01-01T00:00:02.000Z","summary":"s","firstKeptEntryId":"0000003b","tokensBefore":1}"#;
         let branched_out = branched();
-        let (compacted, _) = branched_out.rsplit_once("{\"type\":\"message\",\"id\":\"aaaa0001\"").unwrap();
+        let (compacted, _) = branched_out
+            .rsplit_once("{\"type\":\"message\",\"id\":\"aaaa0001\"")
+            .unwrap();
         [
             (larger(), "prune s.jsonl --over 1k"),
             (branched(), "prune s.jsonl --branch 00000001"),
-            (format!("{compacted}{compaction}\n"), "prune s.jsonl --compacted"),
+            (
+                format!("{compacted}{compaction}\n"),
+                "prune s.jsonl --compacted",
+            ),
         ]
     }
 
-    /// Whenever the process is killed, the session is the old one or the new one, and can be restored.
+    /// Whenever the process is killed, the session is the old one or the new one, and can be
+    /// restored.
     #[test]
     fn a_kill_leaves_one_of_the_two_states() {
         for (whole, line) in prunings() {
@@ -282,7 +362,8 @@ mod unix {
     fn kill(whole: &str, pruning: &str) {
         let s = Sandbox::new();
         s.put("s.jsonl", whole);
-        s.pisess(&pruning.replace(" s.jsonl", " -q ./s.jsonl")).done();
+        s.pisess(&pruning.replace(" s.jsonl", " -q ./s.jsonl"))
+            .done();
         let (pruned, payloads) = (s.text("s.jsonl"), s.text("s.jsonl.pruned"));
         assert!(pruned.len() < whole.len() / 2);
         // The duration of a run determines the times at which later runs are killed.
@@ -299,23 +380,44 @@ mod unix {
                 if restores {
                     folder.put("s.jsonl.pruned", &payloads);
                 }
-                let line = if restores { "prune s.jsonl --restore" } else { pruning };
+                let line = if restores {
+                    "prune s.jsonl --restore"
+                } else {
+                    pruning
+                };
                 let mut child = start(&folder, line);
                 std::thread::sleep(span * at / 14);
                 child.kill().unwrap();
                 child.wait().unwrap();
                 let now = folder.text("s.jsonl");
-                assert!(now == whole || now == pruned, "{at} {line}: {} bytes", now.len());
+                assert!(
+                    now == whole || now == pruned,
+                    "{at} {line}: {} bytes",
+                    now.len()
+                );
                 let is_beside = folder.path("s.jsonl.pruned").exists();
-                assert!(now == whole || is_beside, "{at} {line}: what was pruned is gone");
+                assert!(
+                    now == whole || is_beside,
+                    "{at} {line}: what was pruned is gone"
+                );
                 *seen.entry((restores, now == whole, is_beside)).or_insert(0) += 1;
-                assert_eq!(folder.pisess("prune -q ./s.jsonl --restore").done().code, 0, "{at} {line}");
+                assert_eq!(
+                    folder.pisess("prune -q ./s.jsonl --restore").done().code,
+                    0,
+                    "{at} {line}"
+                );
                 assert_eq!(folder.text("s.jsonl"), whole, "{at} {line}");
                 assert!(!folder.path("s.jsonl.pruned").exists(), "{at} {line}");
             }
         }
-        let states: Vec<_> = seen.keys().map(|(restores, whole, _)| (*restores, *whole)).collect();
-        assert!(states.contains(&(false, true)) && states.contains(&(true, false)), "{seen:?}");
+        let states: Vec<_> = seen
+            .keys()
+            .map(|(restores, whole, _)| (*restores, *whole))
+            .collect();
+        assert!(
+            states.contains(&(false, true)) && states.contains(&(true, false)),
+            "{seen:?}"
+        );
     }
 
     /// A limit on the size of files represents a full disk.
@@ -334,13 +436,18 @@ mod unix {
     }
 }
 
-/// A file of payloads that belongs to something else survives every way in which the copy cannot be written.
+/// A file of payloads that belongs to something else survives every way in which the copy cannot be
+/// written.
 #[test]
 fn a_file_beside_the_copy_is_never_lost() {
     let foreign = b"not written by pisess\n".to_vec();
-    for (place, own) in
-        [("s.jsonl", false), ("link", false), ("folder", false), ("copy", false), ("folder", true)]
-    {
+    for (place, own) in [
+        ("s.jsonl", false),
+        ("link", false),
+        ("folder", false),
+        ("copy", false),
+        ("folder", true),
+    ] {
         let s = Sandbox::new();
         s.put("s.jsonl", large());
         s.put("folder/x", "");
@@ -354,7 +461,11 @@ fn a_file_beside_the_copy_is_never_lost() {
         };
         s.put(&beside, &there);
         let before = s.files();
-        let done = s.pisess(&format!("prune -q --over 1k ./s.jsonl -o ./{place} --force")).done();
+        let done = s
+            .pisess(&format!(
+                "prune -q --over 1k ./s.jsonl -o ./{place} --force"
+            ))
+            .done();
         assert_eq!((done.code, s.files()), (2, before), "{place}: {done}");
     }
 }

@@ -19,11 +19,20 @@ fn a_branch_leaves_and_comes_back() {
        id        age  entries  tokens  last user message
     *  2f5dc03e  1mo       21    1.5k  [green] on 648dc1b3  Now a line for the changelog, for people who don't read code.
     ");
-    let tree = s.pisess("tree -q ./tour.jsonl --filter all --json").done().text();
-    assert!(!tree.contains("3ac9d7e4") && tree.contains("2f5dc03e"), "{tree}");
+    let tree = s
+        .pisess("tree -q ./tour.jsonl --filter all --json")
+        .done()
+        .text();
+    assert!(
+        !tree.contains("3ac9d7e4") && tree.contains("2f5dc03e"),
+        "{tree}"
+    );
     assert_eq!(s.pisess("check ./tour.jsonl").done().code, 0);
     let rows = s.text("tour.jsonl.pruned");
-    assert!(rows.starts_with(r#"{"session":"#) && rows.lines().count() > 8, "{rows}");
+    assert!(
+        rows.starts_with(r#"{"session":"#) && rows.lines().count() > 8,
+        "{rows}"
+    );
     let restored = s.unchanged("prune -q -n ./tour.jsonl --restore").text();
     assert!(restored.contains("3ac9d7e4"), "{restored}");
     assert_snapshot!(s.pisess("prune ./tour.jsonl --restore").done(), @"2> pisess: ./tour.jsonl: 8 entries restored");
@@ -45,7 +54,9 @@ fn a_dry_run_lists_what_would_leave() {
     5c07d14b  526 B  assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
     1 branch (8 entries); session 14 kB to 9.9 kB
     "#);
-    let row = s.unchanged("prune -q -n ./tour.jsonl --branch 5c07d14b --json").text();
+    let row = s
+        .unchanged("prune -q -n ./tour.jsonl --branch 5c07d14b --json")
+        .text();
     assert_snapshot!(row.lines().next().unwrap(), @r#"{"id":"3ac9d7e4","line":11,"field":null,"kind":"message","bytes":227}"#);
     assert_snapshot!(s.pisess("prune -q ./tour.jsonl --branch 5c07d14b --json").done().text(), @r#"{"path":"./tour.jsonl","action":"rewrite","dryRun":false,"pruned":"./tour.jsonl.pruned","payloads":0,"entries":8,"branches":1,"bytes":3628}"#);
     assert_snapshot!(s.pisess("prune -q ./tour.jsonl --restore --json").done().text(), @r#"{"path":"./tour.jsonl","action":"rewrite","dryRun":false,"pruned":"./tour.jsonl.pruned","payloads":0,"entries":8,"branches":0,"bytes":0}"#);
@@ -56,7 +67,8 @@ fn the_active_branch_and_several_need_force() {
     let s = tour();
     let plan = s.unchanged("prune -n ./tour.jsonl --branch @");
     assert!(
-        plan.stderr.contains("note: ./tour.jsonl: @ is on the active branch (hint: --force prunes it"),
+        plan.stderr
+            .contains("note: ./tour.jsonl: @ is on the active branch (hint: --force prunes it"),
         "{plan}"
     );
     assert_snapshot!(s.unchanged("prune -q ./tour.jsonl --branch @").fails(2), @"./tour.jsonl: @ is on the active branch (hint: --force prunes it, and moves the leaf to f05b1e83)");
@@ -71,7 +83,8 @@ fn the_active_branch_and_several_need_force() {
     let whole = session(&lines);
     s.put("s.jsonl", &whole);
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl --branch aaaa0002").fails(2), @"./s.jsonl: 2 branches end there: aaaa0004 aaaa0003 (hint: --force prunes them all; give an entry nearer to a tip to prune one)");
-    s.pisess("prune -q ./s.jsonl --branch aaaa0002 --force").done();
+    s.pisess("prune -q ./s.jsonl --branch aaaa0002 --force")
+        .done();
     assert_eq!(s.bytes("s.jsonl"), session(&[&lines[0], &lines[4]]));
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl --branch @").fails(2), @"./s.jsonl: the session does not branch above @ (hint: `pisess branches` lists the branches; `pisess archive` moves a whole session away)");
     s.pisess("prune -q ./s.jsonl --restore").done();
@@ -80,17 +93,32 @@ fn the_active_branch_and_several_need_force() {
     s.pisess("prune -q ./s.jsonl --branch @ --force").done();
     let pruned = s.text("s.jsonl");
     let mark = pruned.lines().last().unwrap();
-    assert!(mark.contains("pisess.switch") && mark.contains(r#""parentId":"aaaa0001""#), "{mark}");
-    assert_eq!(s.pisess("context -q ./s.jsonl --as text").done().text(), "[User]: a\n");
+    assert!(
+        mark.contains("pisess.switch") && mark.contains(r#""parentId":"aaaa0001""#),
+        "{mark}"
+    );
+    assert_eq!(
+        s.pisess("context -q ./s.jsonl --as text").done().text(),
+        "[User]: a\n"
+    );
     s.pisess("prune -q ./s.jsonl --restore").done();
     assert_eq!(s.bytes("s.jsonl"), whole);
     // It stays if something was appended below it.
     s.pisess("prune -q ./s.jsonl --branch @ --force").done();
     s.pisess("append -q ./s.jsonl --user more").done();
-    let added: Vec<_> = s.text("s.jsonl").lines().rev().take(2).map(str::to_owned).collect();
+    let added: Vec<_> = s
+        .text("s.jsonl")
+        .lines()
+        .rev()
+        .take(2)
+        .map(str::to_owned)
+        .collect();
     s.pisess("prune -q ./s.jsonl --restore").done();
     let text = String::from_utf8(whole).unwrap();
-    assert_eq!(s.text("s.jsonl"), format!("{text}{}\n{}\n", added[1], added[0]));
+    assert_eq!(
+        s.text("s.jsonl"),
+        format!("{text}{}\n{}\n", added[1], added[0])
+    );
 }
 
 #[test]
@@ -104,14 +132,23 @@ fn labels_and_the_name_of_the_session_stay() {
     let before = s.bytes("tour.jsonl");
     s.pisess("prune -q ./tour.jsonl --branch 5c07d14b").done();
     let labels = s.pisess("label -q ./tour.jsonl").done().text();
-    assert!(labels.contains("start") && !labels.contains("gone"), "{labels}");
-    assert!(s.pisess("list -q ./tour.jsonl").done().text().contains("Ferries"));
+    assert!(
+        labels.contains("start") && !labels.contains("gone"),
+        "{labels}"
+    );
+    assert!(
+        s.pisess("list -q ./tour.jsonl")
+            .done()
+            .text()
+            .contains("Ferries")
+    );
     assert_eq!(s.pisess("check ./tour.jsonl").done().code, 0);
     s.pisess("prune -q ./tour.jsonl --restore").done();
     assert_eq!(s.bytes("tour.jsonl"), before);
 }
 
-/// Several runs add to one file, and one `--restore` undoes them all, whatever was appended between them.
+/// Several runs add to one file, and one `--restore` undoes them all, whatever was appended between
+/// them.
 #[test]
 fn several_runs_are_undone_together() {
     let s = Sandbox::new();
@@ -144,19 +181,33 @@ fn several_runs_are_undone_together() {
     s.pisess("append -q ./s.jsonl --user three").done();
     assert_eq!(s.text("s.jsonl.pruned").lines().count(), 1 + 2 + 2 + 2);
     let pruned = s.text("s.jsonl");
-    assert!(!pruned.contains(r#""id":"aaaa0004""#) && !pruned.contains("aaaa0002"), "{pruned}");
+    assert!(
+        !pruned.contains(r#""id":"aaaa0004""#) && !pruned.contains("aaaa0002"),
+        "{pruned}"
+    );
     let added: Vec<_> = pruned
         .lines()
-        .filter(|line| ["one", "two", "three"].iter().any(|text| line.contains(&format!("\"{text}\""))))
+        .filter(|line| {
+            ["one", "two", "three"]
+                .iter()
+                .any(|text| line.contains(&format!("\"{text}\"")))
+        })
         .collect();
     assert_eq!(added.len(), 3);
     // Into another file first.
-    s.pisess("prune -q ./s.jsonl --restore -o ./whole.jsonl").done();
+    s.pisess("prune -q ./s.jsonl --restore -o ./whole.jsonl")
+        .done();
     s.pisess("prune -q ./s.jsonl --restore").done();
     let restored = s.text("s.jsonl");
     assert!(restored.as_bytes().starts_with(&whole), "{restored}");
     let rest: Vec<_> = restored[whole.len()..].lines().collect();
-    assert_eq!(rest.iter().filter(|line| !line.contains("\"label\"")).copied().collect::<Vec<_>>(), added);
+    assert_eq!(
+        rest.iter()
+            .filter(|line| !line.contains("\"label\""))
+            .copied()
+            .collect::<Vec<_>>(),
+        added
+    );
     assert_eq!(rest.len(), 4, "{restored}");
     assert_eq!(s.text("whole.jsonl"), restored);
     assert_eq!(s.names(), ["s.jsonl", "whole.jsonl"]);
@@ -174,16 +225,21 @@ fn a_last_line_without_a_newline_comes_back_without_one() {
         whole.pop();
         let s = Sandbox::new();
         s.put("s.jsonl", &whole);
-        s.pisess(&format!("prune -q ./s.jsonl --branch {branch}{force}")).done();
+        s.pisess(&format!("prune -q ./s.jsonl --branch {branch}{force}"))
+            .done();
         assert_ne!(s.bytes("s.jsonl"), whole);
         assert!(!s.text("s.jsonl").contains(&format!(r#""id":"{branch}""#)));
         s.pisess("prune -q ./s.jsonl --restore").done();
         assert_eq!(s.bytes("s.jsonl"), whole, "{branch}");
-        s.pisess(&format!("prune -q ./s.jsonl --branch {branch}{force}")).done();
+        s.pisess(&format!("prune -q ./s.jsonl --branch {branch}{force}"))
+            .done();
         s.pisess("append -q ./s.jsonl --user more").done();
         s.pisess("prune -q ./s.jsonl --restore").done();
         let restored = s.bytes("s.jsonl");
-        assert!(restored.starts_with(&[&whole[..], b"\n"].concat()), "{branch}");
+        assert!(
+            restored.starts_with(&[&whole[..], b"\n"].concat()),
+            "{branch}"
+        );
     }
 }
 
@@ -197,19 +253,36 @@ fn a_file_of_another_session_or_a_damaged_one_changes_nothing() {
     let mut swapped = lines.clone();
     swapped.swap(1, 2);
     let cases = [
-        ("another session", pruned.replacen(r#"{"session":"#, r#"{"session":"x"#, 1).replace("\"x\"", "\"x")),
+        (
+            "another session",
+            pruned
+                .replacen(r#"{"session":"#, r#"{"session":"x"#, 1)
+                .replace("\"x\"", "\"x"),
+        ),
         ("a line is missing", joined(&lines[..lines.len() - 1])),
         ("a line more", joined(&[&lines[..], &lines[1..2]].concat())),
-        ("another byte", pruned.replacen("That is one line", "This is one line", 1)),
+        (
+            "another byte",
+            pruned.replacen("That is one line", "This is one line", 1),
+        ),
         ("a torn line", pruned[..pruned.len() - 20].to_owned()),
         ("not ours", "{}\n".to_owned()),
-        ("a number too large", pruned.replacen("\"records\":", "\"records\":9", 1)),
-        ("no distance", pruned.replacen("\"distance\":", "\"distances\":", 1)),
+        (
+            "a number too large",
+            pruned.replacen("\"records\":", "\"records\":9", 1),
+        ),
+        (
+            "no distance",
+            pruned.replacen("\"distance\":", "\"distances\":", 1),
+        ),
     ];
     for (what, text) in cases {
         assert_ne!(text, pruned, "{what}");
         s.put("tour.jsonl.pruned", &text);
-        for line in ["prune -q ./tour.jsonl --restore", "prune -q ./tour.jsonl --over 1"] {
+        for line in [
+            "prune -q ./tour.jsonl --restore",
+            "prune -q ./tour.jsonl --over 1",
+        ] {
             s.unchanged(line).fails(2);
         }
     }
@@ -222,19 +295,35 @@ fn a_file_of_another_session_or_a_damaged_one_changes_nothing() {
 /// Whatever a session is like, nothing is lost.
 #[test]
 fn every_session_is_restored() {
-    let mut names: Vec<_> = hazards().iter().map(|name| format!("hazards/{name}.jsonl")).collect();
+    let mut names: Vec<_> = hazards()
+        .iter()
+        .map(|name| format!("hazards/{name}.jsonl"))
+        .collect();
     names.extend(
-        ["tour", "two-branches", "omp", "omp-no-slot", "v1", "v2", "draft-tree"]
-            .map(|name| format!("{name}.jsonl")),
+        [
+            "tour",
+            "two-branches",
+            "omp",
+            "omp-no-slot",
+            "v1",
+            "v2",
+            "draft-tree",
+        ]
+        .map(|name| format!("{name}.jsonl")),
     );
     let mut pruned = 0;
     for name in names {
         let s = Sandbox::with(&[&name]);
         let file = name.rsplit('/').next().unwrap();
-        let ids = s.pisess(&format!("tree -q --filter all --json ./{file}")).done().text();
+        let ids = s
+            .pisess(&format!("tree -q --filter all --json ./{file}"))
+            .done()
+            .text();
         let count = ids.lines().count();
         for at in 0..count {
-            let done = s.pisess(&format!("prune -q --force ./{file} --branch ':{}'", at + 2)).done();
+            let done = s
+                .pisess(&format!("prune -q --force ./{file} --branch ':{}'", at + 2))
+                .done();
             assert!([0, 2].contains(&done.code), "{name} {at}: {done}");
             if done.code == 2 {
                 assert_eq!(s.bytes(file), fixture(&name), "{name} {at}");
@@ -297,7 +386,11 @@ fn sub_agents_and_forks_are_named() {
     let home = s.path("").display().to_string();
     let fork = String::from_utf8(session(&lines[..2])).unwrap();
     let source = s.path(&format!("{store}/s.jsonl")).display().to_string();
-    let fork = fork.replacen(r#""cwd":"#, &format!(r#""parentSession":{source:?},"cwd":"#), 1);
+    let fork = fork.replacen(
+        r#""cwd":"#,
+        &format!(r#""parentSession":{source:?},"cwd":"#),
+        1,
+    );
     s.put(&format!("{store}/fork.jsonl"), fork);
     let line = format!("prune -n ./{store}/s.jsonl --branch aaaa0002");
     let done = s.pisess(&line).env("HOME", &home).done();
@@ -323,27 +416,62 @@ fn a_session_of_a_running_agent_is_refused() {
     s.put("project/x", "");
     s.put("s.jsonl", text.replacen("/home/u/code/ferry", &cwd, 1));
     std::fs::copy("/bin/sleep", s.path("pi")).unwrap();
-    let mut agent =
-        std::process::Command::new(s.path("pi")).arg("600").current_dir(s.path("project")).spawn().unwrap();
+    let mut agent = std::process::Command::new(s.path("pi"))
+        .arg("600")
+        .current_dir(s.path("project"))
+        .spawn()
+        .unwrap();
     let before = s.files();
-    let done = s.pisess("prune -q ./s.jsonl --branch 5c07d14b --wait 0").done();
+    let done = s
+        .pisess("prune -q ./s.jsonl --branch 5c07d14b --wait 0")
+        .done();
     assert!(s.files() == before);
-    assert!(done.code == 3 && done.stderr.contains("an agent runs in its directory"), "{done}");
+    assert!(
+        done.code == 3 && done.stderr.contains("an agent runs in its directory"),
+        "{done}"
+    );
     // Payloads may be pruned, a copy may be made, and --force overrides.
     assert_eq!(s.pisess("prune -q ./s.jsonl").done().code, 0);
-    assert_eq!(s.pisess("prune -q ./s.jsonl --branch 5c07d14b -o ./copy.jsonl").done().code, 0);
-    assert_eq!(s.pisess("prune -q ./s.jsonl --branch 5c07d14b --force").done().code, 0);
+    assert_eq!(
+        s.pisess("prune -q ./s.jsonl --branch 5c07d14b -o ./copy.jsonl")
+            .done()
+            .code,
+        0
+    );
+    assert_eq!(
+        s.pisess("prune -q ./s.jsonl --branch 5c07d14b --force")
+            .done()
+            .code,
+        0
+    );
     s.pisess("prune -q ./s.jsonl --restore").done();
     agent.kill().unwrap();
     agent.wait().unwrap();
     // Nor a session that another process has open for writing.
-    let open = std::fs::OpenOptions::new().append(true).open(s.path("s.jsonl")).unwrap();
-    let mut holder = std::process::Command::new("sleep").arg("600").stdout(open).spawn().unwrap();
-    let done = s.pisess("prune -q ./s.jsonl --branch 5c07d14b --wait 0").done();
+    let open = std::fs::OpenOptions::new()
+        .append(true)
+        .open(s.path("s.jsonl"))
+        .unwrap();
+    let mut holder = std::process::Command::new("sleep")
+        .arg("600")
+        .stdout(open)
+        .spawn()
+        .unwrap();
+    let done = s
+        .pisess("prune -q ./s.jsonl --branch 5c07d14b --wait 0")
+        .done();
     holder.kill().unwrap();
     holder.wait().unwrap();
-    assert!(done.code == 3 && done.stderr.contains("has it open for writing"), "{done}");
-    assert_eq!(s.pisess("prune -q ./s.jsonl --branch 5c07d14b --wait 0").done().code, 0);
+    assert!(
+        done.code == 3 && done.stderr.contains("has it open for writing"),
+        "{done}"
+    );
+    assert_eq!(
+        s.pisess("prune -q ./s.jsonl --branch 5c07d14b --wait 0")
+            .done()
+            .code,
+        0
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! `--compacted`: what no branch needs above its last compaction leaves the session, and comes back. That agents see the
-//! same before and after is tested with sessions of all shapes in src/ops/prune/tests.rs, and with the agents themselves
-//! in tests/interop/.
+//! `--compacted`: what no branch needs above its last compaction leaves the session, and comes
+//! back. That agents see the same before and after is tested with sessions of all shapes in
+//! src/ops/prune/tests.rs, and with the agents themselves in tests/interop/.
 
 use crate::sandbox::{Sandbox, fixture, hazards, session, user};
 use insta::assert_snapshot;
@@ -12,14 +12,18 @@ fn reply(id: &str, parent: &str, text: &str, cost: f64) -> String {
 }
 
 fn entry(id: &str, parent: &str, members: &str) -> String {
-    format!(r#"{{{members},"id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:03.000Z"}}"#)
+    format!(
+        r#"{{{members},"id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:03.000Z"}}"#
+    )
 }
 
 fn compaction(id: &str, parent: &str, first: &str) -> String {
     entry(
         id,
         parent,
-        &format!(r#""type":"compaction","summary":"S","firstKeptEntryId":"{first}","tokensBefore":9"#),
+        &format!(
+            r#""type":"compaction","summary":"S","firstKeptEntryId":"{first}","tokensBefore":9"#
+        ),
     )
 }
 
@@ -27,20 +31,44 @@ fn compaction(id: &str, parent: &str, first: &str) -> String {
 pub fn compacted() -> Vec<u8> {
     session(&[
         user("aaaa0001", None, "shared"),
-        entry("aaaa0002", "aaaa0001", r#""type":"model_change","provider":"p","modelId":"old""#),
+        entry(
+            "aaaa0002",
+            "aaaa0001",
+            r#""type":"model_change","provider":"p","modelId":"old""#,
+        ),
         user("aaaa0003", Some("aaaa0002"), "a forgotten question"),
         reply("aaaa0004", "aaaa0003", "a forgotten answer", 0.25),
-        entry("aaaa0005", "aaaa0004", r#""type":"label","targetId":"aaaa0003","label":"then""#),
-        entry("aaaa0006", "aaaa0005", r#""type":"model_change","provider":"p","modelId":"new""#),
-        entry("aaaa0007", "aaaa0006", r#""type":"thinking_level_change","thinkingLevel":"high""#),
+        entry(
+            "aaaa0005",
+            "aaaa0004",
+            r#""type":"label","targetId":"aaaa0003","label":"then""#,
+        ),
+        entry(
+            "aaaa0006",
+            "aaaa0005",
+            r#""type":"model_change","provider":"p","modelId":"new""#,
+        ),
+        entry(
+            "aaaa0007",
+            "aaaa0006",
+            r#""type":"thinking_level_change","thinkingLevel":"high""#,
+        ),
         user("aaaa0008", Some("aaaa0007"), "kept by the first"),
         compaction("aaaa0009", "aaaa0008", "aaaa0008"),
         reply("aaaa0010", "aaaa0009", "before the second", 0.5),
         user("aaaa0011", Some("aaaa0010"), "kept by the second"),
         compaction("aaaa0012", "aaaa0011", "aaaa0011"),
         reply("aaaa0013", "aaaa0012", "now", 0.125),
-        entry("aaaa0014", "aaaa0013", r#""type":"label","targetId":"aaaa0004","label":"late""#),
-        entry("aaaa0015", "aaaa0014", r#""type":"label","targetId":"aaaa0013","label":"end""#),
+        entry(
+            "aaaa0014",
+            "aaaa0013",
+            r#""type":"label","targetId":"aaaa0004","label":"late""#,
+        ),
+        entry(
+            "aaaa0015",
+            "aaaa0014",
+            r#""type":"label","targetId":"aaaa0013","label":"end""#,
+        ),
         user("aaaa0016", Some("aaaa0001"), "another way"),
         user("aaaa0017", Some("aaaa0015"), "go on"),
     ])
@@ -82,7 +110,10 @@ fn what_no_branch_needs_leaves_and_comes_back() {
     aaaa0016  └─ user: another way  (1 entry, 4mo)
     ");
     assert_eq!(s.pisess("context -q ./s.jsonl").done().text(), context);
-    assert_eq!(s.pisess("context -q ./s.jsonl aaaa0016").done().text(), other);
+    assert_eq!(
+        s.pisess("context -q ./s.jsonl aaaa0016").done().text(),
+        other
+    );
     assert_snapshot!(s.pisess("label -q ./s.jsonl").done().text(), @"end  aaaa0013  2026-01-01 00:00  assistant: now");
     assert_snapshot!(s.pisess("check ./s.jsonl").done(), @"
     ./s.jsonl:4: note: it is older than its parent (4 entries, lines 4-5, 7, 11) — the agents follow the parents, not the time
@@ -109,16 +140,29 @@ fn what_was_pruned_is_found_and_shown() {
     2> pisess: ./s.jsonl: shown as before it was pruned
     "#);
     let json = s.pisess("show -q ./s.jsonl aaaa0004 --json").done().text();
-    let line = String::from_utf8(compacted()).unwrap().lines().nth(4).unwrap().to_owned();
+    let line = String::from_utf8(compacted())
+        .unwrap()
+        .lines()
+        .nth(4)
+        .unwrap()
+        .to_owned();
     assert_eq!(json.trim_end(), line);
-    assert!(s.pisess("show ./s.jsonl ffff0000").done().stderr.contains("no entry or label"));
+    assert!(
+        s.pisess("show ./s.jsonl ffff0000")
+            .done()
+            .stderr
+            .contains("no entry or label")
+    );
     assert_eq!(s.pisess("grep forgotten ./s.jsonl").done().code, 1);
     assert_snapshot!(s.pisess("grep --pruned forgotten ./s.jsonl").done().text(), @"
     aaaa0003:user: a forgotten question
     aaaa0004:assistant: a forgotten answer
     ");
     assert_snapshot!(s.pisess("grep --pruned -c e ./s.jsonl").done().text(), @"11");
-    let around = s.pisess("grep --pruned -C 1 'forgotten answer' ./s.jsonl").done().text();
+    let around = s
+        .pisess("grep --pruned -C 1 'forgotten answer' ./s.jsonl")
+        .done()
+        .text();
     assert!(around.contains("a forgotten question"), "{around}");
 }
 
@@ -144,14 +188,23 @@ fn sums_count_what_was_pruned() {
             assert_eq!(after[key], before[key], "{line}: {key}");
         }
         assert_eq!(after["cost"], 0.875, "{line}");
-        for key in ["messageCount", "messages", "entryCount"].iter().filter(|key| !before[**key].is_null()) {
-            assert!(after[*key].as_f64() < before[*key].as_f64(), "{line}: {key} {after}");
+        for key in ["messageCount", "messages", "entryCount"]
+            .iter()
+            .filter(|key| !before[**key].is_null())
+        {
+            assert!(
+                after[*key].as_f64() < before[*key].as_f64(),
+                "{line}: {key} {after}"
+            );
         }
     }
     // Each request has a row; one that was pruned has no line.
     let after = s.pisess("stats --by entry --json ./s.jsonl").done().text();
     assert_eq!(after.lines().count(), rows.lines().count());
-    let unlined = after.lines().filter(|row| row.contains(r#""line":null"#)).count();
+    let unlined = after
+        .lines()
+        .filter(|row| row.contains(r#""line":null"#))
+        .count();
     assert_eq!(unlined, 1, "{after}");
     crate::agreement::agree(&s, "pruned");
     // The path to the leaf has all requests of this session.
@@ -161,7 +214,11 @@ fn sums_count_what_was_pruned() {
     assert_snapshot!(trajectory["notes"].as_str().unwrap(), @"final_metrics are without the steps that have is_copied_context, and with the requests that were pruned from the session.");
     // What is damaged is reported, and not counted.
     s.put("s.jsonl.pruned", "damaged");
-    for line in ["list ./s.jsonl --json", "stats ./s.jsonl --json", "list . --json"] {
+    for line in [
+        "list ./s.jsonl --json",
+        "stats ./s.jsonl --json",
+        "list . --json",
+    ] {
         let done = s.pisess(line).done();
         assert!(done.text().contains("\"cost\":0.625"), "{line}: {done}");
         assert_eq!(
@@ -173,9 +230,15 @@ fn sums_count_what_was_pruned() {
             "{line}"
         );
     }
-    for line in ["grep --pruned forgotten ./s.jsonl", "show ./s.jsonl aaaa0004"] {
+    for line in [
+        "grep --pruned forgotten ./s.jsonl",
+        "show ./s.jsonl aaaa0004",
+    ] {
         let error = s.pisess(line).done().fails(2);
-        assert_eq!(error, "./s.jsonl.pruned:1: the line is not a pruned payload", "{line}");
+        assert_eq!(
+            error, "./s.jsonl.pruned:1: the line is not a pruned payload",
+            "{line}"
+        );
     }
     // Details of a sub-agent's result that were pruned hold its usage.
     let task = user("aaaa0002", Some("aaaa0001"), "").replace(
@@ -194,7 +257,8 @@ fn pruning_again_adds_to_the_file() {
     let s = made();
     s.pisess("prune -q ./s.jsonl --compacted").done();
     let before = s.text("s.jsonl.pruned").lines().count();
-    s.pisess("compact -q ./s.jsonl --first-kept none --summary more").done();
+    s.pisess("compact -q ./s.jsonl --first-kept none --summary more")
+        .done();
     s.pisess("append -q ./s.jsonl --user then").done();
     s.pisess("prune -q ./s.jsonl --compacted").done();
     s.pisess("prune -q ./s.jsonl --branch aaaa0016").done();
@@ -212,7 +276,11 @@ fn pruning_again_adds_to_the_file() {
     s.pisess("prune -q ./s.jsonl --restore").done();
     let restored = s.text("s.jsonl");
     let compacted = String::from_utf8(compacted()).unwrap();
-    let rest: Vec<_> = restored.strip_prefix(&*compacted).unwrap().lines().collect();
+    let rest: Vec<_> = restored
+        .strip_prefix(&*compacted)
+        .unwrap()
+        .lines()
+        .collect();
     assert_eq!(rest.len(), 2);
     assert_eq!(rest.last(), added.first());
 }
@@ -220,18 +288,31 @@ fn pruning_again_adds_to_the_file() {
 /// Whatever a session is like, nothing is lost.
 #[test]
 fn every_session_is_restored() {
-    let mut names: Vec<_> = hazards().iter().map(|name| format!("hazards/{name}.jsonl")).collect();
-    names
-        .extend(["tour", "omp", "omp-no-slot", "v1", "v2", "draft-tree"].map(|name| format!("{name}.jsonl")));
+    let mut names: Vec<_> = hazards()
+        .iter()
+        .map(|name| format!("hazards/{name}.jsonl"))
+        .collect();
+    names.extend(
+        ["tour", "omp", "omp-no-slot", "v1", "v2", "draft-tree"]
+            .map(|name| format!("{name}.jsonl")),
+    );
     for name in names {
         let s = Sandbox::with(&[&name]);
         let file = name.rsplit('/').next().unwrap();
-        let done = s.pisess(&format!("prune -q --force ./{file} --compacted")).done();
+        let done = s
+            .pisess(&format!("prune -q --force ./{file} --compacted"))
+            .done();
         assert!([0, 2].contains(&done.code), "{name}: {done}");
         let is_pruned = s.path(&format!("{file}.pruned")).exists();
         assert_eq!(s.bytes(file) == fixture(&name), !is_pruned, "{name}");
         if is_pruned {
-            assert_eq!(s.pisess(&format!("prune -q ./{file} --restore")).done().code, 0, "{name}");
+            assert_eq!(
+                s.pisess(&format!("prune -q ./{file} --restore"))
+                    .done()
+                    .code,
+                0,
+                "{name}"
+            );
         }
         assert_eq!(s.bytes(file), fixture(&name), "{name}");
         assert_eq!(s.names(), [file]);

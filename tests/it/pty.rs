@@ -26,18 +26,27 @@ pub fn on_terminal(command: Command) -> (String, i32) {
     (seen, status.code().expect("no signal"))
 }
 
-/// Runs a command on a terminal of 80 columns, and calls `watch` with all that has appeared whenever more appears.
-/// Returns what appeared, and the status.
+/// Runs a command on a terminal of 80 columns, and calls `watch` with all that has appeared
+/// whenever more appears. Returns what appeared, and the status.
 fn watched(
     mut command: Command,
     (terminal, inside): (OwnedFd, OwnedFd),
     mut watch: impl FnMut(&str, &mut Child),
 ) -> (String, ExitStatus) {
-    let size = Winsize { ws_row: 25, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    let size = Winsize {
+        ws_row: 25,
+        ws_col: 80,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
     tcsetwinsize(&terminal, size).unwrap();
-    command.stdin(Stdio::null()).stdout(Stdio::from(inside.try_clone().unwrap())).stderr(Stdio::from(inside));
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(inside.try_clone().unwrap()))
+        .stderr(Stdio::from(inside));
     let mut child = command.spawn().unwrap();
-    // Close our copies of the other end, so that the terminal hangs up when the command closes its own.
+    // Close our copies of the other end, so that the terminal hangs up when the command closes its
+    // own.
     drop(command);
     let mut seen = Vec::new();
     let mut terminal = File::from(terminal);
@@ -48,14 +57,22 @@ fn watched(
         watch(&String::from_utf8_lossy(&seen), &mut child);
     }
     let status = child.wait().unwrap();
-    (String::from_utf8(seen).unwrap().replace("\r\n", "\n"), status)
+    (
+        String::from_utf8(seen).unwrap().replace("\r\n", "\n"),
+        status,
+    )
 }
 
 /// Returns a command in the sandbox; its `bin` is the first directory of the PATH.
 fn command(arguments: &[&str], s: &Sandbox) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
     let path = format!("{}:/usr/bin:/bin", s.path("bin").display());
-    command.args(arguments).current_dir(s.path("")).env_clear().env("TERM", "xterm").env("PATH", path);
+    command
+        .args(arguments)
+        .current_dir(s.path(""))
+        .env_clear()
+        .env("TERM", "xterm")
+        .env("PATH", path);
     command
 }
 
@@ -63,13 +80,21 @@ fn pisess(arguments: &[&str], s: &Sandbox) -> (String, i32) {
     on_terminal(command(arguments, s))
 }
 
-/// Returns a sandbox with a session, and a FIFO that gives another one as soon as it is written to: reading it
-/// takes as long as a test needs.
+/// Returns a sandbox with a session, and a FIFO that gives another one as soon as it is written to:
+/// reading it takes as long as a test needs.
 fn with_slow_session() -> (Sandbox, impl Fn()) {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let slow = s.path("slow");
-    assert!(Command::new("mkfifo").arg(&slow).status().unwrap().success());
-    (s, move || std::fs::write(&slow, fixture("tour.jsonl")).unwrap())
+    assert!(
+        Command::new("mkfifo")
+            .arg(&slow)
+            .status()
+            .unwrap()
+            .success()
+    );
+    (s, move || {
+        std::fs::write(&slow, fixture("tour.jsonl")).unwrap()
+    })
 }
 
 const LIST_SLOW: [&str; 3] = ["list", "slow", "two-branches.jsonl"];
@@ -87,12 +112,16 @@ fn many_files_show_how_far_they_are() {
     });
     assert!(status.success(), "{seen}");
     let (shown, after) = seen.rsplit_once(" sessions").unwrap();
-    assert!(shown.starts_with("\r\u{1b}[2K\u{2588}"), "nothing before: {seen}");
+    assert!(
+        shown.starts_with("\r\u{1b}[2K\u{2588}"),
+        "nothing before: {seen}"
+    );
     assert!(after.starts_with("\r\u{1b}[2K"), "cleared: {seen}");
     assert!(after.contains("kites"), "rows after it: {seen}");
 }
 
-/// Nothing is drawn while another program reads the keys of the terminal, as fzf does at the end of a pipe.
+/// Nothing is drawn while another program reads the keys of the terminal, as fzf does at the end of
+/// a pipe.
 #[test]
 fn no_progress_on_a_terminal_that_another_program_uses() {
     let seen = |is_used: bool, arguments: &[&str]| {
@@ -121,15 +150,26 @@ fn no_progress_on_a_terminal_that_another_program_uses() {
 fn a_spinner_is_shown_while_a_summarizer_runs() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let compact = |more: &[&str]| {
-        let mut line = vec!["compact", "two-branches.jsonl", "-n", "--first-kept", "none"];
+        let mut line = vec![
+            "compact",
+            "two-branches.jsonl",
+            "-n",
+            "--first-kept",
+            "none",
+        ];
         line.extend(["--summarizer", "cat > /dev/null; sleep 2; echo text"]);
         line.extend(more);
         pisess(&line, &s)
     };
     let (seen, code) = compact(&[]);
     assert_eq!(code, 0, "{seen}");
-    let after = seen.rsplit_once("waiting for the summarizer").map(|(_, after)| after);
-    assert!(after.is_some_and(|after| after.contains("\u{1b}[2K")), "shown and removed: {seen}");
+    let after = seen
+        .rsplit_once("waiting for the summarizer")
+        .map(|(_, after)| after);
+    assert!(
+        after.is_some_and(|after| after.contains("\u{1b}[2K")),
+        "shown and removed: {seen}"
+    );
     let (seen, _) = compact(&["-q"]);
     assert!(!seen.contains("waiting for the summarizer"), "{seen}");
 }
@@ -138,7 +178,10 @@ fn a_spinner_is_shown_while_a_summarizer_runs() {
 fn with_pagers() -> Sandbox {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for name in ["less", "first", "second"] {
-        s.script(&format!("bin/{name}"), &format!("echo \"{name} $* LESS=$LESS\"\ncat"));
+        s.script(
+            &format!("bin/{name}"),
+            &format!("echo \"{name} $* LESS=$LESS\"\ncat"),
+        );
     }
     s
 }
@@ -162,36 +205,64 @@ fn long_output_goes_through_a_pager() {
     for line in READERS {
         let (plain, code) = pisess(&[line, &["--no-pager"]].concat(), &s);
         assert!(!plain.is_empty() && !plain.starts_with("less "), "{plain}");
-        assert_eq!(pisess(line, &s), (format!("less  LESS=FRX\n{plain}"), code), "{line:?}");
+        assert_eq!(
+            pisess(line, &s),
+            (format!("less  LESS=FRX\n{plain}"), code),
+            "{line:?}"
+        );
     }
-    for line in [&["tree", "-h"][..], &["check", "two-branches.jsonl"], &["label", "two-branches.jsonl"]] {
+    for line in [
+        &["tree", "-h"][..],
+        &["check", "two-branches.jsonl"],
+        &["label", "two-branches.jsonl"],
+    ] {
         assert!(!pisess(line, &s).0.starts_with("less "), "{line:?}");
     }
 }
 
-/// A tree that does not fit on the screen is opened at the leaf; the rows above and below it fill the screen.
+/// A tree that does not fit on the screen is opened at the leaf; the rows above and below it fill
+/// the screen.
 #[test]
 fn the_pager_opens_at_the_leaf() {
     let s = with_pagers();
     let id = |at: usize| format!("a{at:07}");
     let entry = |at: usize| user(&id(at), at.checked_sub(1).map(id).as_deref(), "words");
-    s.put("long.jsonl", session(&(0..100).map(entry).collect::<Vec<_>>()));
+    s.put(
+        "long.jsonl",
+        session(&(0..100).map(entry).collect::<Vec<_>>()),
+    );
     let opened = |line: &[&str]| {
         let (seen, code) = pisess(&[&["tree", "long.jsonl"], line].concat(), &s);
         assert_eq!(code, 0, "{seen}");
         seen.lines().next().unwrap().to_owned()
     };
-    // The heading is the first line, and the terminal has 25 rows, the last of which is the pager's.
+    // The heading is the first line, and the terminal has 25 rows, the last of which is the
+    // pager's.
     assert_eq!(opened(&["a0000050"]), "less  LESS=FRX +40g");
-    assert_eq!(opened(&[]), "less  LESS=FRX +78g", "the last screen is full");
+    assert_eq!(
+        opened(&[]),
+        "less  LESS=FRX +78g",
+        "the last screen is full"
+    );
     assert_eq!(opened(&["a0000023"]), "less  LESS=FRX +13g");
-    assert_eq!(opened(&["a0000022"]), "less  LESS=FRX", "the first screen shows it");
-    assert_eq!(opened(&["a0000050", "--around", "30"]), "less  LESS=FRX +21g");
+    assert_eq!(
+        opened(&["a0000022"]),
+        "less  LESS=FRX",
+        "the first screen shows it"
+    );
+    assert_eq!(
+        opened(&["a0000050", "--around", "30"]),
+        "less  LESS=FRX +21g"
+    );
     assert_eq!(opened(&["a0000050", "--around", "20"]), "less  LESS=FRX");
     assert_eq!(opened(&["root"]), "less  LESS=FRX");
     let mut with_options = command(&["tree", "long.jsonl"], &s);
     with_options.env("LESS", "-R");
-    assert!(on_terminal(with_options).0.starts_with("less  LESS=-R +78g"));
+    assert!(
+        on_terminal(with_options)
+            .0
+            .starts_with("less  LESS=-R +78g")
+    );
 }
 
 #[test]
@@ -206,13 +277,23 @@ fn the_environment_names_the_pager() {
     let plain = pisess(&[line, &["--no-pager"]].concat(), &s).0;
     let paged = |head: &str| format!("{head}\n{plain}");
     assert_eq!(with(&[("PAGER", "second -x")]), paged("second -x LESS=FRX"));
-    assert_eq!(with(&[("PAGER", "second"), ("PISESS_PAGER", "first")]), paged("first  LESS=FRX"));
+    assert_eq!(
+        with(&[("PAGER", "second"), ("PISESS_PAGER", "first")]),
+        paged("first  LESS=FRX")
+    );
     assert_eq!(with(&[("LESS", "M")]), paged("less  LESS=M"));
-    assert_eq!(with(&[("PAGER", "LESS=S second | cat")]), paged("second  LESS=S"), "a shell runs it");
+    assert_eq!(
+        with(&[("PAGER", "LESS=S second | cat")]),
+        paged("second  LESS=S"),
+        "a shell runs it"
+    );
     for none in ["", "cat"] {
         assert_eq!(with(&[("PAGER", "second"), ("PISESS_PAGER", none)]), plain);
     }
-    assert_eq!(with(&[("TERM", "dumb"), ("NO_COLOR", "1")]).lines().count(), plain.lines().count());
+    assert_eq!(
+        with(&[("TERM", "dumb"), ("NO_COLOR", "1")]).lines().count(),
+        plain.lines().count()
+    );
 }
 
 #[test]
@@ -220,29 +301,41 @@ fn a_missing_pager_is_no_error() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let with = |variables: &[(&str, &str)]| {
         let mut command = command(READERS[1], &s);
-        command.env("PATH", s.path("bin")).envs(variables.iter().copied());
+        command
+            .env("PATH", s.path("bin"))
+            .envs(variables.iter().copied());
         on_terminal(command)
     };
     let plain = pisess(&[READERS[1], &["--no-pager"]].concat(), &s).0;
     assert_eq!(with(&[]), (plain.clone(), 0));
     let (seen, code) = with(&[("PISESS_PAGER", "missing -x")]);
-    let note = "pisess: note: cannot run the pager missing -x: No such file or directory (os error 2)\n";
+    let note =
+        "pisess: note: cannot run the pager missing -x: No such file or directory (os error 2)\n";
     assert_eq!((seen, code), (format!("{note}{plain}"), 0));
 }
 
 #[test]
 fn a_pager_is_for_terminals() {
     let s = with_pagers();
-    let output = command(READERS[1], &s).env("PISESS_PAGER", "first").output().unwrap();
+    let output = command(READERS[1], &s)
+        .env("PISESS_PAGER", "first")
+        .output()
+        .unwrap();
     assert!(!String::from_utf8(output.stdout).unwrap().contains("first"));
 }
 
 #[test]
 fn a_pager_may_be_left_early() {
     let s = Sandbox::new();
-    let lines: Vec<_> = (0..20_000).map(|at| user(&format!("i{at:07}"), None, "many rows")).collect();
+    let lines: Vec<_> = (0..20_000)
+        .map(|at| user(&format!("i{at:07}"), None, "many rows"))
+        .collect();
     s.put("long.jsonl", session(&lines));
-    for line in [&["tree", "long.jsonl"][..], &["path", "long.jsonl"], &["context", "long.jsonl"]] {
+    for line in [
+        &["tree", "long.jsonl"][..],
+        &["path", "long.jsonl"],
+        &["context", "long.jsonl"],
+    ] {
         let mut command = command(line, &s);
         command.env("PISESS_PAGER", "head -n 1");
         let (seen, code) = on_terminal(command);
@@ -255,13 +348,31 @@ fn a_pager_may_be_left_early() {
 fn notes_go_into_the_pager() {
     let s = with_pagers();
     s.put("zz.jsonl", "no session\n");
-    let (seen, code) = pisess(&["grep", "kite", "--sort", "path", "two-branches.jsonl", "zz.jsonl"], &s);
+    let (seen, code) = pisess(
+        &[
+            "grep",
+            "kite",
+            "--sort",
+            "path",
+            "two-branches.jsonl",
+            "zz.jsonl",
+        ],
+        &s,
+    );
     assert_eq!(code, 2, "{seen}");
     assert!(seen.starts_with("less "), "{seen}");
-    assert!(seen.trim_end().lines().next_back().unwrap().starts_with("pisess: zz.jsonl"), "{seen}");
+    assert!(
+        seen.trim_end()
+            .lines()
+            .next_back()
+            .unwrap()
+            .starts_with("pisess: zz.jsonl"),
+        "{seen}"
+    );
 }
 
-/// Ctrl-C is for the pager: pisess ends by the signal, but not before the pager, which uses the terminal.
+/// Ctrl-C is for the pager: pisess ends by the signal, but not before the pager, which uses the
+/// terminal.
 #[test]
 fn the_pager_ends_first() {
     let s = with_pagers();
@@ -270,15 +381,22 @@ fn the_pager_ends_first() {
         "trap '' INT\necho started\nwhile ! test -e go; do sleep 0.01; done\necho ended\ncat > /dev/null",
     );
     let mut command = Command::new("env");
-    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_pisess")]).args(READERS[0]);
-    command.current_dir(s.path("")).env("PISESS_PAGER", s.path("bin/stays"));
+    command
+        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_pisess")])
+        .args(READERS[0]);
+    command
+        .current_dir(s.path(""))
+        .env("PISESS_PAGER", s.path("bin/stays"));
     let mut is_waiting = true;
     let (seen, status) = watched(command, terminal(), |seen, child| {
         if is_waiting && seen.contains("started") {
             is_waiting = false;
             kill_process(Pid::from_child(child), Signal::INT).unwrap();
             std::thread::sleep(Duration::from_millis(300));
-            assert!(child.try_wait().unwrap().is_none(), "it waits for the pager");
+            assert!(
+                child.try_wait().unwrap().is_none(),
+                "it waits for the pager"
+            );
             s.put("go", "");
         }
     });

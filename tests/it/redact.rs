@@ -4,8 +4,8 @@ use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 use std::fmt::Write;
 
-/// Returns letters as in a generated key, the same in every run. Keys are built here, so that no scanner reports
-/// this file.
+/// Returns letters as in a generated key, the same in every run. Keys are built here, so that no
+/// scanner reports this file.
 fn letters(length: usize, alphabet: &str, seed: usize) -> String {
     let mut state = (seed as u32).wrapping_mul(2_654_435_761) | 1;
     let letters: Vec<char> = alphabet.chars().collect();
@@ -25,12 +25,20 @@ pub fn secret(seed: usize) -> String {
     match seed % 8 {
         0 => format!("ghp_{}", word(36)),
         1 => format!("sk-ant-api03-{}AA", word(93)),
-        2 => format!("AKIA{}", letters(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", seed)),
+        2 => format!(
+            "AKIA{}",
+            letters(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", seed)
+        ),
         3 => format!("xoxb-{}-{}", letters(12, "123456789", seed), word(24)),
         4 => format!("sk_live_{}", word(24)),
         5 => format!("npm_{}", word(36)),
         6 => format!("sk-or-v1-{}", letters(64, HEX, seed)),
-        _ => format!("eyJ{}.eyJ{}.{}", word(20), letters(40, WORD, seed + 1), letters(43, WORD, seed + 2)),
+        _ => format!(
+            "eyJ{}.eyJ{}.{}",
+            word(20),
+            letters(40, WORD, seed + 1),
+            letters(43, WORD, seed + 2)
+        ),
     }
 }
 
@@ -41,8 +49,8 @@ fn escaped(text: &str) -> String {
     })
 }
 
-/// Forty lines of a session with a secret in different places. `<S>` is the secret, `<E>` the secret in escapes,
-/// `I` and `P` are ids.
+/// Forty lines of a session with a secret in different places. `<S>` is the secret, `<E>` the
+/// secret in escapes, `I` and `P` are ids.
 const PLACES: [&str; 40] = [
     r#"{"type":"message","id":"I","parentId":"P","message":{"role":"user","content":"use <S> now"}}"#,
     r#"{"type":"message","id":"I","parentId":"P","message":{"role":"user","content":[{"type":"text","text":"<S>"}]}}"#,
@@ -95,9 +103,13 @@ pub fn planted(secrets: &[String]) -> String {
     for (at, secret) in secrets.iter().enumerate() {
         let line = PLACES[at % PLACES.len()].replace("\"I\"", &format!("\"{at:08x}\""));
         // The last two places are in malformed lines, which cannot be parents.
-        let parent = (0..at).rev().find(|at| at % PLACES.len() < PLACES.len() - 2);
+        let parent = (0..at)
+            .rev()
+            .find(|at| at % PLACES.len() < PLACES.len() - 2);
         let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent:08x}\""));
-        let line = line.replace("\"P\"", &parent).replace("<E>", &escaped(secret));
+        let line = line
+            .replace("\"P\"", &parent)
+            .replace("<E>", &escaped(secret));
         file += &line.replace("<S>", secret);
         file.push('\n');
     }
@@ -111,11 +123,19 @@ fn three_hundred_secrets_in_forty_places_leave_none() {
     let places = planted(&secrets);
     s.put("s.jsonl", &places);
     let done = s.pisess("redact ./s.jsonl -o ./copy.jsonl").done();
-    assert_eq!((done.code, done.text().as_str()), (0, "./copy.jsonl\n"), "{}", done.stderr);
+    assert_eq!(
+        (done.code, done.text().as_str()),
+        (0, "./copy.jsonl\n"),
+        "{}",
+        done.stderr
+    );
     let copy = s.text("copy.jsonl");
     for secret in &secrets {
         assert!(!copy.contains(secret.as_str()), "{secret} is left");
-        assert!(!copy.contains(&escaped(secret)), "{secret} is left in escapes");
+        assert!(
+            !copy.contains(&escaped(secret)),
+            "{secret} is left in escapes"
+        );
     }
     assert_eq!(copy.lines().count(), places.lines().count());
     let found = s.run("redact -q --check --json ./copy.jsonl");
@@ -125,18 +145,21 @@ fn three_hundred_secrets_in_forty_places_leave_none() {
     assert_eq!(ids("s.jsonl"), ids("copy.jsonl"));
 }
 
-/// Secrets are found everywhere in a large file, including the boundaries between blocks that are read and between
-/// parts that different threads search.
+/// Secrets are found everywhere in a large file, including the boundaries between blocks that are
+/// read and between parts that different threads search.
 #[test]
 fn no_part_of_a_large_session_is_skipped() {
-    const HEADER: &str =
-        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+    const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
     let s = Sandbox::new();
     let (mut file, mut wanted) = (format!("{HEADER}\n"), Vec::new());
     for at in 0..400 {
         // Lines of very different lengths, one of them longer than a block that is read.
         let filler = "lorem ipsum ".repeat(if at == 200 { 60_000 } else { at * 7919 % 1900 });
-        let secret = if at % 5 == 0 { secret(at) } else { String::new() };
+        let secret = if at % 5 == 0 {
+            secret(at)
+        } else {
+            String::new()
+        };
         if at % 5 == 0 {
             wanted.push((at + 2, format!("{at:08x}")));
         }
@@ -157,15 +180,21 @@ fn no_part_of_a_large_session_is_skipped() {
     s.run("redact -q ./s.jsonl -o ./copy.jsonl");
     let copy = s.text("copy.jsonl");
     assert_eq!(copy.matches("[REDACTED:").count(), wanted.len());
-    let changed = copy.lines().zip(file.lines()).filter(|(new, old)| new != old).count();
-    assert_eq!((changed, copy.lines().count()), (wanted.len(), file.lines().count()));
+    let changed = copy
+        .lines()
+        .zip(file.lines())
+        .filter(|(new, old)| new != old)
+        .count();
+    assert_eq!(
+        (changed, copy.lines().count()),
+        (wanted.len(), file.lines().count())
+    );
 }
 
 #[test]
 fn images_are_taken_out_of_lines_that_hold_nothing_else() {
     let s = Sandbox::new();
-    let header =
-        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
     let image = r#"{"type":"message","id":"aaaa0001","parentId":null,"message":{"role":"user","content":[{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
     s.put("s.jsonl", format!("{header}\n{image}\n"));
     let done = s.pisess("redact ./s.jsonl -o -").done();
@@ -174,17 +203,28 @@ fn images_are_taken_out_of_lines_that_hold_nothing_else() {
         "pisess: ./s.jsonl: no secrets found; removed 1 signature or image, which cannot be searched\n"
     );
     assert!(done.text().contains("[image removed: image/png, 6 bytes]"));
-    assert!(s.run("redact -q ./s.jsonl --keep-images -o -").contains(image));
+    assert!(
+        s.run("redact -q ./s.jsonl --keep-images -o -")
+            .contains(image)
+    );
 }
 
 #[test]
 fn what_holds_no_secret_is_copied_byte_for_byte() {
-    for name in ["tour.jsonl", "v1.jsonl", "v2.jsonl", "draft-tree.jsonl", "omp-no-slot.jsonl"] {
+    for name in [
+        "tour.jsonl",
+        "v1.jsonl",
+        "v2.jsonl",
+        "draft-tree.jsonl",
+        "omp-no-slot.jsonl",
+    ] {
         let s = Sandbox::with(&[name]);
         s.run(&format!("redact -q ./{name} -o ./copy --keep-images"));
         let (old, new) = (fixture(name), s.bytes("copy"));
-        let changed =
-            old.split(|&b| b == b'\n').zip(new.split(|&b| b == b'\n')).filter(|(old, new)| old != new);
+        let changed = old
+            .split(|&b| b == b'\n')
+            .zip(new.split(|&b| b == b'\n'))
+            .filter(|(old, new)| old != new);
         for (old, new) in changed {
             let signed = String::from_utf8_lossy(old).contains("ignature");
             assert!(signed, "{name}: {}", String::from_utf8_lossy(new));
@@ -197,8 +237,9 @@ fn values_of_files_are_taken_out() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.put(".env", "PAPER=\"light, washi\"\nSHORT=kite\n");
     s.put("list", "bamboo spar\n\n");
-    let done =
-        s.pisess("redact ./two-branches.jsonl --env-file ./.env --secret-file ./list -o ./copy").done();
+    let done = s
+        .pisess("redact ./two-branches.jsonl --env-file ./.env --secret-file ./list -o ./copy")
+        .done();
     assert_eq!(
         done.stderr,
         "pisess: note: 1 value shorter than 6 characters is not searched for: such text occurs by chance\n\
@@ -215,7 +256,12 @@ fn a_secret_is_one_row() {
     let s = Sandbox::new();
     let lines: Vec<_> = (0..8)
         .map(|at| {
-            let text = format!("a {} b {} me@example.org you{}@example.org", secret(0), secret(2), at % 2);
+            let text = format!(
+                "a {} b {} me@example.org you{}@example.org",
+                secret(0),
+                secret(2),
+                at % 2
+            );
             user(&format!("aaaa000{at}"), None, &text)
         })
         .collect();
@@ -229,8 +275,14 @@ fn a_secret_is_one_row() {
     ");
     let rows = s.unchanged("redact -q --check --json ./s.jsonl").text();
     assert_eq!(rows.lines().count(), 2);
-    assert_eq!(rows.lines().next().unwrap().matches("\"line\":").count(), 1 + 8);
-    s.put("two.jsonl", session(&[user("aaaa0001", None, "me@example.org")]));
+    assert_eq!(
+        rows.lines().next().unwrap().matches("\"line\":").count(),
+        1 + 8
+    );
+    s.put(
+        "two.jsonl",
+        session(&[user("aaaa0001", None, "me@example.org")]),
+    );
     assert_snapshot!(s.unchanged("redact ./two.jsonl -o -").stderr, @"
     pisess: ./two.jsonl: no secrets found
     pisess: ./two.jsonl: 1 e-mail address is kept
@@ -241,8 +293,7 @@ fn a_secret_is_one_row() {
 fn a_check_reports_and_writes_nothing() {
     let s = Sandbox::new();
     let token = secret(0);
-    let header =
-        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
     let line = format!(
         r#"{{"type":"message","id":"aaaa0001","parentId":null,"message":{{"role":"user","content":"a {token} b"}}}}"#
     );
@@ -261,14 +312,20 @@ fn a_check_reports_and_writes_nothing() {
     2> pisess: 2 sessions searched: 1 secret
     exit 1
     ");
-    assert_eq!(s.unchanged("redact --check -r ./in").text(), s.unchanged("redact -n ./in").text());
+    assert_eq!(
+        s.unchanged("redact --check -r ./in").text(),
+        s.unchanged("redact -n ./in").text()
+    );
     assert_snapshot!(s.unchanged("redact ./in/none.jsonl ./s.jsonl -o ./copy").fails(2), @"-o takes only one session (hint: --check reports on any number of them)");
     assert_snapshot!(s.unchanged("redact --check ./in --env-file ./gone").fails(2), @"cannot read ./gone: no such file or directory (hint: give the path of a file of secrets, or - for standard input)");
     let piped = s.pisess("redact - -o -").stdin(s.bytes("s.jsonl")).done();
     assert_eq!(piped.code, 0);
     assert_eq!(
         String::from_utf8(piped.stdout).unwrap(),
-        format!("{header}\n{}\n", line.replace(&token, "[REDACTED:github-pat#1]"))
+        format!(
+            "{header}\n{}\n",
+            line.replace(&token, "[REDACTED:github-pat#1]")
+        )
     );
 }
 
@@ -301,7 +358,10 @@ fn the_title_line_of_oh_my_pi_keeps_its_width() {
     s.run("redact -q ./s.jsonl -o ./copy");
     let copy = s.text("copy");
     assert_eq!(copy.find('\n'), Some(255));
-    assert!(copy.contains(r#""title":"about [REDACTED:github-pat#1]""#), "{copy}");
+    assert!(
+        copy.contains(r#""title":"about [REDACTED:github-pat#1]""#),
+        "{copy}"
+    );
 }
 
 #[test]
@@ -309,9 +369,15 @@ fn a_copy_is_asked_for() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let needs = s.pisess("redact ./two-branches.jsonl").done().fails(2);
     assert!(needs.starts_with("redact requires -o"), "{needs}");
-    let missing = s.pisess("redact ./two-branches.jsonl --env-file ./none -o ./c").done().fails(2);
+    let missing = s
+        .pisess("redact ./two-branches.jsonl --env-file ./none -o ./c")
+        .done()
+        .fails(2);
     assert!(missing.contains("none"), "{missing}");
-    let onto_itself = s.pisess("redact ./two-branches.jsonl -o ./two-branches.jsonl --force").done().fails(2);
+    let onto_itself = s
+        .pisess("redact ./two-branches.jsonl -o ./two-branches.jsonl --force")
+        .done()
+        .fails(2);
     assert!(onto_itself.contains("two-branches.jsonl"), "{onto_itself}");
     assert_eq!(s.names(), ["two-branches.jsonl"]);
 }

@@ -41,7 +41,11 @@ fn every_form() {
         ("1a2b3c05~1^{user}", "1a2b3c04"),
         ("@^{label}~1^{user}", "1a2b3c01"),
     ] {
-        assert_eq!(named(&s, "two-branches.jsonl", reference), id, "{reference}");
+        assert_eq!(
+            named(&s, "two-branches.jsonl", reference),
+            id,
+            "{reference}"
+        );
     }
 }
 
@@ -52,17 +56,29 @@ fn the_leaf_where_an_entry_is_asked_for() {
     s.run("label -q ./two-branches.jsonl 1a2b3c04 tissue");
     s.run("append -q ./two-branches.jsonl --name Kites");
     let leaf = named(&s, "two-branches.jsonl", "@");
-    assert!(s.run(&format!("show ./two-branches.jsonl {leaf}")).contains("name: Kites"));
+    assert!(
+        s.run(&format!("show ./two-branches.jsonl {leaf}"))
+            .contains("name: Kites")
+    );
     for (line, last) in [
         ("show --json ./two-branches.jsonl @", "\"id\":\"1a2b3c07\""),
-        ("label -n ./two-branches.jsonl @ end", "\"targetId\":\"1a2b3c07\""),
-        ("edit -n --omit ./two-branches.jsonl @", "\"targetId\":\"1a2b3c07\""),
+        (
+            "label -n ./two-branches.jsonl @ end",
+            "\"targetId\":\"1a2b3c07\"",
+        ),
+        (
+            "edit -n --omit ./two-branches.jsonl @",
+            "\"targetId\":\"1a2b3c07\"",
+        ),
         ("pick -n ./two-branches.jsonl @", "A metre and more"),
     ] {
         let printed = s.run(line);
         assert!(printed.contains(last), "{line}: {printed}");
         let parent = format!("\"parentId\":\"{leaf}\"");
-        assert!(line.starts_with("show") || printed.contains(&parent), "{line}: {printed}");
+        assert!(
+            line.starts_with("show") || printed.contains(&parent),
+            "{line}: {printed}"
+        );
     }
 }
 
@@ -72,7 +88,11 @@ fn a_prefix_of_four_characters() {
     assert_eq!(named(&s, "tour.jsonl", "0d9a"), "0d9a6c31");
     assert_eq!(named(&s, "tour.jsonl", "0d9a6c3^"), "b7e3d510");
     assert_eq!(s.unchanged("path ./tour.jsonl 0d9").code, 2);
-    assert_eq!(s.unchanged("path ./tour.jsonl 0D9A").code, 2, "all is case-sensitive");
+    assert_eq!(
+        s.unchanged("path ./tour.jsonl 0D9A").code,
+        2,
+        "all is case-sensitive"
+    );
 }
 
 #[test]
@@ -92,7 +112,11 @@ fn ids_of_any_kind_and_the_whole_string_first() {
     ] {
         assert_eq!(named(&s, file, reference), id, "{reference}");
     }
-    assert_eq!(s.run("path ./ids-of-any-kind.jsonl root --ids"), "", "root is the empty conversation");
+    assert_eq!(
+        s.run("path ./ids-of-any-kind.jsonl root --ids"),
+        "",
+        "root is the empty conversation"
+    );
 }
 
 #[test]
@@ -123,10 +147,26 @@ fn an_id_comes_before_a_label_and_a_label_before_a_prefix() {
 #[test]
 fn of_several_entries_with_one_id_the_last() {
     let s = Sandbox::with(&["hazards/duplicate-id.jsonl"]);
-    let done = s.pisess("path -q --json ./duplicate-id.jsonl dddd0002").done().quiet();
-    assert!(done.lines().last().unwrap().contains("the second of the name"));
-    let done = s.pisess("path -q --json ./duplicate-id.jsonl :3").done().quiet();
-    assert!(done.lines().last().unwrap().contains("the first of the name"));
+    let done = s
+        .pisess("path -q --json ./duplicate-id.jsonl dddd0002")
+        .done()
+        .quiet();
+    assert!(
+        done.lines()
+            .last()
+            .unwrap()
+            .contains("the second of the name")
+    );
+    let done = s
+        .pisess("path -q --json ./duplicate-id.jsonl :3")
+        .done()
+        .quiet();
+    assert!(
+        done.lines()
+            .last()
+            .unwrap()
+            .contains("the first of the name")
+    );
 }
 
 #[test]
@@ -147,10 +187,19 @@ fn ambiguous_with_its_candidates() {
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl 1a2b").fails(2), @r#"./two-branches.jsonl: "1a2b" matches several entries: 1a2b3c01, 1a2b3c02, 1a2b3c03, 1a2b3c04, 1a2b3c05 (hint: give more of the id, or its line as `:12`)"#);
     // Other tools may set one label on several entries.
     let label = |id: &str, target: &str| {
-        format!(r#"{{"type":"label","id":"{id}","parentId":null,"targetId":"{target}","label":"twice"}}"#)
+        format!(
+            r#"{{"type":"label","id":"{id}","parentId":null,"targetId":"{target}","label":"twice"}}"#
+        )
     };
-    let labels = format!("{}\n{}\n", label("llll0001", "1a2b3c05"), label("llll0002", "1a2b3c07"));
-    s.put("two-branches.jsonl", [fixture("two-branches.jsonl"), labels.into_bytes()].concat());
+    let labels = format!(
+        "{}\n{}\n",
+        label("llll0001", "1a2b3c05"),
+        label("llll0002", "1a2b3c07")
+    );
+    s.put(
+        "two-branches.jsonl",
+        [fixture("two-branches.jsonl"), labels.into_bytes()].concat(),
+    );
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl twice").fails(2), @r#"./two-branches.jsonl: "twice" matches several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl label:twice").fails(2), @r#"./two-branches.jsonl: "twice" matches several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
 }

@@ -5,7 +5,11 @@ use insta::assert_snapshot;
 
 /// Returns the name of the store directory of a project in the sandbox.
 fn folder_name(s: &Sandbox, project: &str) -> String {
-    s.path(project).to_str().unwrap().trim_start_matches('/').replace('/', "-")
+    s.path(project)
+        .to_str()
+        .unwrap()
+        .trim_start_matches('/')
+        .replace('/', "-")
 }
 
 fn header(s: &Sandbox, id: &str, project: &str, more: &str) -> String {
@@ -30,20 +34,39 @@ impl Home {
         let s = Sandbox::new();
         std::fs::create_dir_all(s.path("old/sub")).unwrap();
         std::fs::create_dir_all(s.path("new/sub")).unwrap();
-        let pi = ["old", "new"].map(|name| format!(".pi/agent/sessions/--{}--", folder_name(&s, name)));
+        let pi =
+            ["old", "new"].map(|name| format!(".pi/agent/sessions/--{}--", folder_name(&s, name)));
         let omp = ["old", "new"].map(|name| format!(".omp/agent/sessions/-{name}"));
-        s.put(&format!("{}/2026_p1.jsonl", pi[0]), header(&s, "p1", "old", "") + BODY);
-        s.put(&format!("{}/2026_p2.jsonl", pi[0]), header(&s, "p2", "old", "") + BODY);
+        s.put(
+            &format!("{}/2026_p1.jsonl", pi[0]),
+            header(&s, "p1", "old", "") + BODY,
+        );
+        s.put(
+            &format!("{}/2026_p2.jsonl", pi[0]),
+            header(&s, "p2", "old", "") + BODY,
+        );
         let sub = format!(".pi/agent/sessions/--{}--", folder_name(&s, "old/sub"));
-        s.put(&format!("{sub}/2026_p3.jsonl"), header(&s, "p3", "old/sub", "") + BODY);
+        s.put(
+            &format!("{sub}/2026_p3.jsonl"),
+            header(&s, "p3", "old/sub", "") + BODY,
+        );
         let other = format!(".pi/agent/sessions/--{}--", folder_name(&s, "older"));
         let parent = s.path(&format!("{}/2026_p1.jsonl", pi[0]));
         let parent = format!(r#","parentSession":"{}""#, parent.display());
-        s.put(&format!("{other}/2026_fork.jsonl"), header(&s, "fork", "older", &parent) + BODY);
+        s.put(
+            &format!("{other}/2026_fork.jsonl"),
+            header(&s, "fork", "older", &parent) + BODY,
+        );
         let omp_lines = "{\"type\":\"title\",\"v\":1,\"title\":\"\",\"updatedAt\":\"2026-01-01T00:00:00.000Z\",\"pad\":\"";
         let slot = format!("{omp_lines}{}\"}}\n", " ".repeat(256 - omp_lines.len() - 3));
-        s.put(&format!("{}/2026_o1.jsonl", omp[0]), slot + &header(&s, "o1", "old", "") + BODY);
-        s.put(&format!("{}/2026_o1/scout.jsonl", omp[0]), header(&s, "scout", "old", "") + BODY);
+        s.put(
+            &format!("{}/2026_o1.jsonl", omp[0]),
+            slot + &header(&s, "o1", "old", "") + BODY,
+        );
+        s.put(
+            &format!("{}/2026_o1/scout.jsonl", omp[0]),
+            header(&s, "scout", "old", "") + BODY,
+        );
         s.put(&format!("{}/2026_o1/0.bash.log", omp[0]), "output");
         Home { s, pi, omp }
     }
@@ -71,25 +94,55 @@ fn a_session_goes_to_the_new_project() {
     assert!(h.exists(&old));
     let before = h.s.path(&old).metadata().unwrap().modified().unwrap();
     let done = h.run(&format!("relocate -q ./{old} ./new"));
-    assert_eq!((done.code, done.text()), (0, format!("./{new}\n")), "{done}");
-    // Only the value of `cwd` has changed. The modification time is the same, so that `pi -c` opens the same
-    // session.
+    assert_eq!(
+        (done.code, done.text()),
+        (0, format!("./{new}\n")),
+        "{done}"
+    );
+    // Only the value of `cwd` has changed. The modification time is the same, so that `pi -c` opens
+    // the same session.
     assert!(!h.exists(&old));
-    assert_eq!(h.s.bytes(&new), (header(&h.s, "p1", "new", "") + BODY).into_bytes());
-    assert_eq!(h.s.path(&new).metadata().unwrap().modified().unwrap(), before);
+    assert_eq!(
+        h.s.bytes(&new),
+        (header(&h.s, "p1", "new", "") + BODY).into_bytes()
+    );
+    assert_eq!(
+        h.s.path(&new).metadata().unwrap().modified().unwrap(),
+        before
+    );
     // The fork refers to the new path of its source.
-    let fork = format!(".pi/agent/sessions/--{}--/2026_fork.jsonl", folder_name(&h.s, "older"));
-    assert!(h.s.text(&fork).contains(&format!(r#""parentSession":"./{new}""#)), "{}", h.s.text(&fork));
+    let fork = format!(
+        ".pi/agent/sessions/--{}--/2026_fork.jsonl",
+        folder_name(&h.s, "older")
+    );
+    assert!(
+        h.s.text(&fork)
+            .contains(&format!(r#""parentSession":"./{new}""#)),
+        "{}",
+        h.s.text(&fork)
+    );
     // Another run has nothing to do.
     let before = h.s.files();
     let again = h.run(&format!("relocate ./{new} ./new"));
     assert_eq!((again.code, again.text()), (0, String::new()));
-    assert!(again.stderr.ends_with(&format!("pisess: nothing to do in ./{new}\n")), "{again}");
+    assert!(
+        again
+            .stderr
+            .ends_with(&format!("pisess: nothing to do in ./{new}\n")),
+        "{again}"
+    );
     assert!(h.s.files() == before);
     // A session that is given by name is reported.
     let moved = h.run("relocate fork ./new");
-    assert_eq!((moved.code, moved.text()), (0, format!("./{}/2026_fork.jsonl\n", h.pi[1])), "{moved}");
-    assert!(moved.stderr.ends_with(&format!("pisess: moved ./{fork}\n")), "{moved}");
+    assert_eq!(
+        (moved.code, moved.text()),
+        (0, format!("./{}/2026_fork.jsonl\n", h.pi[1])),
+        "{moved}"
+    );
+    assert!(
+        moved.stderr.ends_with(&format!("pisess: moved ./{fork}\n")),
+        "{moved}"
+    );
 }
 
 #[test]
@@ -102,22 +155,43 @@ fn what_is_beside_a_session_comes_along() {
     let left = format!("left ./{old}.jsonl.bak\n");
     let planned = h.run(&format!("relocate -n ./{old}.jsonl ./new"));
     assert!(
-        planned.stderr.ends_with(&format!("pisess: would {}", left.replace("left", "leave"))),
+        planned
+            .stderr
+            .ends_with(&format!("pisess: would {}", left.replace("left", "leave"))),
         "{planned}"
     );
     let done = h.run(&format!("relocate ./{old}.jsonl ./new"));
-    assert_eq!((done.code, done.text()), (0, format!("./{new}.jsonl\n")), "{done}");
+    assert_eq!(
+        (done.code, done.text()),
+        (0, format!("./{new}.jsonl\n")),
+        "{done}"
+    );
     assert!(done.stderr.ends_with(&format!("pisess: {left}")), "{done}");
     // A directory that is empty now is reported once.
-    let done = h.run(&format!("relocate ./{0}/2026_p1.jsonl ./{0}/2026_p2.jsonl ./new", h.pi[0]));
-    assert_eq!(done.stderr.matches(&format!("left ./{}\n", h.pi[0])).count(), 1, "{done}");
+    let done = h.run(&format!(
+        "relocate ./{0}/2026_p1.jsonl ./{0}/2026_p2.jsonl ./new",
+        h.pi[0]
+    ));
+    assert_eq!(
+        done.stderr
+            .matches(&format!("left ./{}\n", h.pi[0]))
+            .count(),
+        1,
+        "{done}"
+    );
     assert!(h.exists(&h.pi[0]));
     for name in ["/scout.jsonl", "/0.bash.log", ".jsonl.pruned", ".jsonl"] {
-        assert!(h.exists(&format!("{new}{name}")) && !h.exists(&format!("{old}{name}")), "{name}");
+        assert!(
+            h.exists(&format!("{new}{name}")) && !h.exists(&format!("{old}{name}")),
+            "{name}"
+        );
     }
     // The former path is recorded as oh-my-pi does it.
     let moved = h.s.text(&format!("{new}.jsonl"));
-    assert!(moved.contains(&format!(r#""previousSessionFiles":["./{old}.jsonl"]"#)), "{moved}");
+    assert!(
+        moved.contains(&format!(r#""previousSessionFiles":["./{old}.jsonl"]"#)),
+        "{moved}"
+    );
     assert_eq!(moved.find('\n').map(|at| at + 1), Some(256));
 }
 
@@ -129,23 +203,36 @@ fn all_sessions_of_a_folder_that_moved() {
     let mut rows: Vec<_> = done.text().lines().map(str::to_owned).collect();
     rows.sort();
     assert_eq!(rows.len(), 4, "{rows:?}");
-    assert!(rows.iter().all(|row| row.contains(r#","status":"moved","left":["#)), "{rows:?}");
-    let sub = format!(".pi/agent/sessions/--{}--/2026_p3.jsonl", folder_name(&h.s, "new/sub"));
+    assert!(
+        rows.iter()
+            .all(|row| row.contains(r#","status":"moved","left":["#)),
+        "{rows:?}"
+    );
+    let sub = format!(
+        ".pi/agent/sessions/--{}--/2026_p3.jsonl",
+        folder_name(&h.s, "new/sub")
+    );
     assert!(h.s.text(&sub).contains(r#""cwd":"./new/sub""#));
-    for name in [format!("{}/2026_p2.jsonl", h.pi[1]), format!("{}/2026_o1/scout.jsonl", h.omp[1])] {
+    for name in [
+        format!("{}/2026_p2.jsonl", h.pi[1]),
+        format!("{}/2026_o1/scout.jsonl", h.omp[1]),
+    ] {
         assert!(h.exists(&name), "{name}");
     }
     // A project whose path only begins the same is not moved.
     assert!(
-        h.s.text(&format!(".pi/agent/sessions/--{}--/2026_fork.jsonl", folder_name(&h.s, "older")))
-            .contains(r#""cwd":"./older""#)
+        h.s.text(&format!(
+            ".pi/agent/sessions/--{}--/2026_fork.jsonl",
+            folder_name(&h.s, "older")
+        ))
+        .contains(r#""cwd":"./older""#)
     );
     let again = h.run("relocate --moved-from ./old ./new");
     assert_snapshot!(again, @"2> pisess: no session of that directory in the stores");
 }
 
-/// Wherever a run is killed, the same command completes it: sessions are in their new places, and the fork refers
-/// to the new path of its source.
+/// Wherever a run is killed, the same command completes it: sessions are in their new places, and
+/// the fork refers to the new path of its source.
 #[cfg(unix)]
 #[test]
 fn a_run_that_was_killed_is_completed_by_the_next() {
@@ -176,7 +263,12 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
         child.kill().unwrap();
         child.wait().unwrap();
         let left = h.s.files();
-        let sessions = ["2026_p1.jsonl", "2026_p2.jsonl", "2026_p3.jsonl", "2026_o1.jsonl"];
+        let sessions = [
+            "2026_p1.jsonl",
+            "2026_p2.jsonl",
+            "2026_p3.jsonl",
+            "2026_o1.jsonl",
+        ];
         let is_begun = |(name, bytes): (&String, &Vec<u8>)| {
             sessions.iter().any(|session| name.ends_with(session))
                 && String::from_utf8_lossy(bytes)
@@ -188,18 +280,32 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
         partly += usize::from(is_begun && left != h.s.files());
         for (project, id) in [(&h.pi[1], "p1"), (&h.pi[1], "p2"), (&h.omp[1], "o1")] {
             let text = h.s.text(&format!("{project}/2026_{id}.jsonl"));
-            assert!(text.contains(r#""cwd":"./new""#) && text.ends_with(BODY), "{at}: {text}");
+            assert!(
+                text.contains(r#""cwd":"./new""#) && text.ends_with(BODY),
+                "{at}: {text}"
+            );
         }
-        assert!(h.exists(&format!("{}/2026_o1/scout.jsonl", h.omp[1])), "{at}");
-        let fork = format!(".pi/agent/sessions/--{}--/2026_fork.jsonl", folder_name(&h.s, "older"));
+        assert!(
+            h.exists(&format!("{}/2026_o1/scout.jsonl", h.omp[1])),
+            "{at}"
+        );
+        let fork = format!(
+            ".pi/agent/sessions/--{}--/2026_fork.jsonl",
+            folder_name(&h.s, "older")
+        );
         let source = format!(r#""parentSession":"./{}/2026_p1.jsonl""#, h.pi[1]);
-        assert!(h.s.text(&fork).contains(&source), "{at}: {}", h.s.text(&fork));
+        assert!(
+            h.s.text(&fork).contains(&source),
+            "{at}: {}",
+            h.s.text(&fork)
+        );
         assert!(!h.exists(&format!("{}/2026_p1.jsonl", h.pi[0])), "{at}");
     }
     assert!(partly > 0, "no run was killed between");
 }
 
-/// A limit on the size of files represents a full disk: the header cannot be rewritten, and nothing is moved.
+/// A limit on the size of files represents a full disk: the header cannot be rewritten, and nothing
+/// is moved.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_moves_nothing() {
@@ -226,9 +332,15 @@ fn never_onto_another_file() {
     h.s.put(&format!("{}/2026_p1.jsonl", h.pi[1]), "somebody else's");
     h.s.put(&format!("{}/2026_o1/x", h.omp[1]), "somebody else's");
     let before = h.s.files();
-    for old in [format!("{}/2026_p1.jsonl", h.pi[0]), format!("{}/2026_o1.jsonl", h.omp[0])] {
+    for old in [
+        format!("{}/2026_p1.jsonl", h.pi[0]),
+        format!("{}/2026_o1.jsonl", h.omp[0]),
+    ] {
         let done = h.run(&format!("relocate -q --force ./{old} ./new"));
-        assert!(done.code == 2 && done.stderr.contains("exists already"), "{done}");
+        assert!(
+            done.code == 2 && done.stderr.contains("exists already"),
+            "{done}"
+        );
     }
     assert!(h.s.files() == before);
     // The other sessions of a batch are moved.
@@ -242,27 +354,65 @@ fn outside_the_stores_and_in_a_flat_one_only_the_header_changes() {
     let h = Home::new();
     h.s.put("s.jsonl", header(&h.s, "s", "old", "") + BODY);
     let done = h.run("relocate -q ./s.jsonl ./new");
-    assert_eq!((done.code, done.text().as_str()), (0, "./s.jsonl\n"), "{done}");
-    assert_eq!(h.s.bytes("s.jsonl"), (header(&h.s, "s", "new", "") + BODY).into_bytes());
+    assert_eq!(
+        (done.code, done.text().as_str()),
+        (0, "./s.jsonl\n"),
+        "{done}"
+    );
+    assert_eq!(
+        h.s.bytes("s.jsonl"),
+        (header(&h.s, "s", "new", "") + BODY).into_bytes()
+    );
     h.s.put("flat/s.jsonl", header(&h.s, "s", "old", "") + BODY);
     let home = h.s.path("");
     let flat = h.s.path("flat");
-    let call = h.s.pisess("relocate -q ./flat/s.jsonl ./new").env("HOME", home.to_str().unwrap());
-    let done = call.env("PI_CODING_AGENT_SESSION_DIR", flat.to_str().unwrap()).done();
-    assert_eq!((done.code, done.text().as_str()), (0, "./flat/s.jsonl\n"), "{done}");
-    assert_eq!(h.s.bytes("flat/s.jsonl"), (header(&h.s, "s", "new", "") + BODY).into_bytes());
+    let call =
+        h.s.pisess("relocate -q ./flat/s.jsonl ./new")
+            .env("HOME", home.to_str().unwrap());
+    let done = call
+        .env("PI_CODING_AGENT_SESSION_DIR", flat.to_str().unwrap())
+        .done();
+    assert_eq!(
+        (done.code, done.text().as_str()),
+        (0, "./flat/s.jsonl\n"),
+        "{done}"
+    );
+    assert_eq!(
+        h.s.bytes("flat/s.jsonl"),
+        (header(&h.s, "s", "new", "") + BODY).into_bytes()
+    );
 }
 
 #[test]
 fn every_kind_of_session_keeps_its_other_bytes() {
-    for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl", "tour.jsonl", "omp.jsonl"] {
+    for name in [
+        "v1.jsonl",
+        "v2.jsonl",
+        "draft-tree.jsonl",
+        "tour.jsonl",
+        "omp.jsonl",
+    ] {
         let s = Sandbox::with(&[name]);
         std::fs::create_dir(s.path("new")).unwrap();
-        assert_eq!(s.pisess(&format!("relocate -q --force ./{name} ./new")).done().code, 0, "{name}");
+        assert_eq!(
+            s.pisess(&format!("relocate -q --force ./{name} ./new"))
+                .done()
+                .code,
+            0,
+            "{name}"
+        );
         let (old, new) = (String::from_utf8(fixture(name)).unwrap(), s.text(name));
-        let changed: Vec<_> = old.lines().zip(new.lines()).filter(|(old, new)| old != new).collect();
+        let changed: Vec<_> = old
+            .lines()
+            .zip(new.lines())
+            .filter(|(old, new)| old != new)
+            .collect();
         assert_eq!(changed.len(), 1, "{name}");
-        assert!(changed[0].1.contains(r#""cwd":"./new""#), "{name}: {}", changed[0].1);
+        assert!(
+            changed[0].1.contains(r#""cwd":"./new""#),
+            "{name}: {}",
+            changed[0].1
+        );
     }
 }
 
@@ -271,7 +421,9 @@ fn damaged_sessions_are_moved_or_refused() {
     for name in crate::sandbox::hazards() {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
         let before = s.bytes(&format!("{name}.jsonl"));
-        let done = s.pisess(&format!("relocate -q --force ./{name}.jsonl .")).done();
+        let done = s
+            .pisess(&format!("relocate -q --force ./{name}.jsonl ."))
+            .done();
         let after = s.bytes(&format!("{name}.jsonl"));
         let is_session = s.pisess(&format!("tree -q ./{name}.jsonl")).done().code == 0;
         assert_eq!(done.code, if is_session { 0 } else { 2 }, "{name}: {done}");
@@ -287,8 +439,14 @@ fn what_cannot_be_moved_is_refused() {
     assert_snapshot!(s.unchanged("relocate ./two-branches.jsonl ./none").fails(2), @"./none is not a directory (hint: the directory comes last; --force accepts one that does not exist)");
     assert_snapshot!(s.unchanged("relocate .").fails(2), @"no session is given (hint: give the session, then the directory)");
     assert_snapshot!(s.unchanged("relocate --moved-from ./a ./two-branches.jsonl .").fails(2), @"--moved-from takes no session (hint: give only the new directory)");
-    let piped = s.pisess("relocate - .").stdin(fixture("two-branches.jsonl")).done();
-    assert!(piped.code == 2 && piped.stderr.contains("a stream cannot be moved"), "{piped}");
+    let piped = s
+        .pisess("relocate - .")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
+    assert!(
+        piped.code == 2 && piped.stderr.contains("a stream cannot be moved"),
+        "{piped}"
+    );
 }
 
 /// A running pi has no file open; it is recognized by its name and its working directory.
@@ -298,24 +456,40 @@ fn a_session_of_a_running_agent_is_refused() {
     let h = Home::new();
     let old = format!("{}/2026_p1.jsonl", h.pi[0]);
     std::fs::copy("/bin/sleep", h.s.path("pi")).unwrap();
-    let mut agent =
-        std::process::Command::new(h.s.path("pi")).arg("600").current_dir(h.s.path("old")).spawn().unwrap();
+    let mut agent = std::process::Command::new(h.s.path("pi"))
+        .arg("600")
+        .current_dir(h.s.path("old"))
+        .spawn()
+        .unwrap();
     let before = h.s.files();
     let done = h.run(&format!("relocate -q ./{old} ./new"));
     assert!(h.s.files() == before);
     assert_eq!(done.code, 3, "{done}");
-    assert!(done.stderr.contains("an agent runs in its directory"), "{done}");
+    assert!(
+        done.stderr.contains("an agent runs in its directory"),
+        "{done}"
+    );
     agent.kill().unwrap();
     agent.wait().unwrap();
     assert_eq!(h.run(&format!("relocate -q ./{old} ./new")).code, 0);
     // A session that another process has open for writing is not moved either.
     let other = format!("{}/2026_p2.jsonl", h.pi[0]);
-    let open = std::fs::OpenOptions::new().append(true).open(h.s.path(&other)).unwrap();
-    let mut holder = std::process::Command::new("sleep").arg("600").stdout(open).spawn().unwrap();
+    let open = std::fs::OpenOptions::new()
+        .append(true)
+        .open(h.s.path(&other))
+        .unwrap();
+    let mut holder = std::process::Command::new("sleep")
+        .arg("600")
+        .stdout(open)
+        .spawn()
+        .unwrap();
     let done = h.run(&format!("relocate -q ./{other} ./new"));
     holder.kill().unwrap();
     holder.wait().unwrap();
-    assert!(done.code == 3 && done.stderr.contains("has it open for writing"), "{done}");
+    assert!(
+        done.code == 3 && done.stderr.contains("has it open for writing"),
+        "{done}"
+    );
     assert!(h.exists(&other));
 }
 
@@ -325,16 +499,28 @@ fn a_session_from_windows_moves_to_a_directory_here() {
     let s = Sandbox::new();
     std::fs::create_dir_all(s.path("new/sub")).unwrap();
     let windows = r#","cwd":"C:\\Users\\u\\kites\\sub"}"#;
-    let session =
-        header(&s, "w1", "old", "").replace(&format!(r#","cwd":"{}"}}"#, s.path("old").display()), windows);
-    s.put(".pi/agent/sessions/--C--Users-u-kites-sub--/2026_w1.jsonl", session + BODY);
+    let session = header(&s, "w1", "old", "").replace(
+        &format!(r#","cwd":"{}"}}"#, s.path("old").display()),
+        windows,
+    );
+    s.put(
+        ".pi/agent/sessions/--C--Users-u-kites-sub--/2026_w1.jsonl",
+        session + BODY,
+    );
     let home = s.path("");
     let home = home.to_str().unwrap().trim_end_matches('/');
     let run = |line: &str| s.pisess(line).env("HOME", home).done().text();
     assert!(run("list --all --json").contains(r#""cwd":"C:\\Users\\u\\kites\\sub""#));
     run(r"relocate --moved-from 'C:\Users\u\kites' ./new");
-    let moved = format!(".pi/agent/sessions/--{}--/2026_w1.jsonl", folder_name(&s, "new/sub"));
-    assert!(s.text(&moved).contains(r#""cwd":"./new/sub""#), "{:?}", s.names());
+    let moved = format!(
+        ".pi/agent/sessions/--{}--/2026_w1.jsonl",
+        folder_name(&s, "new/sub")
+    );
+    assert!(
+        s.text(&moved).contains(r#""cwd":"./new/sub""#),
+        "{:?}",
+        s.names()
+    );
     assert!(s.text(&moved).ends_with(BODY));
 }
 
@@ -347,7 +533,10 @@ fn a_closed_pipe_ends_only_the_report() {
     drop(reader);
     let home = h.s.path("");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pisess"));
-    command.args(["relocate", "-q", "--moved-from", "./old", "./new"]).current_dir(&home).env("HOME", &home);
+    command
+        .args(["relocate", "-q", "--moved-from", "./old", "./new"])
+        .current_dir(&home)
+        .env("HOME", &home);
     assert_eq!(command.stdout(writer).status().unwrap().code(), Some(0));
     for name in [&h.pi[1], &h.omp[1]] {
         let id = if name.starts_with(".pi") { "p2" } else { "o1" };
@@ -362,10 +551,17 @@ fn a_closed_pipe_ends_only_the_report() {
 fn the_settings_of_a_recorded_directory_are_not_read() {
     let h = Home::new();
     let flat = h.s.path("flat");
-    h.s.put("old/.pi/settings.json", format!(r#"{{"sessionDir":"{}"}}"#, flat.display()));
+    h.s.put(
+        "old/.pi/settings.json",
+        format!(r#"{{"sessionDir":"{}"}}"#, flat.display()),
+    );
     h.s.put("flat/2026_f.jsonl", header(&h.s, "f", "old", "") + BODY);
     let done = h.run("relocate -q ./flat/2026_f.jsonl ./new");
-    assert_eq!((done.code, done.text()), (0, "./flat/2026_f.jsonl\n".to_owned()), "{done}");
+    assert_eq!(
+        (done.code, done.text()),
+        (0, "./flat/2026_f.jsonl\n".to_owned()),
+        "{done}"
+    );
 }
 
 /// What cannot be read is no "no session of that directory".
@@ -378,24 +574,39 @@ fn a_store_that_cannot_be_read_is_reported() {
     std::os::unix::fs::symlink(&path, &path).unwrap();
     let done = h.run("relocate -q --moved-from ./elsewhere ./new");
     assert_eq!(done.code, 2, "{done}");
-    assert!(!done.stderr.contains("no session of that directory"), "{done}");
+    assert!(
+        !done.stderr.contains("no session of that directory"),
+        "{done}"
+    );
 }
 
-/// The session is moved under its lock: what another pisess puts beside it until then is moved with it.
+/// The session is moved under its lock: what another pisess puts beside it until then is moved with
+/// it.
 #[cfg(unix)]
 #[test]
 fn a_session_is_moved_under_its_lock() {
     let home = Home::new();
     let lock = |name: &str| {
-        let file = std::fs::OpenOptions::new().append(true).open(home.s.path(name)).unwrap();
+        let file = std::fs::OpenOptions::new()
+            .append(true)
+            .open(home.s.path(name))
+            .unwrap();
         file.lock().unwrap();
         file
     };
     let session = format!("{}/2026_p1.jsonl", home.pi[0]);
-    let fork = lock(&format!(".pi/agent/sessions/--{}--/2026_fork.jsonl", folder_name(&home.s, "older")));
+    let fork = lock(&format!(
+        ".pi/agent/sessions/--{}--/2026_fork.jsonl",
+        folder_name(&home.s, "older")
+    ));
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pisess"));
-    command.args(["relocate", "--force", "--wait", "60", &session, "new"]).current_dir(home.s.path(""));
-    command.env("HOME", home.s.path("").to_str().unwrap().trim_end_matches('/'));
+    command
+        .args(["relocate", "--force", "--wait", "60", &session, "new"])
+        .current_dir(home.s.path(""));
+    command.env(
+        "HOME",
+        home.s.path("").to_str().unwrap().trim_end_matches('/'),
+    );
     let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
     // It changes the header, then waits for the fork.
     let new = home.s.path("new");
@@ -410,6 +621,10 @@ fn a_session_is_moved_under_its_lock() {
     drop(held);
     assert!(child.wait().unwrap().success());
     for name in ["2026_p1.jsonl", "2026_p1.jsonl.pruned"] {
-        assert!(home.exists(&format!("{}/{name}", home.pi[1])), "{name}: {:?}", home.s.names());
+        assert!(
+            home.exists(&format!("{}/{name}", home.pi[1])),
+            "{name}: {:?}",
+            home.s.names()
+        );
     }
 }

@@ -26,7 +26,10 @@ fn sandbox() -> Sandbox {
 
 /// Returns the command line with `{}` replaced by a renderer for `todo`.
 fn line(s: &Sandbox, line: &str) -> String {
-    line.replace("{}", &format!("--renderer 'todo=sh {}'", s.path("lists").display()))
+    line.replace(
+        "{}",
+        &format!("--renderer 'todo=sh {}'", s.path("lists").display()),
+    )
 }
 
 #[test]
@@ -49,7 +52,10 @@ fn rows_say_what_it_made() {
     assert_eq!(s.text("starts"), "started\n", "it is started once");
     let input = s.text("input");
     assert_eq!(input.lines().count(), 3);
-    assert!(input.lines().all(|line| SESSION.contains(line)), "entries as they are stored: {input}");
+    assert!(
+        input.lines().all(|line| SESSION.contains(line)),
+        "entries as they are stored: {input}"
+    );
 }
 
 /// The renderer receives only entries that are drawn; if there are none, it is not started.
@@ -80,10 +86,20 @@ fn entries_are_shown_as_it_made_them() {
       display: true
     ");
     let document = s.run(&line(&s, "export ./s.jsonl --as markdown -o - {}"));
-    assert_eq!(document.matches("**To do** in `aaaa000").count(), 3, "{document}");
-    assert!(document.contains("- [x] one\n- [ ] two\n") && document.contains("of another"), "{document}");
+    assert_eq!(
+        document.matches("**To do** in `aaaa000").count(),
+        3,
+        "{document}"
+    );
+    assert!(
+        document.contains("- [x] one\n- [ ] two\n") && document.contains("of another"),
+        "{document}"
+    );
     let page = s.run(&line(&s, "export ./s.jsonl --static -o - {}"));
-    assert!(page.contains("<strong>To do</strong> in <code>aaaa0003</code>"), "{page}");
+    assert!(
+        page.contains("<strong>To do</strong> in <code>aaaa0003</code>"),
+        "{page}"
+    );
     assert_eq!(s.text("starts").lines().count(), 3, "once for each command");
 }
 
@@ -95,8 +111,14 @@ fn one_that_fails_is_left_out_with_a_note() {
         ("exit 3", "exit status: 3"),
         ("echo no json", "is not JSON lines"),
         (r#"echo '{"id":"aaaa0002"}'"#, "has no id or no markdown"),
-        (r#"echo '{"id":"aaaa0001","markdown":"x"}'"#, "which it did not receive"),
-        (r#"printf '%s\n' '{"id":"\u001b[31m","markdown":"x"}'"#, "which it did not receive"),
+        (
+            r#"echo '{"id":"aaaa0001","markdown":"x"}'"#,
+            "which it did not receive",
+        ),
+        (
+            r#"printf '%s\n' '{"id":"\u001b[31m","markdown":"x"}'"#,
+            "which it did not receive",
+        ),
         ("kill -9 $$", "exit status: 137"),
         ("yes", "more than 10 MB"),
     ];
@@ -117,7 +139,10 @@ fn one_that_fails_is_left_out_with_a_note() {
 #[test]
 fn it_may_answer_some() {
     let s = sandbox();
-    s.script("lists", r#"head -n 1 > /dev/null; echo '{"id":"aaaa0003","markdown":"only this"}'"#);
+    s.script(
+        "lists",
+        r#"head -n 1 > /dev/null; echo '{"id":"aaaa0003","markdown":"only this"}'"#,
+    );
     assert_snapshot!(s.run(&line(&s, "tree --filter all --no-ids ./s.jsonl {}")), @"
     • user: go
     • custom: todo
@@ -134,8 +159,11 @@ fn hostile_output_is_text() {
     let bad = r#"{"id":"aaaa0003","markdown":"</script><script>alert(1)</script><img src=x onerror=alert(1)> [x](javascript:alert(1)) \u001b[31m \u202e\n```\n</details>\n"}"#;
     s.put("answer", bad);
     s.script("lists", "cat \"${0%/*}/answer\"");
-    for form in ["tree ./s.jsonl {}", "show ./s.jsonl aaaa0003 {}", "export ./s.jsonl --as markdown -o - {}"]
-    {
+    for form in [
+        "tree ./s.jsonl {}",
+        "show ./s.jsonl aaaa0003 {}",
+        "export ./s.jsonl --as markdown -o - {}",
+    ] {
         let text = s.run(&line(&s, form));
         assert!(text.contains("alert(1)"), "{form}: {text}");
         assert!(!text.contains(['\x1b', '\u{202e}']), "{form}: {text}");
@@ -143,7 +171,9 @@ fn hostile_output_is_text() {
     for form in ["", "--static"] {
         let page = s.run(&line(&s, &format!("export ./s.jsonl -o - {form} {{}}")));
         assert!(
-            !page.contains("alert(1)</script>") && !page.contains("<img") && !page.contains("javascript:")
+            !page.contains("alert(1)</script>")
+                && !page.contains("<img")
+                && !page.contains("javascript:")
         );
     }
 }

@@ -11,9 +11,17 @@ const BROKEN: [&str; 2] = [">/dev/full", ">&-"];
 fn redirected(s: &Sandbox, line: &str, redirection: &str) -> Output {
     let mut command = Command::new("/bin/sh");
     let line = line.replace("./", s.path("").to_str().unwrap());
-    command.arg("-c").arg(format!("\"$PISESS\" {line} {redirection}")).current_dir(s.path("")).env_clear();
-    command.env("PISESS", env!("CARGO_BIN_EXE_pisess")).env("PISESS_ID_SEED", "test");
-    command.env("PISESS_NOW", "2026-05-04T12:00:00Z").env("PATH", "/usr/bin:/bin");
+    command
+        .arg("-c")
+        .arg(format!("\"$PISESS\" {line} {redirection}"))
+        .current_dir(s.path(""))
+        .env_clear();
+    command
+        .env("PISESS", env!("CARGO_BIN_EXE_pisess"))
+        .env("PISESS_ID_SEED", "test");
+    command
+        .env("PISESS_NOW", "2026-05-04T12:00:00Z")
+        .env("PATH", "/usr/bin:/bin");
     command.output().unwrap()
 }
 
@@ -33,13 +41,17 @@ fn session(line: &str) -> Vec<u8> {
     }
 }
 
-/// Every command that writes, in place and to another file. A retry would repeat the change, so the exit code
-/// differs from that of a failure, and standard error names the file that was written.
+/// Every command that writes, in place and to another file. A retry would repeat the change, so the
+/// exit code differs from that of a failure, and standard error names the file that was written.
 #[test]
 fn a_change_whose_report_is_lost_is_exit_4() {
-    for line in CHANGES.iter().chain(&*MAKES).flat_map(|line| [(*line).to_owned(), format!("{line} --json")])
+    for line in CHANGES
+        .iter()
+        .chain(&*MAKES)
+        .flat_map(|line| [(*line).to_owned(), format!("{line} --json")])
     {
-        // Without --json, `migrate -o` prints nothing on standard output; `prune` finds nothing to prune.
+        // Without --json, `migrate -o` prints nothing on standard output; `prune` finds nothing to
+        // prune.
         if line.starts_with("migrate F -o") || line.starts_with("prune F") {
             continue;
         }
@@ -49,9 +61,19 @@ fn a_change_whose_report_is_lost_is_exit_4() {
             let line = every::of(&line, "./x").replace("@^{user}", "'@^{user}'");
             let output = redirected(&s, &line, redirection);
             let said = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(4), "{line} {redirection}: {said}");
-            assert!(said.contains("the change is written: "), "{line} {redirection}: {said}");
-            assert!(s.bytes("x") != session(&line) || s.path("new").exists(), "{line} {redirection}");
+            assert_eq!(
+                output.status.code(),
+                Some(4),
+                "{line} {redirection}: {said}"
+            );
+            assert!(
+                said.contains("the change is written: "),
+                "{line} {redirection}: {said}"
+            );
+            assert!(
+                s.bytes("x") != session(&line) || s.path("new").exists(),
+                "{line} {redirection}"
+            );
             let told = said.split("the change is written: ").nth(1).unwrap();
             let name = told.split([' ', '"']).next().unwrap();
             let is_there = s.files().iter().any(|(path, bytes)| {
@@ -67,14 +89,25 @@ fn a_change_whose_report_is_lost_is_exit_4() {
 fn a_listing_that_is_lost_is_exit_2() {
     let s = Sandbox::new();
     s.put("x", fixture("two-branches.jsonl"));
-    for line in READS.iter().copied().chain(["--list", "--help", "--version", "help tree"]) {
+    for line in READS
+        .iter()
+        .copied()
+        .chain(["--list", "--help", "--version", "help tree"])
+    {
         let line = every::of(line, "./x").replace("@^{user}", "'@^{user}'");
         let prints = !redirected(&s, &line, "").stdout.is_empty();
         for redirection in BROKEN.into_iter().filter(|_| prints) {
             let output = redirected(&s, &line, redirection);
             let said = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(2), "{line} {redirection}: {said}");
-            assert!(said.contains("cannot write standard output: "), "{line} {redirection}: {said}");
+            assert_eq!(
+                output.status.code(),
+                Some(2),
+                "{line} {redirection}: {said}"
+            );
+            assert!(
+                said.contains("cannot write standard output: "),
+                "{line} {redirection}: {said}"
+            );
         }
     }
     assert_eq!(s.bytes("x"), fixture("two-branches.jsonl"));
@@ -87,7 +120,14 @@ fn a_session_that_is_lost_is_exit_2() {
         for redirection in BROKEN {
             let s = Sandbox::new();
             // This session needs no repair, so nothing has to be removed.
-            s.put("x", if line.starts_with("undo") { session(&line) } else { fixture("two-branches.jsonl") });
+            s.put(
+                "x",
+                if line.starts_with("undo") {
+                    session(&line)
+                } else {
+                    fixture("two-branches.jsonl")
+                },
+            );
             let output = redirected(&s, &every::of(&line, "./x"), redirection);
             assert_eq!(output.status.code(), Some(2), "{line} {redirection}");
             assert_eq!(s.names(), ["x"], "{line} {redirection}");
@@ -106,7 +146,11 @@ fn a_closed_pipe_is_success() {
         drop(reader);
         let line = every::of(line, s.path("x").to_str().unwrap());
         let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
-        let output = command.args(line.split(' ')).stdout(writer).output().unwrap();
+        let output = command
+            .args(line.split(' '))
+            .stdout(writer)
+            .output()
+            .unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(0), "{line}: {said}");
         assert_ne!(s.bytes("x"), before, "{line}");
@@ -128,8 +172,15 @@ fn an_export_or_a_move_whose_report_is_lost_is_exit_4() {
             std::fs::create_dir(s.path("to")).unwrap();
             let output = redirected(&s, line, redirection);
             let said = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(4), "{line} {redirection}: {said}");
-            assert!(s.path(made).exists() && s.bytes("x") != fixture("two-branches.jsonl") || made != "to");
+            assert_eq!(
+                output.status.code(),
+                Some(4),
+                "{line} {redirection}: {said}"
+            );
+            assert!(
+                s.path(made).exists() && s.bytes("x") != fixture("two-branches.jsonl")
+                    || made != "to"
+            );
         }
     }
 }
@@ -145,17 +196,31 @@ fn a_limit_on_the_size_of_files_is_a_failure() {
             long = fixture("two-branches.jsonl");
         }
         while long.len() < 8192 {
-            let last = long[..long.len() - 1].rsplit(|&byte| byte == b'\n').next().unwrap().to_vec();
+            let last = long[..long.len() - 1]
+                .rsplit(|&byte| byte == b'\n')
+                .next()
+                .unwrap()
+                .to_vec();
             long.extend_from_slice(&last);
             long.push(b'\n');
         }
         s.put("x", &long);
         let mut command = Command::new("/bin/sh");
         let line = line.replace("./", s.path("").to_str().unwrap());
-        command.arg("-c").arg(format!("ulimit -f 4; exec \"$PISESS\" {line}")).current_dir(s.path(""));
-        let output = command.env("PISESS", env!("CARGO_BIN_EXE_pisess")).output().unwrap();
+        command
+            .arg("-c")
+            .arg(format!("ulimit -f 4; exec \"$PISESS\" {line}"))
+            .current_dir(s.path(""));
+        let output = command
+            .env("PISESS", env!("CARGO_BIN_EXE_pisess"))
+            .output()
+            .unwrap();
         assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
-        assert_eq!((s.names(), s.bytes("x")), (vec!["x".to_owned()], long), "{line}");
+        assert_eq!(
+            (s.names(), s.bytes("x")),
+            (vec!["x".to_owned()], long),
+            "{line}"
+        );
     }
 }
 
@@ -163,7 +228,10 @@ fn a_limit_on_the_size_of_files_is_a_failure() {
 #[test]
 fn without_random_bytes_there_are_no_ids() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let done = s.pisess("label ./two-branches.jsonl @ n").without("PISESS_ID_SEED").done();
+    let done = s
+        .pisess("label ./two-branches.jsonl @ n")
+        .without("PISESS_ID_SEED")
+        .done();
     assert!(done.fails(2).contains("cannot get random bytes for ids"));
     assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
 }
@@ -177,12 +245,20 @@ fn a_fifo_without_a_reader_is_a_failure() {
     let mut long = header.clone();
     while long.len() < 200_000 {
         let id = long.len();
-        long.extend_from_slice(crate::sandbox::user(&format!("i{id:07}"), None, "many rows").as_bytes());
+        long.extend_from_slice(
+            crate::sandbox::user(&format!("i{id:07}"), None, "many rows").as_bytes(),
+        );
         long.push(b'\n');
     }
     s.put("x", &long);
     let fifo = s.path("fifo");
-    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
     let mut child = Command::new(env!("CARGO_BIN_EXE_pisess"))
         .args(["fork", "x", "--branches", "-o", "fifo"])
         .current_dir(s.path(""))
@@ -202,13 +278,28 @@ fn a_fifo_without_a_reader_is_a_failure() {
 fn a_session_is_not_listed_into_itself() {
     for verb in ["list", "grep a", "stats", "check"] {
         let s = Sandbox::with(&["two-branches.jsonl"]);
-        let output = redirected(&s, &format!("{verb} ./two-branches.jsonl"), ">> two-branches.jsonl");
+        let output = redirected(
+            &s,
+            &format!("{verb} ./two-branches.jsonl"),
+            ">> two-branches.jsonl",
+        );
         assert_eq!(output.status.code(), Some(2), "{verb}: {output:?}");
-        assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"), "{verb}");
+        assert_eq!(
+            s.bytes("two-branches.jsonl"),
+            fixture("two-branches.jsonl"),
+            "{verb}"
+        );
         // In a directory, it is skipped.
         let output = redirected(&s, &format!("{verb} ."), ">> two-branches.jsonl");
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("standard output is the session file itself"), "{verb}: {said}");
-        assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"), "{verb}");
+        assert!(
+            said.contains("standard output is the session file itself"),
+            "{verb}: {said}"
+        );
+        assert_eq!(
+            s.bytes("two-branches.jsonl"),
+            fixture("two-branches.jsonl"),
+            "{verb}"
+        );
     }
 }

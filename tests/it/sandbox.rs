@@ -1,7 +1,7 @@
 //! A temporary directory with a fixed environment, and runs of pisess in it.
 //!
-//! A command line is written as in a shell, with `'quotes'` where needed. `./` at the start of an argument is
-//! the sandbox; in the output of a run, the sandbox's path is `./` again.
+//! A command line is written as in a shell, with `'quotes'` where needed. `./` at the start of an
+//! argument is the sandbox; in the output of a run, the sandbox's path is `./` again.
 
 use pisess::world::{Terminals, World};
 use std::collections::BTreeMap;
@@ -14,20 +14,27 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// The environment of every run.
-const ENVIRONMENT: [(&str, &str); 4] =
-    [("PISESS_NOW", "2026-05-04T12:00:00Z"), ("PISESS_ID_SEED", "test"), ("TZ", "UTC"), ("HOME", "/home/u")];
+const ENVIRONMENT: [(&str, &str); 4] = [
+    ("PISESS_NOW", "2026-05-04T12:00:00Z"),
+    ("PISESS_ID_SEED", "test"),
+    ("TZ", "UTC"),
+    ("HOME", "/home/u"),
+];
 
 /// A directory that is removed at the end of the test.
 pub struct Sandbox {
     folder: TempDir,
 }
 
-/// Every file below a directory by its path, with its bytes, or with a description if it is not a regular file.
+/// Every file below a directory by its path, with its bytes, or with a description if it is not a
+/// regular file.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// Returns the bytes of a fixture.
 pub fn fixture(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures")
+        .join(name);
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -66,17 +73,30 @@ pub fn program() -> PathBuf {
     std::env::var_os("PISESS").map_or_else(|| env!("CARGO_BIN_EXE_pisess").into(), PathBuf::from)
 }
 
-/// Returns the path of a program among the tests (`[[example]]` in Cargo.toml). `cargo test` builds them, `cargo test
-/// --test it` does not, so they are brought up to date first.
+/// Returns the path of a program among the tests (`[[example]]` in Cargo.toml). `cargo test` builds
+/// them, `cargo test --test it` does not, so they are brought up to date first.
 pub fn example(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
         let built = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
         let profile = built.file_name().unwrap().to_str().unwrap();
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        build.args(["build", "--quiet", "--example", "jq", "--example", "store-worker"]);
-        build.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
-        build.arg("--target-dir").arg(built.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
+        build.args([
+            "build",
+            "--quiet",
+            "--example",
+            "jq",
+            "--example",
+            "store-worker",
+        ]);
+        build.args([
+            "--profile",
+            if profile == "debug" { "dev" } else { profile },
+        ]);
+        build
+            .arg("--target-dir")
+            .arg(built.parent().unwrap())
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
         assert!(build.status().unwrap().success(), "{build:?}");
         built.join("examples")
     });
@@ -86,7 +106,9 @@ pub fn example(name: &str) -> PathBuf {
 impl Sandbox {
     /// Returns an empty sandbox.
     pub fn new() -> Self {
-        Sandbox { folder: tempfile::Builder::new().prefix("it").tempdir().unwrap() }
+        Sandbox {
+            folder: tempfile::Builder::new().prefix("it").tempdir().unwrap(),
+        }
     }
 
     /// Returns a sandbox with copies of these fixtures, each under its file name.
@@ -131,7 +153,11 @@ impl Sandbox {
 
     /// Returns the lines of a file from line `from` (counted from 1) on.
     pub fn lines_from(&self, name: &str, from: usize) -> String {
-        self.text(name).lines().skip(from - 1).map(|line| format!("{line}\n")).collect()
+        self.text(name)
+            .lines()
+            .skip(from - 1)
+            .map(|line| format!("{line}\n"))
+            .collect()
     }
 
     /// Returns every file of the sandbox, including hidden ones and those in subdirectories.
@@ -161,7 +187,12 @@ impl Sandbox {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(&folder).unwrap() {
                 let path = entry.unwrap().path();
-                let name = path.strip_prefix(self.folder.path()).unwrap().to_str().unwrap().to_owned();
+                let name = path
+                    .strip_prefix(self.folder.path())
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned();
                 let kind = fs::symlink_metadata(&path).unwrap().file_type();
                 if kind.is_dir() {
                     folders.push(path);
@@ -180,7 +211,10 @@ impl Sandbox {
             line: line.to_owned(),
             stdin: Vec::new(),
             terminals: Terminals::default(),
-            env: ENVIRONMENT.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            env: ENVIRONMENT
+                .iter()
+                .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
         }
     }
 
@@ -193,12 +227,20 @@ impl Sandbox {
     pub fn unchanged(&self, line: &str) -> Done {
         let before = self.files();
         let done = self.pisess(line).done();
-        assert!(self.files() == before, "{line} changed {:?} to {:?}", before.keys(), self.names());
+        assert!(
+            self.files() == before,
+            "{line} changed {:?} to {:?}",
+            before.keys(),
+            self.names()
+        );
         done
     }
 
     fn arguments(&self, line: &str) -> Vec<String> {
-        split(line).into_iter().map(|word| self.absolute(&word)).collect()
+        split(line)
+            .into_iter()
+            .map(|word| self.absolute(&word))
+            .collect()
     }
 
     fn absolute(&self, word: &str) -> String {
@@ -216,7 +258,8 @@ impl Sandbox {
 
     fn relative(&self, text: &str) -> String {
         let folder = self.folder.path().to_str().unwrap();
-        text.replace(&format!("{folder}/"), "./").replace(folder, ".")
+        text.replace(&format!("{folder}/"), "./")
+            .replace(folder, ".")
     }
 }
 
@@ -258,8 +301,13 @@ impl Call<'_> {
 
     /// Makes standard output and standard error a terminal of this width.
     pub fn terminal(mut self, width: usize) -> Self {
-        self.terminals =
-            Terminals { stdin: false, stdout: true, stderr: true, width: Some(width), height: None };
+        self.terminals = Terminals {
+            stdin: false,
+            stdout: true,
+            stderr: true,
+            width: Some(width),
+            height: None,
+        };
         self
     }
 
@@ -318,8 +366,16 @@ impl Call<'_> {
             processors: &|| 2,
         };
         let code = pisess::run(args.map(Into::into), world);
-        let stderr = self.sandbox.relative(&String::from_utf8(stderr).expect("stderr is UTF-8"));
-        Done { stdout: Vec::new(), stderr, code, folder: self.sandbox.path(""), line: self.line }
+        let stderr = self
+            .sandbox
+            .relative(&String::from_utf8(stderr).expect("stderr is UTF-8"));
+        Done {
+            stdout: Vec::new(),
+            stderr,
+            code,
+            folder: self.sandbox.path(""),
+            line: self.line,
+        }
     }
 
     /// Runs the real binary in the sandbox.
@@ -328,16 +384,26 @@ impl Call<'_> {
         self.run_by(command)
     }
 
-    /// Runs the real binary with this limit of `ulimit` on the size of files, which represents a full disk.
+    /// Runs the real binary with this limit of `ulimit` on the size of files, which represents a
+    /// full disk.
     #[cfg(unix)]
     pub fn limited(self, blocks: &str) -> Done {
         let mut shell = assert_cmd::Command::new("/bin/sh");
-        shell.args(["-c", "trap '' XFSZ; ulimit -f \"$0\" && exec \"$@\"", blocks]).arg(program());
+        shell
+            .args([
+                "-c",
+                "trap '' XFSZ; ulimit -f \"$0\" && exec \"$@\"",
+                blocks,
+            ])
+            .arg(program());
         self.run_by(shell)
     }
 
     fn run_by(self, mut command: assert_cmd::Command) -> Done {
-        command.current_dir(self.sandbox.path("")).env_clear().envs(&self.env);
+        command
+            .current_dir(self.sandbox.path(""))
+            .env_clear()
+            .envs(&self.env);
         if let Some(path) = std::env::var_os("PATH").filter(|_| !self.env.contains_key("PATH")) {
             command.env("PATH", path);
         }
@@ -370,55 +436,93 @@ impl Done {
     pub fn text(&self) -> String {
         let text = String::from_utf8(self.stdout.clone()).expect("stdout is UTF-8");
         let folder = self.folder.to_str().unwrap().trim_end_matches('/');
-        text.replace(&format!("{folder}/"), "./").replace(folder, ".")
+        text.replace(&format!("{folder}/"), "./")
+            .replace(folder, ".")
     }
 
     /// Returns stderr without the lines on which `switch` and `compact` report the outcome.
     fn diagnostics(&self) -> String {
         let is_outcome = |line: &&str| {
-            let starts = ["pisess: now at ", "pisess: the context had ", "pisess: the context has "];
+            let starts = [
+                "pisess: now at ",
+                "pisess: the context had ",
+                "pisess: the context has ",
+            ];
             starts.iter().any(|start| line.starts_with(start))
         };
-        self.stderr.split_inclusive('\n').filter(|line| !is_outcome(line)).collect()
+        self.stderr
+            .split_inclusive('\n')
+            .filter(|line| !is_outcome(line))
+            .collect()
     }
 
     /// Asserts exit 0 and no diagnostics on stderr; returns stdout.
     #[track_caller]
     pub fn quiet(self) -> String {
-        assert_eq!((self.code, self.diagnostics().as_str()), (0, ""), "{}", self.line);
+        assert_eq!(
+            (self.code, self.diagnostics().as_str()),
+            (0, ""),
+            "{}",
+            self.line
+        );
         self.text()
     }
 
     /// Asserts exit 0 and no diagnostics on stderr; returns the bytes of stdout.
     #[track_caller]
     pub fn quiet_bytes(self) -> Vec<u8> {
-        assert_eq!((self.code, self.diagnostics().as_str()), (0, ""), "{}", self.line);
+        assert_eq!(
+            (self.code, self.diagnostics().as_str()),
+            (0, ""),
+            "{}",
+            self.line
+        );
         self.stdout
     }
 
-    /// Asserts this exit code, nothing on stdout, and one line on stderr; returns that line without `pisess: `.
+    /// Asserts this exit code, nothing on stdout, and one line on stderr; returns that line without
+    /// `pisess: `.
     #[track_caller]
     pub fn fails(self, code: u8) -> String {
         assert_eq!(self.text(), "", "{}", self.line);
         assert_eq!(self.code, code, "{}: {}", self.line, self.stderr);
         let line = self.stderr.strip_suffix('\n').expect("a whole line");
-        assert!(!line.contains('\n'), "{}: more than one line: {line}", self.line);
+        assert!(
+            !line.contains('\n'),
+            "{}: more than one line: {line}",
+            self.line
+        );
         if line.starts_with('{') {
             let code = u64::from(code);
             return self.json_error(line, code);
         }
-        line.strip_prefix("pisess: ").expect("pisess speaks").to_owned()
+        line.strip_prefix("pisess: ")
+            .expect("pisess speaks")
+            .to_owned()
     }
 
-    /// Returns the message and the hint of an error that `--json` printed, after checking its fields.
+    /// Returns the message and the hint of an error that `--json` printed, after checking its
+    /// fields.
     #[track_caller]
     fn json_error(&self, line: &str, code: u64) -> String {
         let value: serde_json::Value = serde_json::from_str(line).expect("an error is JSON");
-        let keys: Vec<_> = value["error"].as_object().expect("an object").keys().cloned().collect();
-        assert_eq!(keys, ["exit", "hint", "kind", "line", "message", "path"], "{}", self.line);
+        let keys: Vec<_> = value["error"]
+            .as_object()
+            .expect("an object")
+            .keys()
+            .cloned()
+            .collect();
+        assert_eq!(
+            keys,
+            ["exit", "hint", "kind", "line", "message", "path"],
+            "{}",
+            self.line
+        );
         assert_eq!(value["error"]["exit"], code, "{}", self.line);
         let text = |key: &str| value["error"][key].as_str().map(str::to_owned);
-        let hint = text("hint").map(|hint| format!(" (hint: {hint})")).unwrap_or_default();
+        let hint = text("hint")
+            .map(|hint| format!(" (hint: {hint})"))
+            .unwrap_or_default();
         format!("{}{hint}", text("message").expect("a message"))
     }
 }

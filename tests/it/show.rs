@@ -136,7 +136,10 @@ fn older_entries_as_if_migrated() {
       display: true
     ");
     let migrated = s.run("migrate ./v1.jsonl -o -");
-    assert_eq!(s.run("show --json ./v1.jsonl cb26a1f8"), format!("{}\n", migrated.lines().nth(4).unwrap()));
+    assert_eq!(
+        s.run("show --json ./v1.jsonl cb26a1f8"),
+        format!("{}\n", migrated.lines().nth(4).unwrap())
+    );
 }
 
 #[test]
@@ -144,7 +147,10 @@ fn entries_as_stored() {
     let s = Sandbox::with(&["two-branches.jsonl", "hazards/unknown-type.jsonl"]);
     let lines = s.text("two-branches.jsonl");
     let line = |number: usize| lines.lines().nth(number - 1).unwrap().to_owned() + "\n";
-    assert_eq!(s.run("show --json ./two-branches.jsonl :7 :4 :7"), [line(7), line(4), line(7)].concat());
+    assert_eq!(
+        s.run("show --json ./two-branches.jsonl :7 :4 :7"),
+        [line(7), line(4), line(7)].concat()
+    );
     assert_eq!(
         s.run("show --json --children ./two-branches.jsonl :4 root"),
         [line(5), line(7), line(2)].concat()
@@ -156,19 +162,36 @@ fn entries_as_stored() {
 fn the_last_entry() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let last = s.run("show ./two-branches.jsonl 1a2b3c07");
-    for line in
-        ["label -q ./two-branches.jsonl 1a2b3c01 first", "append -q ./two-branches.jsonl --name Kites"]
-    {
+    for line in [
+        "label -q ./two-branches.jsonl 1a2b3c01 first",
+        "append -q ./two-branches.jsonl --name Kites",
+    ] {
         s.pisess(line).done();
         assert_eq!(s.run("show ./two-branches.jsonl"), last, "{line}");
     }
-    assert!(s.run("show ./two-branches.jsonl @~0").contains("session_info"));
-    for same in ["show ./two-branches.jsonl", "show --children ./two-branches.jsonl"] {
+    assert!(
+        s.run("show ./two-branches.jsonl @~0")
+            .contains("session_info")
+    );
+    for same in [
+        "show ./two-branches.jsonl",
+        "show --children ./two-branches.jsonl",
+    ] {
         assert_eq!(s.run(&format!("{same} @")), s.run(same));
     }
-    assert_eq!(s.run("show --children ./two-branches.jsonl").lines().count(), 1);
+    assert_eq!(
+        s.run("show --children ./two-branches.jsonl")
+            .lines()
+            .count(),
+        1
+    );
     let s = Sandbox::with(&["hazards/header-only.jsonl"]);
-    assert!(s.pisess("show ./header-only.jsonl").done().fails(2).contains("@ is not an entry"));
+    assert!(
+        s.pisess("show ./header-only.jsonl")
+            .done()
+            .fails(2)
+            .contains("@ is not an entry")
+    );
 }
 
 #[test]
@@ -188,7 +211,10 @@ fn children() {
 
 #[test]
 fn what_is_odd_is_shown_too() {
-    let s = Sandbox::with(&["hazards/unknown-type.jsonl", "hazards/missing-id-last.jsonl"]);
+    let s = Sandbox::with(&[
+        "hazards/unknown-type.jsonl",
+        "hazards/missing-id-last.jsonl",
+    ]);
     assert_snapshot!(s.unchanged("show -q ./unknown-type.jsonl :2 :3 :4"), @r#"
     u0000001  user message  2026-01-01 00:00  line 2, no parent
         one
@@ -213,7 +239,10 @@ fn what_is_odd_is_shown_too() {
       beam: [1, 2]
     "#);
     let answer = s.run("show -q ./unknown-type.jsonl :3");
-    assert_eq!(s.unchanged("show -q ./missing-id-last.jsonl @").quiet(), answer);
+    assert_eq!(
+        s.unchanged("show -q ./missing-id-last.jsonl @").quiet(),
+        answer
+    );
 }
 
 /// Texts are indented, so that none can look like the heading of another entry.
@@ -221,7 +250,8 @@ fn what_is_odd_is_shown_too() {
 fn a_text_cannot_look_like_a_heading() {
     let s = Sandbox::new();
     let text = "one\\n\\naaaa0009  user message  2026-01-01 00:00  line 9, no parent\\r\\n\\ttwo\\u001b[2J";
-    let line = crate::sandbox::user("aaaa0001", None, "TEXT").replace("TEXT", &text.replace("\\\\", "\\"));
+    let line =
+        crate::sandbox::user("aaaa0001", None, "TEXT").replace("TEXT", &text.replace("\\\\", "\\"));
     s.put("x.jsonl", crate::sandbox::session(&[line]));
     assert_snapshot!(s.unchanged("show ./x.jsonl"), @"
     aaaa0001  user message  2026-01-01 00:00  line 2, no parent
@@ -245,7 +275,11 @@ fn a_value_of_any_depth() {
 #[test]
 fn from_a_stream() {
     let s = Sandbox::new();
-    let shown = s.pisess("show - @^").stdin(fixture("two-branches.jsonl")).done().quiet();
+    let shown = s
+        .pisess("show - @^")
+        .stdin(fixture("two-branches.jsonl"))
+        .done()
+        .quiet();
     assert_snapshot!(shown, @"
     1a2b3c06  user message  2026-01-01 00:00  line 7, parent 1a2b3c03
         Washi then. How big?

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// A script that starts two children, one of which keeps its output open, records the three process ids, and waits.
+/// A script that starts two children, one of which keeps its output open, records the three process
+/// ids, and waits.
 const WAITS: &str = "cd \"${0%/*}\" || exit
 sleep 600 &
 echo $! > background
@@ -45,8 +46,9 @@ fn waiting() -> Sandbox {
     s
 }
 
-/// Returns a command for a run, with the default action for each signal. The tests may run in the background of a
-/// script, where the shell ignores SIGINT and SIGQUIT, and pisess keeps ignored signals ignored.
+/// Returns a command for a run, with the default action for each signal. The tests may run in the
+/// background of a script, where the shell ignores SIGINT and SIGQUIT, and pisess keeps ignored
+/// signals ignored.
 fn command(s: &Sandbox, run: &str) -> Command {
     let pisess = env!("CARGO_BIN_EXE_pisess");
     let mut command = if cfg!(target_os = "linux") {
@@ -57,7 +59,10 @@ fn command(s: &Sandbox, run: &str) -> Command {
         Command::new(pisess)
     };
     command.args(arguments(s, run)).current_dir(s.path(""));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -80,11 +85,16 @@ fn started(s: &Sandbox, child: &mut Child) {
 /// Whether a process has ended, even if its parent has not waited for it.
 fn is_gone(s: &Sandbox, name: &str) -> bool {
     let stat = fs::read_to_string(Path::new("/proc").join(s.text(name).trim()).join("stat"));
-    stat.is_err() || stat.is_ok_and(|stat| stat.rsplit(") ").next().unwrap().starts_with(['Z', 'X']))
+    stat.is_err()
+        || stat.is_ok_and(|stat| stat.rsplit(") ").next().unwrap().starts_with(['Z', 'X']))
 }
 
 fn all_are_gone(s: &Sandbox) {
-    until(|| ["outer", "inner", "background"].into_iter().all(|name| is_gone(s, name)));
+    until(|| {
+        ["outer", "inner", "background"]
+            .into_iter()
+            .all(|name| is_gone(s, name))
+    });
     assert!(!s.path("answered").exists());
 }
 
@@ -136,7 +146,11 @@ fn a_shell_reports_128_and_the_number() {
             "\"$0\" \"$@\" & until test -e started; do sleep 0.01; done; kill -$SIGNAL $!; wait $!",
         ]);
         let run = command(&s, RUNS[0]);
-        shell.arg(run.get_program()).args(run.get_args()).env("SIGNAL", name).current_dir(s.path(""));
+        shell
+            .arg(run.get_program())
+            .args(run.get_args())
+            .env("SIGNAL", name)
+            .current_dir(s.path(""));
         assert_eq!(shell.status().unwrap().code(), Some(code));
         all_are_gone(&s);
     }
@@ -145,10 +159,20 @@ fn a_shell_reports_128_and_the_number() {
 /// The command receives the signal itself, and some time to clean up.
 #[test]
 fn the_command_may_put_things_in_order() {
-    for (signal, name) in [(Signal::TERM, "TERM"), (Signal::INT, "INT"), (Signal::HUP, "HUP")] {
+    for (signal, name) in [
+        (Signal::TERM, "TERM"),
+        (Signal::INT, "INT"),
+        (Signal::HUP, "HUP"),
+    ] {
         let s = waiting();
-        s.put("waits", format!("trap 'echo put > \"$0.order\"; exit' {name}\n{WAITS}"));
-        assert_eq!(signalled(&s, RUNS[0], signal).signal(), Some(signal.as_raw()));
+        s.put(
+            "waits",
+            format!("trap 'echo put > \"$0.order\"; exit' {name}\n{WAITS}"),
+        );
+        assert_eq!(
+            signalled(&s, RUNS[0], signal).signal(),
+            Some(signal.as_raw())
+        );
         assert_eq!(s.text("waits.order"), "put\n");
         all_are_gone(&s);
     }
@@ -168,9 +192,17 @@ fn a_command_that_ignores_it_is_ended() {
 fn an_ignored_signal_stays_ignored() {
     let s = waiting();
     let mut shell = Command::new("sh");
-    shell.args(["-c", "trap '' HUP INT; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_pisess")]);
+    shell.args([
+        "-c",
+        "trap '' HUP INT; exec \"$0\" \"$@\"",
+        env!("CARGO_BIN_EXE_pisess"),
+    ]);
     shell.args(arguments(&s, RUNS[0]));
-    let mut child = shell.current_dir(s.path("")).stdout(Stdio::null()).spawn().unwrap();
+    let mut child = shell
+        .current_dir(s.path(""))
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     started(&s, &mut child);
     for signal in [Signal::HUP, Signal::INT] {
         kill_process(Pid::from_child(&child), signal).unwrap();
@@ -181,19 +213,31 @@ fn an_ignored_signal_stays_ignored() {
     assert!(s.text("two-branches.jsonl").contains("a summary"));
 }
 
-/// Ctrl-C in a terminal, and a terminal that closes. The command is not in the foreground process group, so
-/// the terminal signals only pisess.
+/// Ctrl-C in a terminal, and a terminal that closes. The command is not in the foreground process
+/// group, so the terminal signals only pisess.
 #[test]
 fn a_terminal_ends_what_was_started() {
-    for (typed, signal) in [(Some(b"\x03"), Signal::INT), (Some(b"\x1c"), Signal::QUIT), (None, Signal::HUP)]
-    {
+    for (typed, signal) in [
+        (Some(b"\x03"), Signal::INT),
+        (Some(b"\x1c"), Signal::QUIT),
+        (None, Signal::HUP),
+    ] {
         let s = waiting();
         let (terminal, inside) = crate::pty::terminal();
         let run = command(&s, RUNS[0]);
         let mut session = Command::new("setsid");
-        session.arg("--ctty").arg(run.get_program()).args(run.get_args()).current_dir(s.path(""));
+        session
+            .arg("--ctty")
+            .arg(run.get_program())
+            .args(run.get_args())
+            .current_dir(s.path(""));
         let end = || Stdio::from(inside.try_clone().unwrap());
-        let mut child = session.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+        let mut child = session
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .unwrap();
         drop((session, inside));
         started(&s, &mut child);
         let mut terminal = fs::File::from(terminal);

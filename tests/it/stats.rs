@@ -7,13 +7,16 @@ use serde_json::{Value, json};
 const TOUR: &str = "tour.jsonl";
 
 fn rows(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// Returns a session with one turn that began at this time.
 fn turn(id: &str, time: &str, cost: &str) -> String {
-    let header =
-        format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{time}:00.000Z","cwd":"/p"}}"#);
+    let header = format!(
+        r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{time}:00.000Z","cwd":"/p"}}"#
+    );
     let user = format!(
         r#"{{"type":"message","id":"u{id}","parentId":null,"timestamp":"{time}:01.000Z","message":{{"role":"user","content":"x"}}}}"#
     );
@@ -53,19 +56,31 @@ fn one_session_reads_as_in_pi() {
     time         18s
     files        0
     ");
-    assert_eq!(s.pisess("stats -").stdin(fixture(TOUR)).done().quiet(), s.run("stats ./tour.jsonl"));
+    assert_eq!(
+        s.pisess("stats -").stdin(fixture(TOUR)).done().quiet(),
+        s.run("stats ./tour.jsonl")
+    );
 }
 
 #[test]
 fn a_table_for_each_key() {
     let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
-    for by in ["session", "model", "day", "week", "month", "project", "tool"] {
+    for by in [
+        "session", "model", "day", "week", "month", "project", "tool",
+    ] {
         let json = rows(&s.run(&format!("stats --by {by} --json .")));
         assert!(json.iter().all(|row| row.get(by).is_some()), "{json:?}");
         // The table has a row for each, a header, and a total unless there is only one row.
         let table = s.run(&format!("stats --by {by} ."));
-        let lines = table.lines().filter(|line| !line.contains("unpriced:")).count();
-        assert_eq!(lines, json.len() + 1 + usize::from(json.len() > 1), "{table}");
+        let lines = table
+            .lines()
+            .filter(|line| !line.contains("unpriced:"))
+            .count();
+        assert_eq!(
+            lines,
+            json.len() + 1 + usize::from(json.len() > 1),
+            "{table}"
+        );
     }
     assert_snapshot!(s.run("stats --by model ."), @"
     model                        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
@@ -98,12 +113,26 @@ fn a_terminal_gets_bars_and_what_fits() {
     total                               32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
     ");
     // A single row has no bar, because there is nothing to compare it with.
-    let day = s.pisess("stats --by day --color never .").terminal(160).done().quiet();
+    let day = s
+        .pisess("stats --by day --color never .")
+        .terminal(160)
+        .done()
+        .quiet();
     assert!(!day.contains('█'), "{day}");
     for width in [60, 80, 100, 120] {
-        let table = s.pisess("stats --by project --color never .").terminal(width).done().quiet();
-        assert!(table.lines().all(|line| line.chars().count() <= width), "{table}");
-        assert!(table.contains("~/code/ferry  ") && table.contains('█'), "{table}");
+        let table = s
+            .pisess("stats --by project --color never .")
+            .terminal(width)
+            .done()
+            .quiet();
+        assert!(
+            table.lines().all(|line| line.chars().count() <= width),
+            "{table}"
+        );
+        assert!(
+            table.contains("~/code/ferry  ") && table.contains('█'),
+            "{table}"
+        );
     }
     assert_snapshot!(s.pisess("stats --by session --color never .").terminal(60).done(), @"
     session                       input  output  total     cost
@@ -123,7 +152,10 @@ fn each_billed_entry_is_a_row() {
         sum(&|row| row["tokens"]["total"].as_f64().unwrap()),
         whole["tokens"]["total"].as_f64().unwrap()
     );
-    assert_eq!(sum(&|row| row["cost"].as_f64().unwrap_or(0.0)), whole["cost"].as_f64().unwrap());
+    assert_eq!(
+        sum(&|row| row["cost"].as_f64().unwrap_or(0.0)),
+        whole["cost"].as_f64().unwrap()
+    );
     assert_eq!(
         entries[0],
         json!({
@@ -146,15 +178,22 @@ fn copies_count_once_but_in_the_table_of_entries() {
     let alone = s.run("stats --json ./tour.jsonl");
     s.pisess("fork ./tour.jsonl -o ./fork.jsonl").done();
     s.put("copy/backup.jsonl", fixture(TOUR));
-    let value: Value = serde_json::from_str(&s.run("stats --json ./tour.jsonl ./copy ./fork.jsonl")).unwrap();
+    let value: Value =
+        serde_json::from_str(&s.run("stats --json ./tour.jsonl ./copy ./fork.jsonl")).unwrap();
     assert_eq!(value, serde_json::from_str::<Value>(&alone).unwrap());
     let entries = |line: &str| rows(&s.run(line)).len();
     let one = entries("stats --by entry --json ./tour.jsonl");
-    assert_eq!(entries("stats --by entry --json ./tour.jsonl ./copy"), 2 * one);
+    assert_eq!(
+        entries("stats --by entry --json ./tour.jsonl ./copy"),
+        2 * one
+    );
     // The same holds for a version without ids.
     let old = Sandbox::with(&["v1.jsonl"]);
     old.put("copy.jsonl", fixture("v1.jsonl"));
-    assert_eq!(old.run("stats --json ."), old.run("stats --json ./v1.jsonl"));
+    assert_eq!(
+        old.run("stats --json ."),
+        old.run("stats --json ./v1.jsonl")
+    );
 }
 
 #[test]
@@ -190,24 +229,42 @@ fn a_missing_cost_is_said() {
     1 of 1 requests unpriced: no cost is recorded for them
     ");
     let value: Value = serde_json::from_str(&s.run("stats --json .")).unwrap();
-    assert_eq!((&value["unpriced"], &value["cost"]), (&json!(1), &json!(0.25)));
+    assert_eq!(
+        (&value["unpriced"], &value["cost"]),
+        (&json!(1), &json!(0.25))
+    );
 }
 
 #[test]
 fn days_are_local_and_weeks_begin_on_monday() {
     let s = Sandbox::new();
-    for (name, time) in [("a", "2026-05-03T21:30"), ("b", "2026-05-03T22:30"), ("c", "2026-04-30T23:30")] {
+    for (name, time) in [
+        ("a", "2026-05-03T21:30"),
+        ("b", "2026-05-03T22:30"),
+        ("c", "2026-04-30T23:30"),
+    ] {
         s.put(&format!("{name}.jsonl"), turn(name, time, PRICED));
     }
     let keys = |by: &str, zone: &str| {
-        let done = s.pisess(&format!("stats --by {by} --json .")).env("TZ", zone).real();
-        let list = rows(&done.quiet()).into_iter().map(|row| row[by].as_str().unwrap().to_owned());
+        let done = s
+            .pisess(&format!("stats --by {by} --json ."))
+            .env("TZ", zone)
+            .real();
+        let list = rows(&done.quiet())
+            .into_iter()
+            .map(|row| row[by].as_str().unwrap().to_owned());
         list.collect::<Vec<_>>().join(" ")
     };
     assert_eq!(keys("day", "UTC"), "2026-04-30 2026-05-03");
-    assert_eq!(keys("day", "CET-1CEST,M3.5.0,M10.5.0/3"), "2026-05-01 2026-05-03 2026-05-04");
+    assert_eq!(
+        keys("day", "CET-1CEST,M3.5.0,M10.5.0/3"),
+        "2026-05-01 2026-05-03 2026-05-04"
+    );
     assert_eq!(keys("week", "UTC"), "2026-04-27");
-    assert_eq!(keys("week", "CET-1CEST,M3.5.0,M10.5.0/3"), "2026-04-27 2026-05-04");
+    assert_eq!(
+        keys("week", "CET-1CEST,M3.5.0,M10.5.0/3"),
+        "2026-04-27 2026-05-04"
+    );
     assert_eq!(keys("month", "UTC"), "2026-04 2026-05");
     assert_eq!(keys("month", "CET-1CEST,M3.5.0,M10.5.0/3"), "2026-05");
 }
@@ -215,30 +272,64 @@ fn days_are_local_and_weeks_begin_on_monday() {
 #[test]
 fn since_leaves_older_entries_out() {
     let s = Sandbox::new();
-    for (name, time) in [("a", "2026-04-20T10:00"), ("b", "2026-05-01T10:00"), ("c", "2026-05-04T11:30")] {
+    for (name, time) in [
+        ("a", "2026-04-20T10:00"),
+        ("b", "2026-05-01T10:00"),
+        ("c", "2026-05-04T11:30"),
+    ] {
         s.put(&format!("{name}.jsonl"), turn(name, time, PRICED));
     }
     let sessions = |since: &str| {
-        let value: Value = serde_json::from_str(&s.run(&format!("stats --json --since {since} ."))).unwrap();
+        let value: Value =
+            serde_json::from_str(&s.run(&format!("stats --json --since {since} ."))).unwrap();
         value["sessions"].as_u64().unwrap()
     };
     // The clock is fixed at 2026-05-04 12:00.
-    let counts =
-        ["1h", "24h", "3d", "4d", "2w", "3w", "2026-05-01", "2026-05", "2026-05-01T10:00:02Z"].map(sessions);
+    let counts = [
+        "1h",
+        "24h",
+        "3d",
+        "4d",
+        "2w",
+        "3w",
+        "2026-05-01",
+        "2026-05",
+        "2026-05-01T10:00:02Z",
+    ]
+    .map(sessions);
     assert_eq!(counts, [1, 1, 1, 2, 2, 3, 2, 2, 2]);
     // It is a Monday.
-    let counts = ["today", "monday", "yesterday", "friday", "tuesday", "1mo", "2026"].map(sessions);
+    let counts = [
+        "today",
+        "monday",
+        "yesterday",
+        "friday",
+        "tuesday",
+        "1mo",
+        "2026",
+    ]
+    .map(sessions);
     assert_eq!(counts, [1, 1, 1, 2, 2, 3, 3]);
     let until = ["2026-04", "2026-05-01", "friday", "yesterday", "3d"];
-    assert_eq!(until.map(|until| sessions(&format!("2026-04-01 --until {until}"))), [1, 2, 2, 2, 2]);
+    assert_eq!(
+        until.map(|until| sessions(&format!("2026-04-01 --until {until}"))),
+        [1, 2, 2, 2, 2]
+    );
     assert_eq!(sessions("2026-05-01 --until 2026-05-01"), 1);
     // Nothing is not zero.
     let done = s.pisess("stats --until 2025 .").done();
     assert_eq!((done.code, &*done.text()), (0, ""));
-    assert_eq!(done.stderr, "pisess: note: no entries in these sessions and this period\n");
+    assert_eq!(
+        done.stderr,
+        "pisess: note: no entries in these sessions and this period\n"
+    );
     for wrong in ["", "x", "7", "d", "-1d", "2026-13-01", "tomorrow"] {
-        s.pisess(&format!("stats --since '{wrong}' .")).done().fails(2);
-        s.pisess(&format!("stats --until '{wrong}' .")).done().fails(2);
+        s.pisess(&format!("stats --since '{wrong}' ."))
+            .done()
+            .fails(2);
+        s.pisess(&format!("stats --until '{wrong}' ."))
+            .done()
+            .fails(2);
     }
     assert_snapshot!(s.pisess("stats --until tomorrow .").done().fails(2), @r#"--until: "tomorrow" is not a time (hint: give an age (30min, 12h, 7d, 2w, 6mo, 1y, 3 days ago), today, yesterday, a weekday, a date (2026-10-31, 2026-10, 2026) or a time (2026-10-31T12:00, 2026-10-31T12:00:00Z))"#);
     assert_snapshot!(s.pisess("stats --since today --until friday .").done().fails(2), @"--since is later than --until (hint: exchange the two times)");
@@ -247,8 +338,7 @@ fn since_leaves_older_entries_out() {
 #[test]
 fn what_sub_agents_used_is_counted_once() {
     let s = Sandbox::new();
-    let usage =
-        r#""usage":{"input":5,"output":5,"cacheRead":0,"cacheWrite":0,"totalTokens":10,"cost":{"total":1}}"#;
+    let usage = r#""usage":{"input":5,"output":5,"cacheRead":0,"cacheWrite":0,"totalTokens":10,"cost":{"total":1}}"#;
     let task = format!(
         "{}{}\n",
         turn("a", "2026-05-01T10:00", PRICED),
@@ -259,19 +349,30 @@ fn what_sub_agents_used_is_counted_once() {
     s.put("x/s.jsonl", &task);
     let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
     assert_eq!(cost("stats --json ./x"), json!(1.25));
-    s.put("x/s/1.jsonl", turn("b", "2026-05-01T10:00", r#","cost":{"total":1}"#));
+    s.put(
+        "x/s/1.jsonl",
+        turn("b", "2026-05-01T10:00", r#","cost":{"total":1}"#),
+    );
     assert_eq!(cost("stats --json ./x"), json!(1.25));
     assert_eq!(cost("stats --json ./x/s.jsonl"), json!(1.25));
     // The usage of advisors is not in the result of any tool.
-    s.put("x/s/__advisor.jsonl", turn("c", "2026-05-01T10:00", r#","cost":{"total":1}"#));
+    s.put(
+        "x/s/__advisor.jsonl",
+        turn("c", "2026-05-01T10:00", r#","cost":{"total":1}"#),
+    );
     assert_eq!(cost("stats --json ./x"), json!(2.25));
-    // A sub-agent that started another: both of their files count, and no result that includes them.
+    // A sub-agent that started another: both of their files count, and no result that includes
+    // them.
     s.put("x/s/2.jsonl", task.replace("\"id\":\"", "\"id\":\"d"));
-    s.put("x/s/2/1.jsonl", turn("e", "2026-05-01T10:00", r#","cost":{"total":1}"#));
+    s.put(
+        "x/s/2/1.jsonl",
+        turn("e", "2026-05-01T10:00", r#","cost":{"total":1}"#),
+    );
     assert_eq!(cost("stats --json ./x"), json!(3.5));
 }
 
-/// Returns a session of pi that started sub-agents with the extension pi-subagents, each result with what it reports.
+/// Returns a session of pi that started sub-agents with the extension pi-subagents, each result
+/// with what it reports.
 fn delegating(results: &[(&str, Value, Value)]) -> String {
     let result = |(at, (id, usage, details)): (usize, &(&str, Value, Value))| {
         let message = json!({"role": "toolResult", "toolName": "subagent", "content": [], "usage": usage, "details": details,
@@ -280,15 +381,15 @@ fn delegating(results: &[(&str, Value, Value)]) -> String {
             .to_string()
             + "\n"
     };
-    turn("a", "2026-05-01T10:00", PRICED) + &results.iter().enumerate().map(result).collect::<String>()
+    turn("a", "2026-05-01T10:00", PRICED)
+        + &results.iter().enumerate().map(result).collect::<String>()
 }
 
 #[test]
 fn a_sub_agents_spend_counts_once_wherever_it_is_recorded() {
     let s = Sandbox::new();
     let usage = |cost: f64| json!({"input": 5, "output": 5, "cost": {"total": cost}});
-    let ran =
-        |run: &str| json!({"results": [{"sessionFile": format!("/away/--p--/s/{run}/run-0/session.jsonl")}]});
+    let ran = |run: &str| json!({"results": [{"sessionFile": format!("/away/--p--/s/{run}/run-0/session.jsonl")}]});
     // In the result only, in both, in the session only.
     let parent = delegating(&[
         ("r1", usage(3.0), ran("one")),
@@ -298,13 +399,25 @@ fn a_sub_agents_spend_counts_once_wherever_it_is_recorded() {
     s.put("x/s.jsonl", &parent);
     let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
     assert_eq!(cost("stats --json ./x"), json!(7.25));
-    s.put("x/s/two/run-0/session.jsonl", turn("b", "2026-05-01T10:00", r#","cost":{"total":4}"#));
-    s.put("x/s/three/run-0/session.jsonl", turn("c", "2026-05-01T10:00", r#","cost":{"total":5}"#));
+    s.put(
+        "x/s/two/run-0/session.jsonl",
+        turn("b", "2026-05-01T10:00", r#","cost":{"total":4}"#),
+    );
+    s.put(
+        "x/s/three/run-0/session.jsonl",
+        turn("c", "2026-05-01T10:00", r#","cost":{"total":5}"#),
+    );
     assert_eq!(cost("stats --json ./x"), json!(12.25));
     assert_eq!(cost("stats --json ./x/s.jsonl"), json!(7.25));
-    assert_eq!(cost("stats --json ./x/s.jsonl ./x/s/two/run-0/session.jsonl"), json!(7.25));
+    assert_eq!(
+        cost("stats --json ./x/s.jsonl ./x/s/two/run-0/session.jsonl"),
+        json!(7.25)
+    );
     // A fork has the results, too, but no directory of its own.
-    s.put("x/fork.jsonl", parent.replacen("\"id\":\"a\"", "\"id\":\"f\"", 1));
+    s.put(
+        "x/fork.jsonl",
+        parent.replacen("\"id\":\"a\"", "\"id\":\"f\"", 1),
+    );
     assert_eq!(cost("stats --json ./x"), json!(12.25));
     let ends = |line: &str| -> Vec<Value> {
         rows(&s.run(line))
@@ -315,7 +428,10 @@ fn a_sub_agents_spend_counts_once_wherever_it_is_recorded() {
     };
     assert_eq!(
         ends("stats --by entry --json ./x/s.jsonl"),
-        [json!(["one/run-0/session.jsonl"]), json!(["two/run-0/session.jsonl"])]
+        [
+            json!(["one/run-0/session.jsonl"]),
+            json!(["two/run-0/session.jsonl"])
+        ]
     );
 }
 
@@ -332,12 +448,18 @@ fn a_fork_without_the_sub_agents_directory_counts_nothing_twice() {
     };
     let child = turn("b", "2026-05-01T10:00", r#","cost":{"total":1}"#);
     let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
-    for details in ["", r#","results":[{"outputPath":"/home/u/.omp/agent/sessions/-p/source/Scout.md"}]"#] {
+    for details in [
+        "",
+        r#","results":[{"outputPath":"/home/u/.omp/agent/sessions/-p/source/Scout.md"}]"#,
+    ] {
         let source = task(details);
         s.put("x/source.jsonl", &source);
         s.put("x/source/Scout.jsonl", &child);
         for fork in ["afork", "zfork"] {
-            s.put(&format!("x/{fork}.jsonl"), source.replacen("\"id\":\"a\"", "\"id\":\"f\"", 1));
+            s.put(
+                &format!("x/{fork}.jsonl"),
+                source.replacen("\"id\":\"a\"", "\"id\":\"f\"", 1),
+            );
         }
         assert_eq!(cost("stats --json ./x"), json!(1.25), "{details}");
         // oh-my-pi's forks have a copy of the directory.
@@ -356,27 +478,34 @@ fn idle_hours_are_no_time() {
         ) + "\n"
     };
     let call = r#""role":"assistant","content":[{"type":"toolCall","id":"1","name":"bash","arguments":{}}],"stopReason":"toolUse""#;
-    let reply = r#""role":"assistant","content":[{"type":"text","text":"done"}],"stopReason":"stop""#;
+    let reply =
+        r#""role":"assistant","content":[{"type":"text","text":"done"}],"stopReason":"stop""#;
     let at = |time: &str| {
         pisess::json::time::parse_js_date(format!("2026-05-01T{time}:00.000Z").as_bytes()).unwrap()
     };
-    let header =
-        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/p"}"#;
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/p"}"#;
     let seconds = |lines: &[String]| {
         s.put("s.jsonl", format!("{header}\n{}", lines.concat()));
-        serde_json::from_str::<Value>(&s.run("stats --json ./s.jsonl")).unwrap()["seconds"].as_f64().unwrap()
+        serde_json::from_str::<Value>(&s.run("stats --json ./s.jsonl")).unwrap()["seconds"]
+            .as_f64()
+            .unwrap()
     };
     let asked = message("10:00", r#""role":"user","content":"x""#);
     let work = [
         asked.clone(),
         message("10:01", call),
-        message("10:04", r#""role":"toolResult","toolCallId":"1","content":[]"#),
+        message(
+            "10:04",
+            r#""role":"toolResult","toolCallId":"1","content":[]"#,
+        ),
         message("10:06", reply),
     ];
     assert_eq!(seconds(&work), 360.0);
     // Another program appends a message hours later.
-    let mirror =
-        format!(r#"{reply},"provider":"openclaw","model":"delivery-mirror","timestamp":{}"#, at("20:06"));
+    let mirror = format!(
+        r#"{reply},"provider":"openclaw","model":"delivery-mirror","timestamp":{}"#,
+        at("20:06")
+    );
     let mirrored = [&work[..], &[message("20:06", &mirror)]].concat();
     assert_eq!(seconds(&mirrored), 360.0);
     // A reply that no user asked for, as to an extension, takes the time of its generation.
@@ -385,22 +514,41 @@ fn idle_hours_are_no_time() {
         &work[..],
         &[
             message("20:06", &began),
-            message("20:07", r#""role":"toolResult","toolCallId":"1","content":[]"#),
+            message(
+                "20:07",
+                r#""role":"toolResult","toolCallId":"1","content":[]"#,
+            ),
             message("20:09", reply),
         ],
     ];
     assert_eq!(seconds(&woken.concat()), 660.0);
     // An agent that was killed while a tool ran, and notes that when it is started again.
-    let aborted =
-        format!(r#""role":"assistant","content":[],"stopReason":"aborted","timestamp":{}"#, at("20:06"));
-    assert_eq!(seconds(&[&work[..2], &[message("20:06", &aborted)]].concat()), 60.0);
+    let aborted = format!(
+        r#""role":"assistant","content":[],"stopReason":"aborted","timestamp":{}"#,
+        at("20:06")
+    );
+    assert_eq!(
+        seconds(&[&work[..2], &[message("20:06", &aborted)]].concat()),
+        60.0
+    );
     // A tool that waited for the user, and a machine that slept during a request.
     let result = r#""role":"toolResult","toolCallId":"1","content":[]"#;
-    let waited = [&work[..2], &[message("20:04", result), message("20:06", reply)]].concat();
+    let waited = [
+        &work[..2],
+        &[message("20:04", result), message("20:06", reply)],
+    ]
+    .concat();
     assert_eq!(seconds(&waited), 180.0);
-    assert_eq!(seconds(&[&work[..3], &[message("20:06", reply)]].concat()), 240.0);
+    assert_eq!(
+        seconds(&[&work[..3], &[message("20:06", reply)]].concat()),
+        240.0
+    );
     // An hour of work counts.
-    let long = [&work[..2], &[message("11:01", result), message("11:02", reply)]].concat();
+    let long = [
+        &work[..2],
+        &[message("11:01", result), message("11:02", reply)],
+    ]
+    .concat();
     assert_eq!(seconds(&long), 3720.0);
 }
 
@@ -408,19 +556,31 @@ fn idle_hours_are_no_time() {
 fn what_pick_copied_costs_nothing_and_takes_no_time() {
     let s = Sandbox::with(&[TOUR]);
     let before: Value = serde_json::from_str(&s.run("stats --json ./tour.jsonl")).unwrap();
-    let ids: Vec<_> =
-        rows(&s.run("stats --by entry --json ./tour.jsonl")).iter().map(|row| row["id"].clone()).collect();
-    let [.., one, other] = &ids[..] else { panic!("{ids:?}") };
-    s.pisess(&format!("pick ./tour.jsonl {} {} --at root", one.as_str().unwrap(), other.as_str().unwrap()))
+    let ids: Vec<_> = rows(&s.run("stats --by entry --json ./tour.jsonl"))
+        .iter()
+        .map(|row| row["id"].clone())
+        .collect();
+    let [.., one, other] = &ids[..] else {
+        panic!("{ids:?}")
+    };
+    s.pisess(&format!(
+        "pick ./tour.jsonl {} {} --at root",
+        one.as_str().unwrap(),
+        other.as_str().unwrap()
+    ))
+    .done();
+    s.pisess(&format!("pick ./tour.jsonl {}", one.as_str().unwrap()))
         .done();
-    s.pisess(&format!("pick ./tour.jsonl {}", one.as_str().unwrap())).done();
     let after: Value = serde_json::from_str(&s.run("stats --json ./tour.jsonl")).unwrap();
     assert!(after["messages"].as_u64() > before["messages"].as_u64());
     for key in ["tokens", "cost", "unpriced", "seconds"] {
         assert_eq!(after[key], before[key], "{key}");
     }
     let rows = rows(&s.run("stats --by entry --json ./tour.jsonl"));
-    assert_eq!(rows.iter().map(|row| row["id"].clone()).collect::<Vec<_>>(), ids);
+    assert_eq!(
+        rows.iter().map(|row| row["id"].clone()).collect::<Vec<_>>(),
+        ids
+    );
 }
 
 #[test]
@@ -436,10 +596,17 @@ fn rows_name_the_usage_of_sub_agents() {
         result("sum", &format!(r#""details":{{"usage":{usage}}}"#)),
         result("own", &format!(r#""usage":{usage}"#)),
     );
-    s.put("s.jsonl", format!("{}{sum}\n{own}\n", turn("a", "2026-05-01T10:00", PRICED)));
+    s.put(
+        "s.jsonl",
+        format!("{}{sum}\n{own}\n", turn("a", "2026-05-01T10:00", PRICED)),
+    );
     let flags = |line: &str| -> Vec<(String, bool)> {
-        let flag =
-            |row: &Value| (row["id"].as_str().unwrap().to_owned(), row["subAgents"].as_bool().unwrap());
+        let flag = |row: &Value| {
+            (
+                row["id"].as_str().unwrap().to_owned(),
+                row["subAgents"].as_bool().unwrap(),
+            )
+        };
         rows(&s.run(line)).iter().map(flag).collect()
     };
     let flag = |id: &str, is: bool| (id.to_owned(), is);
@@ -448,7 +615,12 @@ fn rows_name_the_usage_of_sub_agents() {
     s.put("s/1.jsonl", turn("b", "2026-05-01T10:00", PRICED));
     assert_eq!(
         flags("stats --by entry --json ."),
-        [flag("aa", false), flag("sum", true), flag("own", false), flag("ab", false)]
+        [
+            flag("aa", false),
+            flag("sum", true),
+            flag("own", false),
+            flag("ab", false)
+        ]
     );
     assert_eq!(flags("stats --by entry --json ./s.jsonl"), all);
 }
@@ -456,7 +628,10 @@ fn rows_name_the_usage_of_sub_agents() {
 #[test]
 fn damage_is_noted_and_the_rest_is_counted() {
     let s = Sandbox::new();
-    s.put("a.jsonl", format!("{}{{\"torn\n", turn("a", "2026-05-01T10:00", PRICED)));
+    s.put(
+        "a.jsonl",
+        format!("{}{{\"torn\n", turn("a", "2026-05-01T10:00", PRICED)),
+    );
     s.put("b.jsonl", "no session\n");
     let done = s.pisess("stats --json .").done();
     let value: Value = serde_json::from_slice(&done.stdout).unwrap();
@@ -473,17 +648,31 @@ fn damage_is_noted_and_the_rest_is_counted() {
     assert_eq!(s.pisess("stats ./none ./b.jsonl").done().text(), "");
     // An empty result is success.
     let empty = Sandbox::new();
-    assert_eq!(["stats .", "stats --by day ."].map(|line| empty.unchanged(line).stdout.len()), [0, 0]);
-    assert!(empty.unchanged("stats --json .").stdout.starts_with(b"{\"sessions\":0,"));
+    assert_eq!(
+        ["stats .", "stats --by day ."].map(|line| empty.unchanged(line).stdout.len()),
+        [0, 0]
+    );
+    assert!(
+        empty
+            .unchanged("stats --json .")
+            .stdout
+            .starts_with(b"{\"sessions\":0,")
+    );
 }
 
 #[test]
 fn pairs_of_keys() {
     let s = Sandbox::new();
-    for (at, (day, model)) in [("01", "m"), ("01", "n"), ("02", "m"), ("01", "m")].iter().enumerate() {
+    for (at, (day, model)) in [("01", "m"), ("01", "n"), ("02", "m"), ("01", "m")]
+        .iter()
+        .enumerate()
+    {
         let cost = format!(r#","cost":{{"total":{}.25}}"#, at);
         let text = turn(&format!("s{at}"), &format!("2026-05-{day}T10:00"), &cost);
-        s.put(&format!("p/{at}.jsonl"), text.replace(r#""model":"m""#, &format!(r#""model":"{model}""#)));
+        s.put(
+            &format!("p/{at}.jsonl"),
+            text.replace(r#""model":"m""#, &format!(r#""model":"{model}""#)),
+        );
     }
     assert_snapshot!(s.unchanged("stats --by day,model ./p"), @"
     day         model       sessions  messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
@@ -494,19 +683,26 @@ fn pairs_of_keys() {
     2026-05-02  (no model)         1         1      0       0      0       0            0           0             0  $0.00    0s      0
     total                          4         8      0       0  4,000      80           16          12         4,108  $7.00   40s      0
     ");
-    let totals =
-        ["stats", "stats --by day", "stats --by model", "stats --by day,model", "stats --by session"].map(
-            |line| {
-                let sum = |key: &str| {
-                    rows(&s.run(&format!("{line} --json ./p")))
-                        .iter()
-                        .map(|row| row[key].as_f64().unwrap())
-                        .sum::<f64>()
-                };
-                ["messages", "userMessages", "cost"].map(sum)
-            },
-        );
-    assert_eq!(totals, [totals[0]; 5], "the same messages, whatever they are grouped by");
+    let totals = [
+        "stats",
+        "stats --by day",
+        "stats --by model",
+        "stats --by day,model",
+        "stats --by session",
+    ]
+    .map(|line| {
+        let sum = |key: &str| {
+            rows(&s.run(&format!("{line} --json ./p")))
+                .iter()
+                .map(|row| row[key].as_f64().unwrap())
+                .sum::<f64>()
+        };
+        ["messages", "userMessages", "cost"].map(sum)
+    });
+    assert_eq!(
+        totals, [totals[0]; 5],
+        "the same messages, whatever they are grouped by"
+    );
     let pairs = |line: &str, keys: [&str; 2]| -> Vec<String> {
         rows(&s.run(line))
             .iter()
@@ -528,8 +724,15 @@ fn pairs_of_keys() {
     assert_eq!(sessions.len(), 8, "with and without a model");
     assert!(sessions.iter().all(|row| row["path"].is_string()));
     // The sums of the pairs are the sum of all.
-    let total = rows(&s.run("stats --json ./p"))[0]["cost"].as_f64().unwrap();
-    for keys in ["day,model", "project,month", "session,week", "model,session"] {
+    let total = rows(&s.run("stats --json ./p"))[0]["cost"]
+        .as_f64()
+        .unwrap();
+    for keys in [
+        "day,model",
+        "project,month",
+        "session,week",
+        "model,session",
+    ] {
         let sum: f64 = rows(&s.run(&format!("stats --json --by {keys} ./p")))
             .iter()
             .filter_map(|row| row["cost"].as_f64())
@@ -537,10 +740,18 @@ fn pairs_of_keys() {
         assert_eq!(sum, total, "{keys}");
     }
     let tools = rows(&Sandbox::with(&[TOUR]).run("stats --json --by day,tool ./tour.jsonl"));
-    assert_eq!(tools.iter().map(|row| row["toolCalls"].as_u64().unwrap()).sum::<u64>(), 7);
+    assert_eq!(
+        tools
+            .iter()
+            .map(|row| row["toolCalls"].as_u64().unwrap())
+            .sum::<u64>(),
+        7
+    );
     for keys in ["day,day", "day,model,tool", "entry,day", "day,entry"] {
         assert!(
-            s.unchanged(&format!("stats --by {keys} ./p")).fails(2).contains("--by: give one key, or two"),
+            s.unchanged(&format!("stats --by {keys} ./p"))
+                .fails(2)
+                .contains("--by: give one key, or two"),
             "{keys}"
         );
     }
@@ -553,7 +764,9 @@ fn who_touched_a_file() {
     s.put("two.jsonl", fixture(TOUR));
     s.put(
         "two.jsonl",
-        s.text("two.jsonl").replace(r#""id":""#, r#""id":"x"#).replace(r#""parentId":""#, r#""parentId":"x"#),
+        s.text("two.jsonl")
+            .replace(r#""id":""#, r#""id":"x"#)
+            .replace(r#""parentId":""#, r#""parentId":"x"#),
     );
     assert_snapshot!(s.unchanged("stats --by file ."), @"
     file                            reads  writes  sessions  in
@@ -593,10 +806,16 @@ fn on_a_terminal_bars_give_way_then_providers_then_the_starts_of_paths() {
     s.put("a.jsonl", named(PRICED, "claude-sonnet-4-5"));
     s.put("b.jsonl", named(PRICED, "claude-opus-4-5"));
     let table = |by: &str, width| {
-        s.pisess(&format!("stats --by {by} --color never .")).terminal(width).done().quiet()
+        s.pisess(&format!("stats --by {by} --color never ."))
+            .terminal(width)
+            .done()
+            .quiet()
     };
     let wide = table("day,model", 120);
-    assert!(wide.contains("anthropic/claude-sonnet-4-5 ") && wide.contains('█'), "{wide}");
+    assert!(
+        wide.contains("anthropic/claude-sonnet-4-5 ") && wide.contains('█'),
+        "{wide}"
+    );
     assert_snapshot!(table("day,model", 80), @"
     day         model                        input  output  cache w  total   cost
     2026-05-01  anthropic/claude-sonnet-4-5   1.0k      20        4   1.0k  $0.25
@@ -634,8 +853,14 @@ fn prices_fill_in_what_has_none() {
     let s = Sandbox::new();
     s.put("priced.jsonl", turn("priced", "2026-05-01T10:00", PRICED));
     s.put("free.jsonl", turn("free", "2026-05-01T11:00", ""));
-    s.put("other.jsonl", turn("other", "2026-05-01T12:00", "").replace(r#""model":"m""#, r#""model":"n""#));
-    s.put("prices.json", r#"{"p/m":{"input_cost_per_token":1e-4,"output_cost_per_token":0.001}}"#);
+    s.put(
+        "other.jsonl",
+        turn("other", "2026-05-01T12:00", "").replace(r#""model":"m""#, r#""model":"n""#),
+    );
+    s.put(
+        "prices.json",
+        r#"{"p/m":{"input_cost_per_token":1e-4,"output_cost_per_token":0.001}}"#,
+    );
     let line = "./priced.jsonl ./free.jsonl ./other.jsonl";
     assert_snapshot!(s.unchanged(&format!("stats --prices ./prices.json {line}")), @"
     sessions     3
@@ -662,7 +887,10 @@ fn prices_fill_in_what_has_none() {
     1 of 3 requests unpriced: no cost is recorded for them
     ");
     // In its own directory, because the column is as wide as the paths.
-    let by_entry = format!("stats --by entry --prices prices.json {}", line.replace("./", ""));
+    let by_entry = format!(
+        "stats --by entry --prices prices.json {}",
+        line.replace("./", "")
+    );
     assert_snapshot!(s.pisess(&by_entry).real(), @"
     entry                 time                      role       input  output  cache r  cache w      cost  model
     priced.jsonl:apriced  2026-05-01T10:00:11.000Z  assistant   1000      20        3        4   $0.2500  p/m
@@ -674,14 +902,19 @@ fn prices_fill_in_what_has_none() {
         (&row["cost"], &row["estimated"], &row["unpriced"]),
         (&json!(0.3707), &json!(0.1207), &json!(1))
     );
-    let marked: Vec<_> = rows(&s.run(&format!("stats --by entry --json --prices ./prices.json {line}")))
-        .iter()
-        .map(|row| row.get("estimated").cloned())
-        .collect();
+    let marked: Vec<_> = rows(&s.run(&format!(
+        "stats --by entry --json --prices ./prices.json {line}"
+    )))
+    .iter()
+    .map(|row| row.get("estimated").cloned())
+    .collect();
     assert_eq!(marked, [None, Some(json!(true)), None]);
     // Without the table, nothing is estimated.
     let row = &rows(&s.run(&format!("stats --json {line}")))[0];
-    assert_eq!((&row["cost"], row.get("estimated"), &row["unpriced"]), (&json!(0.25), None, &json!(2)));
+    assert_eq!(
+        (&row["cost"], row.get("estimated"), &row["unpriced"]),
+        (&json!(0.25), None, &json!(2))
+    );
     assert_snapshot!(s.unchanged("stats --prices ./free.jsonl ./free.jsonl").fails(2), @"./free.jsonl: not a table of prices (hint: give LiteLLM's model_prices_and_context_window.json, or JSON in its format)");
     s.unchanged("stats --prices ./gone ./free.jsonl").fails(2);
 }

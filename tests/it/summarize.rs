@@ -29,7 +29,10 @@ fn goes_to_another_branch() {
     1a2b3c07     assistant: A metre and more, with a bamboo spar.
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
-    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+    assert!(
+        s.bytes("two-branches.jsonl")
+            .starts_with(&fixture("two-branches.jsonl"))
+    );
 }
 
 #[test]
@@ -75,7 +78,10 @@ fn the_first_message_means_the_empty_conversation_too() {
     226b1b5c
     Which paper for a kite?
     ");
-    assert!(s.lines_from("two-branches.jsonl", 9).contains("\"parentId\":null"));
+    assert!(
+        s.lines_from("two-branches.jsonl", 9)
+            .contains("\"parentId\":null")
+    );
 }
 
 #[test]
@@ -110,11 +116,19 @@ fn leaves_another_entry_than_the_leaf() {
 
 #[test]
 fn nothing_left_behind_is_a_no() {
-    let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl", "hazards/header-only.jsonl"]);
+    let s = Sandbox::with(&[
+        "two-branches.jsonl",
+        "v1.jsonl",
+        "hazards/header-only.jsonl",
+    ]);
     assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl @").fails(1), @"./two-branches.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
     assert_snapshot!(s.unchanged("summarize ./v1.jsonl @ --summarizer cat").fails(1), @"./v1.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
     assert_snapshot!(s.unchanged("summarize ./header-only.jsonl root").fails(1), @"./header-only.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
-    assert_eq!(s.unchanged("summarize --prepare ./two-branches.jsonl @").code, 1);
+    assert_eq!(
+        s.unchanged("summarize --prepare ./two-branches.jsonl @")
+            .code,
+        1
+    );
     // A given summary is written anyway.
     s.run("summarize ./two-branches.jsonl @ --summary 'All is well.'");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"All is well.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
@@ -146,9 +160,16 @@ fn preparation_holds_entries_as_stored_in_version_three() {
     let s = Sandbox::with(&["v1.jsonl"]);
     let done = s.unchanged("summarize --prepare ./v1.jsonl cb26a1f8");
     let json: Value = serde_json::from_str(&done.quiet()).unwrap();
-    let ids: Vec<_> =
-        json["entriesToSummarize"].as_array().unwrap().iter().map(|e| e["id"].clone()).collect();
-    assert_eq!(ids, ["ac4bd0d1", "c24d8cb7", "80b80871", "f55275d5", "cebfaa52"]);
+    let ids: Vec<_> = json["entriesToSummarize"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["id"].clone())
+        .collect();
+    assert_eq!(
+        ids,
+        ["ac4bd0d1", "c24d8cb7", "80b80871", "f55275d5", "cebfaa52"]
+    );
     assert_eq!(json["editorText"], "And beans?");
     assert_eq!(json["newLeafId"], "1858c9d3");
 }
@@ -217,7 +238,9 @@ fn from_a_file_and_from_standard_input() {
         assert_eq!(stored(&s), "from the pipe");
     }
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let call = s.pisess("summarize - 1a2b3c05 --summary-file -").stdin(fixture("two-branches.jsonl"));
+    let call = s
+        .pisess("summarize - 1a2b3c05 --summary-file -")
+        .stdin(fixture("two-branches.jsonl"));
     assert_snapshot!(call.done().fails(2), @"standard input is already the session (hint: give the path of the session instead of -)");
     assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./gone.txt").fails(2), @"
     cannot read ./gone.txt: no such file or directory (hint: give the path of a text file, or - for standard input)
@@ -228,15 +251,24 @@ fn from_a_file_and_from_standard_input() {
 #[test]
 fn from_a_command() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.run("summarize ./two-branches.jsonl 1a2b3c05 --summarizer 'cat >/dev/null; echo Washi it was.'");
+    s.run(
+        "summarize ./two-branches.jsonl 1a2b3c05 --summarizer 'cat >/dev/null; echo Washi it was.'",
+    );
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\nWashi it was.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
     let s = Sandbox::with(&["two-branches.jsonl"]);
     // A summarizer that prints all that it reads.
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summarizer cat");
     let entry: Value = serde_json::from_str(&s.lines_from("two-branches.jsonl", 9)).unwrap();
-    assert!(entry["summary"].as_str().unwrap().contains("[User]: Washi then. How big?"));
+    assert!(
+        entry["summary"]
+            .as_str()
+            .unwrap()
+            .contains("[User]: Washi then. How big?")
+    );
     // A summarizer need not read its input.
-    s.run("summarize ./two-branches.jsonl 1a2b3c05 --from 1a2b3c07 --summarizer 'echo read nothing'");
+    s.run(
+        "summarize ./two-branches.jsonl 1a2b3c05 --from 1a2b3c07 --summarizer 'echo read nothing'",
+    );
 }
 
 #[test]
@@ -246,7 +278,11 @@ fn from_a_command_of_the_environment() {
     let text = |line: &str, command: &str| {
         let entry = with(&format!("{line} --json -n"), command).quiet();
         let entry: Value = serde_json::from_str(&entry).unwrap();
-        let entry = entry["written"].as_array().unwrap().iter().find(|entry| entry.get("summary").is_some());
+        let entry = entry["written"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|entry| entry.get("summary").is_some());
         entry.unwrap()["summary"].as_str().unwrap().to_owned()
     };
     for line in [
@@ -256,12 +292,24 @@ fn from_a_command_of_the_environment() {
         "pop ./two-branches.jsonl",
         "switch ./two-branches.jsonl 1a2b3c05 --summarize",
     ] {
-        assert!(text(line, "echo named once").ends_with("named once"), "{line}");
+        assert!(
+            text(line, "echo named once").ends_with("named once"),
+            "{line}"
+        );
         // The options take precedence, and an empty command is none.
-        assert!(text(&format!("{line} --summarizer 'echo named here'"), "false").ends_with("named here"));
-        assert!(text(&format!("{line} --summary 'Given.'"), "false").ends_with("Given."), "{line}");
+        assert!(
+            text(&format!("{line} --summarizer 'echo named here'"), "false")
+                .ends_with("named here")
+        );
+        assert!(
+            text(&format!("{line} --summary 'Given.'"), "false").ends_with("Given."),
+            "{line}"
+        );
         for (option, command) in [(" --summarizer ''", "false"), ("", " ")] {
-            assert!(text(&format!("{line}{option}"), command).contains("## Goal"), "{line}");
+            assert!(
+                text(&format!("{line}{option}"), command).contains("## Goal"),
+                "{line}"
+            );
         }
         let said = with(&format!("{line} -n"), "exit 7").fails(2);
         assert!(
@@ -277,7 +325,8 @@ fn from_a_command_of_the_environment() {
 #[test]
 fn a_command_that_does_not_deliver() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
-    let line = |command: &str| format!("summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{command}'");
+    let line =
+        |command: &str| format!("summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{command}'");
     assert_snapshot!(s.unchanged(&line("exit 7")).fails(2), @r#"./two-branches.jsonl: --summarizer "exit 7": exit status: 7; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
     assert_snapshot!(s.unchanged(&line("true")).fails(2), @r#"./two-branches.jsonl: --summarizer "true": it printed nothing; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
     assert_snapshot!(s.unchanged(&line("echo; echo")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo; echo": it printed nothing; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
@@ -285,8 +334,10 @@ fn a_command_that_does_not_deliver() {
     assert_snapshot!(s.unchanged(&line("yes | head -c 11000000")).fails(2), @r#"./two-branches.jsonl: --summarizer "yes | head -c 11000000": it printed more than 10 MB; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
     assert_snapshot!(s.unchanged(&line("kill -9 $$")).fails(2), @r#"./two-branches.jsonl: --summarizer "kill -9 $$": signal: 9 (SIGKILL); nothing was written (hint: --prompt prints its input, to run it by hand)"#);
     // If nothing else changes, an older file is not migrated.
-    s.unchanged("summarize ./v1.jsonl 4c411fb5 --summarizer false").fails(2);
-    s.unchanged("compact ./v1.jsonl --first-kept none --summarizer false").fails(2);
+    s.unchanged("summarize ./v1.jsonl 4c411fb5 --summarizer false")
+        .fails(2);
+    s.unchanged("compact ./v1.jsonl --first-kept none --summarizer false")
+        .fails(2);
 }
 
 #[test]
@@ -305,7 +356,9 @@ fn a_command_that_hangs_is_ended_with_what_it_started() {
 #[test]
 fn a_command_that_prints_for_ever_is_ended() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let said = s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summarizer yes").fails(2);
+    let said = s
+        .unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summarizer yes")
+        .fails(2);
     assert!(said.contains("10 MB"), "{said}");
 }
 
@@ -316,7 +369,10 @@ fn text_goes_to_a_command_by_its_standard_input_alone() {
         "summarize ./two-branches.jsonl 1a2b3c05 --summarizer 'echo $# $0; env | grep -c -i washi || true'",
     );
     let entry: Value = serde_json::from_str(&s.lines_from("two-branches.jsonl", 9)).unwrap();
-    assert!(entry["summary"].as_str().unwrap().contains("0 sh\n0"), "{entry}");
+    assert!(
+        entry["summary"].as_str().unwrap().contains("0 sh\n0"),
+        "{entry}"
+    );
 }
 
 #[test]
@@ -331,7 +387,9 @@ fn sources_exclude_each_other() {
         "--timeout -1",
         "--timeout soon",
     ] {
-        let done = s.unchanged(&format!("summarize ./two-branches.jsonl 1a2b3c05 {options}"));
+        let done = s.unchanged(&format!(
+            "summarize ./two-branches.jsonl 1a2b3c05 {options}"
+        ));
         assert_eq!((done.code, done.stdout.len()), (2, 0), "{options}");
     }
 }
@@ -339,7 +397,9 @@ fn sources_exclude_each_other() {
 #[test]
 fn the_prompt() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let prompt = s.unchanged("summarize --prompt ./two-branches.jsonl 1a2b3c05").quiet();
+    let prompt = s
+        .unchanged("summarize --prompt ./two-branches.jsonl 1a2b3c05")
+        .quiet();
     let t = Sandbox::with(&["two-branches.jsonl"]);
     let seen = t.path("seen");
     t.run(&format!(
@@ -414,11 +474,17 @@ fn a_label_that_is_none() {
     for name in ["''", "' '", "'a\nb'", "'a\u{1b}[2J'"] {
         for source in ["--summary s", "--summarizer 'touch ./ran; echo s'"] {
             let line = format!("summarize ./two-branches.jsonl 1a2b3c05 {source} --label {name}");
-            assert!(s.unchanged(&line).fails(2).starts_with("the label "), "{line}");
+            assert!(
+                s.unchanged(&line).fails(2).starts_with("the label "),
+                "{line}"
+            );
         }
     }
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summary s --label ' back '");
-    assert!(s.lines_from("two-branches.jsonl", 10).contains("\"label\":\"back\""));
+    assert!(
+        s.lines_from("two-branches.jsonl", 10)
+            .contains("\"label\":\"back\"")
+    );
 }
 
 #[test]
@@ -426,16 +492,28 @@ fn what_is_appended_meanwhile_is_not_lost_from_sight() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let more = crate::sandbox::user("aaaa0001", Some("1a2b3c07"), "one thing more");
     s.put("more", format!("{more}\n"));
-    let append =
-        format!("cat {} >> {}; echo s", s.path("more").display(), s.path("two-branches.jsonl").display());
-    let said = s.pisess(&format!("summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{append}'")).done();
+    let append = format!(
+        "cat {} >> {}; echo s",
+        s.path("more").display(),
+        s.path("two-branches.jsonl").display()
+    );
+    let said = s
+        .pisess(&format!(
+            "summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{append}'"
+        ))
+        .done();
     assert_snapshot!(said.fails(3), @"./two-branches.jsonl: another process appended entries meanwhile (hint: run the command again)");
     assert_eq!(s.lines_from("two-branches.jsonl", 9), format!("{more}\n"));
     // A compaction still replaces its entries: the summary follows what was appended.
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.put("more", format!("{more}\n"));
-    let append =
-        format!("cat {} >> {}; echo s", s.path("more").display(), s.path("two-branches.jsonl").display());
-    s.run(&format!("compact ./two-branches.jsonl --first-kept 1a2b3c06 --summarizer '{append}'"));
+    let append = format!(
+        "cat {} >> {}; echo s",
+        s.path("more").display(),
+        s.path("two-branches.jsonl").display()
+    );
+    s.run(&format!(
+        "compact ./two-branches.jsonl --first-kept 1a2b3c06 --summarizer '{append}'"
+    ));
     assert_snapshot!(s.lines_from("two-branches.jsonl", 10), @r#"{"type":"compaction","id":"226b1b5c","parentId":"aaaa0001","timestamp":"2026-05-04T12:00:00.000Z","summary":"s","firstKeptEntryId":"1a2b3c06","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
 }

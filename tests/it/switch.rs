@@ -49,7 +49,12 @@ fn steps_back_add_up() {
         let done = s.pisess("switch ./two-branches.jsonl @~1").done();
         assert!(done.stderr.contains(expected), "{}", done.stderr);
     }
-    assert!(s.pisess("switch ./two-branches.jsonl @").done().stderr.contains("nothing to do"));
+    assert!(
+        s.pisess("switch ./two-branches.jsonl @")
+            .done()
+            .stderr
+            .contains("nothing to do")
+    );
 }
 
 #[test]
@@ -99,7 +104,10 @@ fn where_one_stands_nothing_is_written() {
     ");
     assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl @"), @"nothing to do in ./two-branches.jsonl");
     assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl @"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":null}"#);
-    assert_eq!(s.unchanged("switch ./two-branches.jsonl @ -o -").stdout, fixture(TWO));
+    assert_eq!(
+        s.unchanged("switch ./two-branches.jsonl @ -o -").stdout,
+        fixture(TWO)
+    );
     // If nothing else changes, an older file is not migrated.
     assert_snapshot!(s.unchanged("switch ./v1.jsonl @"), @"
     2> pisess: nothing to do in ./v1.jsonl
@@ -107,7 +115,11 @@ fn where_one_stands_nothing_is_written() {
     ");
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     for place in ["@", "1a2b3c05"] {
-        assert_eq!(s.unchanged(&format!("switch -q ./two-branches.jsonl {place}")).quiet(), "");
+        assert_eq!(
+            s.unchanged(&format!("switch -q ./two-branches.jsonl {place}"))
+                .quiet(),
+            ""
+        );
     }
     // The text to be edited is printed again.
     s.run("switch ./two-branches.jsonl 1a2b3c04");
@@ -123,7 +135,10 @@ fn a_message_after_the_move_makes_another_move_of_it() {
     let s = Sandbox::with(&[TWO]);
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     let more = crate::sandbox::user("aaaa0001", Some("226b1b5c"), "one thing more");
-    s.put(TWO, [s.bytes(TWO), more.into_bytes(), b"\n".to_vec()].concat());
+    s.put(
+        TWO,
+        [s.bytes(TWO), more.into_bytes(), b"\n".to_vec()].concat(),
+    );
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
@@ -142,8 +157,14 @@ fn a_message_after_the_move_makes_another_move_of_it() {
 #[test]
 fn with_a_summary() {
     let s = Sandbox::with(&[TWO]);
-    for options in ["--summary 'Washi needs a spar.' --label back", "--summarizer cat", "--instructions i"] {
-        let left = s.unchanged(&format!("summarize -q ./{TWO} 1a2b3c05 {options} -o -")).text();
+    for options in [
+        "--summary 'Washi needs a spar.' --label back",
+        "--summarizer cat",
+        "--instructions i",
+    ] {
+        let left = s
+            .unchanged(&format!("summarize -q ./{TWO} 1a2b3c05 {options} -o -"))
+            .text();
         // A summary option implies --summarize.
         for summarize in ["--summarize", ""] {
             let line = format!("switch -q {summarize} ./{TWO} 1a2b3c05 {options} -o -");
@@ -151,7 +172,10 @@ fn with_a_summary() {
         }
     }
     let prompt = s.run("summarize --prompt ./two-branches.jsonl 1a2b3c05");
-    assert_eq!(s.run("switch --prompt ./two-branches.jsonl 1a2b3c05"), prompt);
+    assert_eq!(
+        s.run("switch --prompt ./two-branches.jsonl 1a2b3c05"),
+        prompt
+    );
 }
 
 #[test]
@@ -161,7 +185,11 @@ fn nothing_left_behind_is_no_reason_to_stay() {
     s.run("switch ./two-branches.jsonl 1a2b3c03");
     s.run("label ./two-branches.jsonl @ here");
     assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05").fails(1), @"./two-branches.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
-    assert_eq!(s.unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c05").code, 1);
+    assert_eq!(
+        s.unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c05")
+            .code,
+        1
+    );
     s.run("switch --summarize ./two-branches.jsonl 1a2b3c05");
     assert_snapshot!(s.lines_from(TWO, 11), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"27aa2424","to":"1a2b3c05"},"id":"b958585d","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}"#);
     s.run("switch --summarize ./two-branches.jsonl 1a2b3c07 --summary 'All the same.'");
@@ -174,18 +202,38 @@ fn a_summary_that_is_all_that_is_left_is_not_summarised() {
     for place in ["1a2b3c05", "1a2b3c04", "1a2b3c01"] {
         let s = Sandbox::with(&[TWO]);
         let line = format!("switch -q --summarize ./{TWO} {place}");
-        let draft: String = s.run(&line).lines().skip(1).map(|line| format!("{line}\n")).collect();
+        let draft: String = s
+            .run(&line)
+            .lines()
+            .skip(1)
+            .map(|line| format!("{line}\n"))
+            .collect();
         assert_eq!(s.unchanged(&line).quiet(), draft, "{place}");
-        assert_eq!(s.unchanged(&format!("{line} --summarizer false --hook false")).quiet(), draft);
-        assert!(s.unchanged(&format!("{line} -n")).quiet().starts_with("nothing to do"));
-        // A given summary is written anyway. Without --summarize, the move leaves the summary behind.
+        assert_eq!(
+            s.unchanged(&format!("{line} --summarizer false --hook false"))
+                .quiet(),
+            draft
+        );
+        assert!(
+            s.unchanged(&format!("{line} -n"))
+                .quiet()
+                .starts_with("nothing to do")
+        );
+        // A given summary is written anyway. Without --summarize, the move leaves the summary
+        // behind.
         assert_ne!(s.run(&format!("{line} -n --summary s")), "");
-        assert!(s.run(&format!("switch -n ./{TWO} {place}")).starts_with("append 1 line"));
+        assert!(
+            s.run(&format!("switch -n ./{TWO} {place}"))
+                .starts_with("append 1 line")
+        );
         // The existing summary gets the label, once.
         let named = format!("{line} --label tried");
         assert!(s.run(&named).ends_with(&draft));
         assert_eq!(s.text(TWO).lines().count(), 10);
-        assert!(s.lines_from(TWO, 10).contains(r#""targetId":"226b1b5c","label":"tried""#));
+        assert!(
+            s.lines_from(TWO, 10)
+                .contains(r#""targetId":"226b1b5c","label":"tried""#)
+        );
         s.unchanged(&named);
         // Entries that follow the summary are summarized when they are left behind.
         s.run(&format!("append ./{TWO} --user more"));
@@ -195,7 +243,10 @@ fn a_summary_that_is_all_that_is_left_is_not_summarised() {
     let s = Sandbox::with(&[TWO]);
     s.run("switch --summarize ./two-branches.jsonl 1a2b3c05");
     s.run("switch --summarize ./two-branches.jsonl 1a2b3c03");
-    assert!(s.lines_from(TWO, 10).contains(r#""parentId":"1a2b3c03""#), "another place");
+    assert!(
+        s.lines_from(TWO, 10).contains(r#""parentId":"1a2b3c03""#),
+        "another place"
+    );
     s.run("summarize ./two-branches.jsonl 1a2b3c03");
     assert_eq!(s.text(TWO).lines().count(), 11, "what the agents would do");
 }
@@ -223,10 +274,18 @@ fn to_the_previous_leaf() {
     let place = |line: &str| {
         let done = s.pisess(line).done();
         let last = s.text(TWO).lines().last().unwrap().to_owned();
-        let place =
-            serde_json::from_str::<Value>(&last).unwrap()["parentId"].as_str().unwrap_or("root").to_owned();
-        let shown = done.stderr.strip_prefix("pisess: now at ").unwrap_or_else(|| panic!("{done}"));
-        assert!(shown == "root\n" || shown.contains(": "), "an entry of the conversation: {shown}");
+        let place = serde_json::from_str::<Value>(&last).unwrap()["parentId"]
+            .as_str()
+            .unwrap_or("root")
+            .to_owned();
+        let shown = done
+            .stderr
+            .strip_prefix("pisess: now at ")
+            .unwrap_or_else(|| panic!("{done}"));
+        assert!(
+            shown == "root\n" || shown.contains(": "),
+            "an entry of the conversation: {shown}"
+        );
         place
     };
     // The order of the file: after 1a2b3c05, the conversation continued from 1a2b3c03.
@@ -238,7 +297,8 @@ fn to_the_previous_leaf() {
     assert_eq!(place("switch ./two-branches.jsonl 1a2b3c02"), "1a2b3c02");
     assert_eq!(place("switch ./two-branches.jsonl -"), "root");
     assert_eq!(place("switch ./two-branches.jsonl -"), "1a2b3c02");
-    // Neither a label nor a further mark at the same position is a move, and labels stay on the path.
+    // Neither a label nor a further mark at the same position is a move, and labels stay on the
+    // path.
     let label = s.run("label ./two-branches.jsonl 1a2b3c05 tissue");
     assert_eq!(place("switch ./two-branches.jsonl -"), "root");
     assert_eq!(place("switch ./two-branches.jsonl -"), label.trim());
@@ -251,9 +311,19 @@ fn to_the_previous_leaf() {
 #[test]
 fn where_the_session_continues_is_reported_as_in_tree() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    let report = |reference: &str| s.pisess(&format!("switch ./tour.jsonl {reference}")).done().stderr;
-    assert_eq!(report("e8830b5a"), "pisess: now at e8830b5a  read: src/clock.rs:35-64\n");
-    assert_eq!(report("15f9ad3c"), "pisess: now at 15f9ad3c  bash: [failed] cargo test --quiet\n");
+    let report = |reference: &str| {
+        s.pisess(&format!("switch ./tour.jsonl {reference}"))
+            .done()
+            .stderr
+    };
+    assert_eq!(
+        report("e8830b5a"),
+        "pisess: now at e8830b5a  read: src/clock.rs:35-64\n"
+    );
+    assert_eq!(
+        report("15f9ad3c"),
+        "pisess: now at 15f9ad3c  bash: [failed] cargo test --quiet\n"
+    );
 }
 
 #[test]
@@ -266,13 +336,27 @@ fn the_previous_leaf_is_a_reference() {
     // The leaf never moved, because other programs only append below it.
     let agent = |id: &str, parent: &str| user(id, Some(parent), "x");
     let label = r#"{"type":"label","id":"l","parentId":"a","targetId":"a","label":"x"}"#.to_owned();
-    s.put("one.jsonl", session(&[user("a", None, "x"), label, agent("b", "a"), agent("c", "b")]));
+    s.put(
+        "one.jsonl",
+        session(&[
+            user("a", None, "x"),
+            label,
+            agent("b", "a"),
+            agent("c", "b"),
+        ]),
+    );
     assert_snapshot!(s.unchanged("switch ./one.jsonl -").fails(2), @"./one.jsonl: there is no previous leaf: the leaf has never moved (hint: `pisess branches` lists the branches; an entry with the id - is `id:-`)");
     // An entry with this id, and a record of another tool.
     let record = r#"{"type":"leaf","id":"r","parentId":"-","targetId":"a"}"#.to_owned();
-    s.put("id.jsonl", session(&[user("a", None, "x"), agent("-", "a"), record]));
+    s.put(
+        "id.jsonl",
+        session(&[user("a", None, "x"), agent("-", "a"), record]),
+    );
     assert!(s.run("show ./id.jsonl id:- --json").contains(r#""id":"-""#));
-    assert!(s.run("show ./id.jsonl - --json").contains(r#""id":"-""#), "before the record");
+    assert!(
+        s.run("show ./id.jsonl - --json").contains(r#""id":"-""#),
+        "before the record"
+    );
     assert_snapshot!(s.unchanged("label ./one.jsonl @ -").fails(2), @r#""-" reads as a reference and cannot be a label (hint: choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^ or ~3)"#);
     // Marks whose origin is gone, or that are not objects.
     let mark = |id: &str, parent: &str, data: &str| {
@@ -288,9 +372,16 @@ fn the_previous_leaf_is_a_reference() {
     ];
     s.put("gone.jsonl", session(&lines));
     s.unchanged("switch ./gone.jsonl -").fails(2);
-    let lines = [user("a", None, "x"), agent("b", "a"), mark("m", "a", r#"{"from":"gone","to":"a"}"#)];
+    let lines = [
+        user("a", None, "x"),
+        agent("b", "a"),
+        mark("m", "a", r#"{"from":"gone","to":"a"}"#),
+    ];
     s.put("gone.jsonl", session(&lines));
-    assert!(s.run("show ./gone.jsonl - --json").contains(r#""id":"b""#), "the order of the file");
+    assert!(
+        s.run("show ./gone.jsonl - --json").contains(r#""id":"b""#),
+        "the order of the file"
+    );
 }
 
 #[test]
@@ -298,7 +389,10 @@ fn a_hook_is_asked() {
     let s = Sandbox::with(&[TWO]);
     for (options, wanted) in [("", false), ("--summarize", true)] {
         let seen = s.path("seen");
-        s.run(&format!("switch -n {options} ./{TWO} 1a2b3c04 --hook 'cat > {}'", seen.display()));
+        s.run(&format!(
+            "switch -n {options} ./{TWO} 1a2b3c04 --hook 'cat > {}'",
+            seen.display()
+        ));
         let event: Value = serde_json::from_slice(&s.bytes("seen")).unwrap();
         assert_eq!(event["type"], "session_before_tree");
         assert_eq!(event["preparation"]["targetId"], "1a2b3c04");
@@ -306,12 +400,18 @@ fn a_hook_is_asked() {
     }
     let cancel = r#"echo {\"cancel\":true}"#;
     assert_eq!(
-        s.unchanged(&format!("switch ./{TWO} 1a2b3c05 --hook '{cancel}'")).fails(1),
+        s.unchanged(&format!("switch ./{TWO} 1a2b3c05 --hook '{cancel}'"))
+            .fails(1),
         "the hook cancelled the operation; nothing was written"
     );
     let label = r#"echo {\"label\":\"x\"}"#;
-    let said = s.unchanged(&format!("switch ./{TWO} root --hook '{label}'")).fails(2);
-    assert!(said.contains("its `label` is for root, which is not an entry; nothing was written"), "{said}");
+    let said = s
+        .unchanged(&format!("switch ./{TWO} root --hook '{label}'"))
+        .fails(2);
+    assert!(
+        said.contains("its `label` is for root, which is not an entry; nothing was written"),
+        "{said}"
+    );
     // The hook's summary is ignored, because none was requested; its label is set.
     let answer = r#"{\"summary\":\"mine\",\"label\":\"kept\"}"#;
     s.run(&format!("switch ./{TWO} 1a2b3c05 --hook 'echo {answer}'"));
@@ -324,9 +424,16 @@ fn a_hook_is_asked() {
 #[test]
 fn preparation() {
     let s = Sandbox::with(&[TWO]);
-    let prepared = s.unchanged("switch --prepare ./two-branches.jsonl 1a2b3c05").quiet();
-    let summarized = s.unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c05").quiet();
-    assert_eq!(prepared, summarized.replace("\"userWantsSummary\":true", "\"userWantsSummary\":false"));
+    let prepared = s
+        .unchanged("switch --prepare ./two-branches.jsonl 1a2b3c05")
+        .quiet();
+    let summarized = s
+        .unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c05")
+        .quiet();
+    assert_eq!(
+        prepared,
+        summarized.replace("\"userWantsSummary\":true", "\"userWantsSummary\":false")
+    );
 }
 
 #[test]
@@ -389,8 +496,12 @@ fn nothing_hangs_under_an_entry_that_no_id_names() {
             r#"{{"type":"message",{id}"parentId":"1a2b3c07","message":{{"role":"assistant","content":"{text}"}}}}"#
         )
     };
-    let lines =
-        [answer("", "no id"), answer(r#""id":"d","#, "first"), answer(r#""id":"d","#, "second")].join("\n");
+    let lines = [
+        answer("", "no id"),
+        answer(r#""id":"d","#, "first"),
+        answer(r#""id":"d","#, "second"),
+    ]
+    .join("\n");
     s.put(TWO, format!("{}{lines}\n", s.text(TWO)));
     assert_snapshot!(s.unchanged("switch -q ./two-branches.jsonl :9").fails(2), @"./two-branches.jsonl:9: the entry has no id, so it cannot be a parent (hint: see `pisess check ./two-branches.jsonl`)");
     assert_snapshot!(s.unchanged("switch -q ./two-branches.jsonl :10").fails(2), @"./two-branches.jsonl:10: the entry has the same id as a later one, so it cannot be a parent (hint: see `pisess check ./two-branches.jsonl`)");
@@ -400,7 +511,10 @@ fn nothing_hangs_under_an_entry_that_no_id_names() {
 #[test]
 fn the_mark_is_nothing_to_anyone() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    let (context, cut) = (s.run("context ./tour.jsonl 648dc1b3"), "--keep-recent-tokens 10");
+    let (context, cut) = (
+        s.run("context ./tour.jsonl 648dc1b3"),
+        "--keep-recent-tokens 10",
+    );
     s.run("switch ./tour.jsonl 648dc1b3");
     assert_eq!(s.run("context ./tour.jsonl"), context);
     assert_snapshot!(s.unchanged("check ./tour.jsonl"), @"2> pisess: 1 session checked: no problems");
@@ -411,7 +525,13 @@ fn the_mark_is_nothing_to_anyone() {
         serde_json::from_str(&s.run(&format!("compact --prepare {cut} ./tour.jsonl"))).unwrap();
     let kept = prepared["firstKeptEntryId"].as_str().unwrap();
     s.run(&format!("compact {cut} ./tour.jsonl --summary s"));
-    assert_eq!(s.run("path --ids ./tour.jsonl").lines().filter(|&id| id == kept).count(), 1);
+    assert_eq!(
+        s.run("path --ids ./tour.jsonl")
+            .lines()
+            .filter(|&id| id == kept)
+            .count(),
+        1
+    );
 }
 
 /// Entries appended meanwhile stay; the move starts from there.
@@ -420,7 +540,13 @@ fn the_file_grew_meanwhile() {
     let s = Sandbox::with(&[TWO]);
     let more = crate::sandbox::user("aaaa0001", Some("1a2b3c07"), "one thing more");
     s.put("more", format!("{more}\n"));
-    let append = format!("cat {} >> {}", s.path("more").display(), s.path(TWO).display());
-    s.run(&format!("switch ./{TWO} 1a2b3c05 --hook 'if grep -q _before_; then {append}; fi'"));
+    let append = format!(
+        "cat {} >> {}",
+        s.path("more").display(),
+        s.path(TWO).display()
+    );
+    s.run(&format!(
+        "switch ./{TWO} 1a2b3c05 --hook 'if grep -q _before_; then {append}; fi'"
+    ));
     assert_snapshot!(s.lines_from(TWO, 10), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"aaaa0001","to":"1a2b3c05"},"id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}"#);
 }

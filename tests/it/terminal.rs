@@ -68,12 +68,20 @@ fn rows_are_cut_to_the_width() {
 
 #[test]
 fn no_row_is_wider_than_the_terminal() {
-    let s = Sandbox::with(&["tour.jsonl", "omp.jsonl", "draft-tree.jsonl", "hazards/hostile-text.jsonl"]);
+    let s = Sandbox::with(&[
+        "tour.jsonl",
+        "omp.jsonl",
+        "draft-tree.jsonl",
+        "hazards/hostile-text.jsonl",
+    ]);
     s.run("label ./omp.jsonl @ 'a label that is rather long, longer than half of a terminal'");
     for name in s.names() {
         for command in ["tree", "tree --filter all --times", "path", "label"] {
             for width in [1, 10, 24, 40, 80, 132] {
-                let done = s.pisess(&format!("{command} ./{name} --color never")).terminal(width).done();
+                let done = s
+                    .pisess(&format!("{command} ./{name} --color never"))
+                    .terminal(width)
+                    .done();
                 for row in done.text().lines() {
                     assert!(
                         row.width() <= width.max(1),
@@ -89,10 +97,20 @@ fn no_row_is_wider_than_the_terminal() {
 #[test]
 fn wide_characters_count_twice() {
     let s = Sandbox::new();
-    s.put("a.jsonl", crate::sandbox::session(&[crate::sandbox::user("aaaa0001", None, &"日本".repeat(60))]));
-    let text = s.pisess("tree ./a.jsonl --color never").terminal(40).done().text();
+    s.put(
+        "a.jsonl",
+        crate::sandbox::session(&[crate::sandbox::user("aaaa0001", None, &"日本".repeat(60))]),
+    );
+    let text = s
+        .pisess("tree ./a.jsonl --color never")
+        .terminal(40)
+        .done()
+        .text();
     let row = text.split_inclusive('\n').next_back().unwrap();
-    assert!(row.trim_end().width() <= 40 && row.trim_end().width() >= 38, "{row}");
+    assert!(
+        row.trim_end().width() <= 40 && row.trim_end().width() >= 38,
+        "{row}"
+    );
     assert!(row.ends_with("…  ← active\n"), "{row}");
 }
 
@@ -119,10 +137,19 @@ fn colour_when_it_is_wanted() {
         assert!(coloured(call("").terminal(80)), "{command}");
         assert!(!coloured(call("")), "{command}");
         assert!(coloured(call("--color always")), "{command}");
-        assert!(coloured(call("--color=always").env("NO_COLOR", "1")), "{command}");
+        assert!(
+            coloured(call("--color=always").env("NO_COLOR", "1")),
+            "{command}"
+        );
         assert!(!coloured(call("--color never").terminal(80)), "{command}");
-        assert!(!coloured(call("").terminal(80).env("NO_COLOR", "1")), "{command}");
-        assert!(coloured(call("").terminal(80).env("NO_COLOR", "")), "{command}");
+        assert!(
+            !coloured(call("").terminal(80).env("NO_COLOR", "1")),
+            "{command}"
+        );
+        assert!(
+            coloured(call("").terminal(80).env("NO_COLOR", "")),
+            "{command}"
+        );
     }
     assert_eq!(s.unchanged("tree ./tour.jsonl --color sometimes").code, 2);
 }
@@ -130,9 +157,17 @@ fn colour_when_it_is_wanted() {
 #[test]
 fn colours_change_no_text() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    for command in ["tree ./tour.jsonl --filter all --times", "path ./tour.jsonl", "label ./tour.jsonl"] {
+    for command in [
+        "tree ./tour.jsonl --filter all --times",
+        "path ./tour.jsonl",
+        "label ./tour.jsonl",
+    ] {
         let plain = s.run(command);
-        assert_eq!(without_colours(&s.run(&format!("{command} --color always"))), plain, "{command}");
+        assert_eq!(
+            without_colours(&s.run(&format!("{command} --color always"))),
+            plain,
+            "{command}"
+        );
     }
 }
 
@@ -147,12 +182,26 @@ fn a_notice_has_no_colours_in_a_pipe() {
 #[test]
 fn columns_sets_the_width() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    let widest = |text: String| text.lines().map(UnicodeWidthStr::width).max().unwrap_or_default();
-    for line in ["tree ./tour.jsonl", "path ./tour.jsonl", "branches ./tour.jsonl"] {
+    let widest = |text: String| {
+        text.lines()
+            .map(UnicodeWidthStr::width)
+            .max()
+            .unwrap_or_default()
+    };
+    for line in [
+        "tree ./tour.jsonl",
+        "path ./tour.jsonl",
+        "branches ./tour.jsonl",
+    ] {
         let in_a_pipe = s.pisess(line).env("COLUMNS", "50").done().quiet();
         assert_eq!(widest(in_a_pipe), 50, "{line}");
-        let on_a_terminal =
-            s.pisess(line).env("COLUMNS", "50").env("NO_COLOR", "1").terminal(100).done().text();
+        let on_a_terminal = s
+            .pisess(line)
+            .env("COLUMNS", "50")
+            .env("NO_COLOR", "1")
+            .terminal(100)
+            .done()
+            .text();
         assert_eq!(widest(on_a_terminal), 50, "{line}");
     }
     assert!(widest(s.run("tree ./tour.jsonl")) > 100);

@@ -12,13 +12,17 @@ fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Returns the files below a directory of the project, by their path from its root, except those that are not
-/// committed.
+/// Returns the files below a directory of the project, by their path from its root, except those
+/// that are not committed.
 fn files(folder: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![root().join(folder)];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().map(Result::unwrap) {
+        for entry in fs::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .map(Result::unwrap)
+        {
             let name = entry.file_name();
             let kind = entry.file_type().unwrap();
             match name.to_str() {
@@ -54,9 +58,17 @@ fn documents_name_what_is_there() {
     ] {
         let text = read(document);
         let named = text.split('`').skip(1).step_by(2).filter(|name| {
-            ["src/", "crates/", "tests/", "man/", "completions/", "fixtures/", "docs/"]
-                .iter()
-                .any(|top| name.starts_with(top))
+            [
+                "src/",
+                "crates/",
+                "tests/",
+                "man/",
+                "completions/",
+                "fixtures/",
+                "docs/",
+            ]
+            .iter()
+            .any(|top| name.starts_with(top))
                 && !name.contains(|c: char| c.is_whitespace() || "<>*…{".contains(c))
         });
         for name in named {
@@ -64,7 +76,11 @@ fn documents_name_what_is_there() {
             let there = root().join(name).exists() || !root().join("tests/interop").exists();
             assert!(there, "{document} names {name}, which is not there");
         }
-        let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
+        let links = text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split_once(')'))
+            .map(|(link, _)| link);
         for link in links.filter(|link| !link.contains("://") && !link.starts_with('#')) {
             let file = link.split('#').next().unwrap_or_default();
             let place = root().join(document).parent().unwrap().join(file);
@@ -77,14 +93,31 @@ fn documents_name_what_is_there() {
 /// Each promise names tests that exist.
 #[test]
 fn promises_name_their_tests() {
-    let folders = ["tests/it", "tests/large", "crates/store/src/tests", "src/ops/check"];
+    let folders = [
+        "tests/it",
+        "tests/large",
+        "crates/store/src/tests",
+        "src/ops/check",
+    ];
     let is_there = |module: &str, test: &str| {
-        let paths = folders.iter().map(|folder| root().join(format!("{folder}/{module}.rs")));
-        let source: String = paths.filter_map(|path| fs::read_to_string(path).ok()).collect();
-        source.split("#[test]").skip(1).any(|rest| rest.contains(&format!("fn {test}(")))
+        let paths = folders
+            .iter()
+            .map(|folder| root().join(format!("{folder}/{module}.rs")));
+        let source: String = paths
+            .filter_map(|path| fs::read_to_string(path).ok())
+            .collect();
+        source
+            .split("#[test]")
+            .skip(1)
+            .any(|rest| rest.contains(&format!("fn {test}(")))
     };
     let text = read("docs/reliability.md");
-    let named: Vec<_> = text.split('`').skip(1).step_by(2).filter_map(|name| name.split_once("::")).collect();
+    let named: Vec<_> = text
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter_map(|name| name.split_once("::"))
+        .collect();
     assert!(named.len() > 30, "{}", named.len());
     for (module, test) in named.into_iter().filter(|(_, test)| *test != "test") {
         assert!(
@@ -98,10 +131,15 @@ fn promises_name_their_tests() {
 fn changelog_and_crates_have_this_version() {
     let version = env!("CARGO_PKG_VERSION");
     let changelog = read("CHANGELOG.md");
-    let heading = changelog.lines().find(|line| line.starts_with(&format!("## [{version}] - ")));
+    let heading = changelog
+        .lines()
+        .find(|line| line.starts_with(&format!("## [{version}] - ")));
     let date = heading.unwrap_or_else(|| panic!("CHANGELOG.md says nothing of {version}"));
     let date = date.rsplit(' ').next().unwrap_or_default();
-    assert!(date.len() == 10 && date.starts_with("20"), "{version} has no date: {date}");
+    assert!(
+        date.len() == 10 && date.starts_with("20"),
+        "{version} has no date: {date}"
+    );
     for manifest in ["crates/json/Cargo.toml", "crates/store/Cargo.toml"] {
         let same = format!("\nversion = \"{version}\"\n");
         assert!(
@@ -111,15 +149,24 @@ fn changelog_and_crates_have_this_version() {
     }
 }
 
-/// No printing, clock, randomness or environment below the command line, and files in the store only. The seam of the
-/// store has a clock, to determine the age of a lock.
+/// No printing, clock, randomness or environment below the command line, and files in the store
+/// only. The seam of the store has a clock, to determine the age of a lock.
 #[test]
 fn the_library_keeps_to_itself() {
-    let everywhere = ["println!", "print!(", "env::var", "env::args", "new_v4", "process::exit"];
+    let everywhere = [
+        "println!",
+        "print!(",
+        "env::var",
+        "env::args",
+        "new_v4",
+        "process::exit",
+    ];
     let but_in_the_store = ["std::fs", "SystemTime", "Instant::now", "std::env"];
     for path in files("crates").into_iter().chain(files("src")) {
         let name = path.to_str().unwrap();
-        if ["src/bin/", "src/world.rs", "src/cli/", "src/commands/"].iter().any(|room| name.starts_with(room))
+        if ["src/bin/", "src/world.rs", "src/cli/", "src/commands/"]
+            .iter()
+            .any(|room| name.starts_with(room))
         {
             continue;
         }
@@ -127,14 +174,20 @@ fn the_library_keeps_to_itself() {
             continue;
         }
         let store = name.starts_with("crates/store/");
-        let banned = everywhere.iter().chain(but_in_the_store.iter().filter(|_| !store));
+        let banned = everywhere
+            .iter()
+            .chain(but_in_the_store.iter().filter(|_| !store));
         let text = read(name);
         let (code, _) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));
         for (number, line) in code.lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
             // Its tables take random keys from the system, which may have none.
             let is_keyed = code.contains("std::collections") && code.contains("Hash");
-            assert!(!is_keyed, "{name}:{}: a table of std in the core, not of foldhash", number + 1);
+            assert!(
+                !is_keyed,
+                "{name}:{}: a table of std in the core, not of foldhash",
+                number + 1
+            );
             for word in banned.clone() {
                 assert!(!code.contains(word), "{name}:{}: {word}", number + 1);
             }
@@ -146,10 +199,17 @@ fn the_library_keeps_to_itself() {
 #[test]
 fn no_path_of_a_machine() {
     // Assembled, so that this file does not contain them.
-    let banned = [["/wo", "rk/"], ["/ro", "ot/"], ["/tmp/tar", "get"], ["/usr/local/car", "go"]]
-        .map(|parts| parts.concat());
+    let banned = [
+        ["/wo", "rk/"],
+        ["/ro", "ot/"],
+        ["/tmp/tar", "get"],
+        ["/usr/local/car", "go"],
+    ]
+    .map(|parts| parts.concat());
     for path in files("") {
-        let Ok(text) = fs::read_to_string(root().join(&path)) else { continue };
+        let Ok(text) = fs::read_to_string(root().join(&path)) else {
+            continue;
+        };
         for word in &banned {
             assert!(!text.contains(word), "{} holds {word}", path.display());
         }
@@ -161,11 +221,19 @@ type ModulePath = Vec<String>;
 
 /// Returns the source files of a crate, without tests and binaries, by the paths of their modules.
 fn modules(folder: &str) -> BTreeMap<ModulePath, String> {
-    let paths = files(folder).into_iter().filter_map(|path| path.to_str().map(str::to_owned));
+    let paths = files(folder)
+        .into_iter()
+        .filter_map(|path| path.to_str().map(str::to_owned));
     let module = |path: String| {
-        let inner = path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".rs")?;
+        let inner = path
+            .strip_prefix(folder)?
+            .strip_prefix('/')?
+            .strip_suffix(".rs")?;
         let is_tested = !inner.contains("test") && !inner.starts_with("bin");
-        let parts = inner.split('/').filter(|part| !matches!(*part, "mod" | "lib")).map(str::to_owned);
+        let parts = inner
+            .split('/')
+            .filter(|part| !matches!(*part, "mod" | "lib"))
+            .map(str::to_owned);
         is_tested.then(|| (parts.collect(), path.clone()))
     };
     paths.filter_map(module).collect()
@@ -174,15 +242,23 @@ fn modules(folder: &str) -> BTreeMap<ModulePath, String> {
 /// Returns the code of a file without comments and tests, on one line.
 fn code(file: &str) -> String {
     let text = read(file);
-    let (code, _) = text.split_once("#[cfg(test)]\nmod tests {").unwrap_or((&text, ""));
-    code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect()
+    let (code, _) = text
+        .split_once("#[cfg(test)]\nmod tests {")
+        .unwrap_or((&text, ""));
+    code.lines()
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .collect()
 }
 
-/// Returns the paths of a use tree, or the one path of an expression: `a::{b, c::d}` gives `a::b` and `a::c::d`.
+/// Returns the paths of a use tree, or the one path of an expression: `a::{b, c::d}` gives `a::b`
+/// and `a::c::d`.
 fn paths(tree: &str) -> Vec<ModulePath> {
-    let (mut found, mut open, mut path, mut rest) = (Vec::new(), Vec::new(), ModulePath::new(), tree);
+    let (mut found, mut open, mut path, mut rest) =
+        (Vec::new(), Vec::new(), ModulePath::new(), tree);
     loop {
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(rest.len());
         if end > 0 && &rest[..end] != "self" {
             path.push(rest[..end].to_owned());
         }
@@ -198,7 +274,9 @@ fn paths(tree: &str) -> Vec<ModulePath> {
         }
         found.push(path);
         // An alias, then the end of this path and of the lists that end with it.
-        let Some(end) = rest.find([',', '}']).filter(|_| !open.is_empty()) else { return found };
+        let Some(end) = rest.find([',', '}']).filter(|_| !open.is_empty()) else {
+            return found;
+        };
         rest = &rest[end..];
         while let Some(mark) = rest.chars().next().filter(|mark| matches!(mark, ',' | '}')) {
             if mark == '}' {
@@ -213,11 +291,14 @@ fn paths(tree: &str) -> Vec<ModulePath> {
     }
 }
 
-/// The uses of files by others of the same crate. A module and those inside it are one: what they use of each other does
-/// not count.
+/// The uses of files by others of the same crate. A module and those inside it are one: what they
+/// use of each other does not count.
 fn uses(folder: &str) -> Vec<(String, String)> {
     let modules = modules(folder);
-    let code: BTreeMap<_, _> = modules.iter().map(|(module, file)| (module, code(file))).collect();
+    let code: BTreeMap<_, _> = modules
+        .iter()
+        .map(|(module, file)| (module, code(file)))
+        .collect();
     let absolute = |module: &ModulePath, path: &[String]| -> ModulePath {
         let steps = path.iter().take_while(|name| *name == "super").count();
         let above = match path.first().map(String::as_str) {
@@ -229,7 +310,9 @@ fn uses(folder: &str) -> Vec<(String, String)> {
     let mut exports = BTreeMap::new();
     for (module, code) in &code {
         for start in ["pub use ", "pub(crate) use "].iter().flat_map(|export| {
-            code.match_indices(export).map(|(at, text)| at + text.len()).collect::<Vec<_>>()
+            code.match_indices(export)
+                .map(|(at, text)| at + text.len())
+                .collect::<Vec<_>>()
         }) {
             for path in paths(&code[start..]) {
                 let name = path.last().cloned().unwrap_or_default();
@@ -239,8 +322,12 @@ fn uses(folder: &str) -> Vec<(String, String)> {
     }
     let target = |mut path: ModulePath| {
         for _ in 0..8 {
-            let known = (0..=path.len()).rev().find(|&n| modules.contains_key(&path[..n]))?;
-            let next = path.get(known).and_then(|name| exports.get(&(path[..known].to_vec(), name.clone())));
+            let known = (0..=path.len())
+                .rev()
+                .find(|&n| modules.contains_key(&path[..n]))?;
+            let next = path
+                .get(known)
+                .and_then(|name| exports.get(&(path[..known].to_vec(), name.clone())));
             match next {
                 Some(exported) => path = [exported.as_slice(), &path[known + 1..]].concat(),
                 None => return Some(path[..known].to_vec()),
@@ -250,14 +337,19 @@ fn uses(folder: &str) -> Vec<(String, String)> {
     };
     let mut found = BTreeSet::new();
     for (module, code) in &code {
-        let starts =
-            ["crate::", "super::"].iter().flat_map(|root| code.match_indices(root).map(|(at, _)| at));
+        let starts = ["crate::", "super::"]
+            .iter()
+            .flat_map(|root| code.match_indices(root).map(|(at, _)| at));
         let boundary = |c: char| !c.is_alphanumeric() && c != '_' && c != ':';
-        for start in starts.filter(|&start| code[..start].chars().next_back().is_none_or(boundary)) {
-            let exported =
-                ["pub use ", "pub(crate) use "].iter().any(|export| code[..start].ends_with(export));
+        for start in starts.filter(|&start| code[..start].chars().next_back().is_none_or(boundary))
+        {
+            let exported = ["pub use ", "pub(crate) use "]
+                .iter()
+                .any(|export| code[..start].ends_with(export));
             for path in paths(&code[start..]).into_iter().filter(|_| !exported) {
-                let Some(used) = target(absolute(module, &path)) else { continue };
+                let Some(used) = target(absolute(module, &path)) else {
+                    continue;
+                };
                 if !used.starts_with(module) && !module.starts_with(&used) {
                     found.insert((modules[*module].clone(), modules[&used].clone()));
                 }
@@ -271,25 +363,47 @@ fn uses(folder: &str) -> Vec<(String, String)> {
 #[test]
 fn no_room_uses_one_below() {
     let text = read("src/lib.rs");
-    let declared = text.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
+    let declared = text
+        .lines()
+        .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
     let rooms: Vec<_> = declared.filter_map(|line| line.strip_suffix(';')).collect();
     let room = |file: &str| {
-        let name = file.split('/').nth(1).unwrap_or_default().trim_end_matches(".rs").to_owned();
+        let name = file
+            .split('/')
+            .nth(1)
+            .unwrap_or_default()
+            .trim_end_matches(".rs")
+            .to_owned();
         rooms.iter().position(|room| *room == name)
     };
     let uses = uses("src");
-    let upward: Vec<_> = uses.iter().filter(|(user, used)| room(user) < room(used)).collect();
-    assert!(upward.is_empty(), "declared below where it is used: {upward:#?}");
+    let upward: Vec<_> = uses
+        .iter()
+        .filter(|(user, used)| room(user) < room(used))
+        .collect();
+    assert!(
+        upward.is_empty(),
+        "declared below where it is used: {upward:#?}"
+    );
     assert!(uses.len() > 800, "only {} uses were found", uses.len());
 }
 
 /// No file uses another that uses it back, directly or through others.
 #[test]
 fn no_uses_run_in_circles() {
-    for (folder, least) in [("src", 800), ("crates/json/src", 15), ("crates/store/src", 40)] {
+    for (folder, least) in [
+        ("src", 800),
+        ("crates/json/src", 15),
+        ("crates/store/src", 40),
+    ] {
         let mut uses = uses(folder);
-        assert!(uses.len() > least, "only {} uses were found in {folder}", uses.len());
-        // Removes files that use none of the others, until none is left, or circles and what leads to them.
+        assert!(
+            uses.len() > least,
+            "only {} uses were found in {folder}",
+            uses.len()
+        );
+        // Removes files that use none of the others, until none is left, or circles and what leads
+        // to them.
         loop {
             let users: BTreeSet<_> = uses.iter().map(|(user, _)| user.clone()).collect();
             let before = uses.len();

@@ -3,7 +3,8 @@
 use crate::sandbox::{Sandbox, session, user};
 use insta::assert_snapshot;
 
-/// A chat program's blocks before the words of a user are folded in rows for people, and only there.
+/// A chat program's blocks before the words of a user are folded in rows for people, and only
+/// there.
 #[test]
 fn a_forwarded_message_is_its_words() {
     let blocks = r#"Conversation info (untrusted metadata):\n```json\n{\n  \"sender\": \"Ada\"\n}\n```\n\n[Sun 2026-04-19 00:33 GMT+8] "#;
@@ -14,27 +15,45 @@ fn a_forwarded_message_is_its_words() {
     };
     let s = Sandbox::new();
     let words = "Is the importer online?\\nSay so.";
-    for (at, content) in
-        [format!("\"{blocks}{words}\""), format!("[{{\"type\":\"text\",\"text\":\"{blocks}{words}\"}}]")]
-            .into_iter()
-            .enumerate()
+    for (at, content) in [
+        format!("\"{blocks}{words}\""),
+        format!("[{{\"type\":\"text\",\"text\":\"{blocks}{words}\"}}]"),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let name = format!("{at}.jsonl");
         s.put(&name, session(&content));
         let folded = "[…] Is the importer online? Say so.";
         for line in ["tree", "list", "branches", "path"] {
             let rows = s.run(&format!("{line} ./{name}"));
-            assert!(rows.contains(folded) && !rows.contains("ntrusted"), "{line}: {rows}");
+            assert!(
+                rows.contains(folded) && !rows.contains("ntrusted"),
+                "{line}: {rows}"
+            );
             let rows = s.run(&format!("{line} --json ./{name}"));
-            assert!(rows.contains("Conversation info (untrusted metadata):"), "{line}: {rows}");
+            assert!(
+                rows.contains("Conversation info (untrusted metadata):"),
+                "{line}: {rows}"
+            );
             assert!(!rows.contains("[…]"), "{line}: {rows}");
         }
-        let piped = s.pisess("list - --json").stdin(session(&content)).done().quiet();
-        assert!(piped.contains("Say so.") && piped.contains("Conversation info"), "{piped}");
+        let piped = s
+            .pisess("list - --json")
+            .stdin(session(&content))
+            .done()
+            .quiet();
+        assert!(
+            piped.contains("Say so.") && piped.contains("Conversation info"),
+            "{piped}"
+        );
     }
     // What an agent shows of a row is not folded.
     let rows = s.run("tree --json ./0.jsonl");
-    assert!(rows.contains(r#"user: Conversation info (untrusted metadata): ```json"#), "{rows}");
+    assert!(
+        rows.contains(r#"user: Conversation info (untrusted metadata): ```json"#),
+        "{rows}"
+    );
 }
 
 /// Returns the rows of a tree that another does not have.
@@ -79,7 +98,8 @@ fn the_tour() {
 #[test]
 fn no_tools() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    let [all, fewer] = ["", " --filter no-tools"].map(|filter| s.run(&format!("tree ./tour.jsonl{filter}")));
+    let [all, fewer] =
+        ["", " --filter no-tools"].map(|filter| s.run(&format!("tree ./tour.jsonl{filter}")));
     assert_eq!(rows_only_in(&fewer, &all), "");
     assert_snapshot!(rows_only_in(&all, &fewer), @"
     9e04b3d8  • grep: /fn departs_in/ in src
@@ -95,11 +115,21 @@ fn no_tools() {
 #[test]
 fn a_row_that_is_cut_ends_in_an_ellipsis() {
     let s = Sandbox::new();
-    for (length, end) in [(199, "x  ← active\n"), (200, "x  ← active\n"), (201, "x…  ← active\n")] {
-        s.put("s.jsonl", session(&[user("aaaa0001", None, &"x".repeat(length))]));
+    for (length, end) in [
+        (199, "x  ← active\n"),
+        (200, "x  ← active\n"),
+        (201, "x…  ← active\n"),
+    ] {
+        s.put(
+            "s.jsonl",
+            session(&[user("aaaa0001", None, &"x".repeat(length))]),
+        );
         let drawn = s.run("tree --filter user-only ./s.jsonl");
         assert!(drawn.ends_with(end), "{length}: {drawn}");
-        assert!(!s.run("tree --json ./s.jsonl").contains('…'), "the agent's text is as it is");
+        assert!(
+            !s.run("tree --json ./s.jsonl").contains('…'),
+            "the agent's text is as it is"
+        );
     }
 }
 
@@ -128,7 +158,8 @@ fn labeled_only() {
 #[test]
 fn all_shows_every_entry() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    let [fewer, all] = ["", " --filter all"].map(|filter| s.run(&format!("tree ./tour.jsonl{filter}")));
+    let [fewer, all] =
+        ["", " --filter all"].map(|filter| s.run(&format!("tree ./tour.jsonl{filter}")));
     assert_eq!(all.lines().count(), 31);
     assert_snapshot!(rows_only_in(&all, &fewer), @"
     4f1c02a9  • model: claude-sonnet-4-5
@@ -151,8 +182,13 @@ fn search_takes_all_words_in_any_case() {
     dc705e93  • ── compaction: …takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnight. ## Key Decisions - **Nearest departure**: adding a… ──  ← active below, not shown
     ");
     assert_snapshot!(s.run("tree ./tour.jsonl --search green"), @"648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active below, not shown");
-    let none = s.pisess("tree ./tour.jsonl --search 'no such words'").done();
-    assert_eq!((none.code, none.text().as_str(), none.stderr.as_str()), (1, "", ""));
+    let none = s
+        .pisess("tree ./tour.jsonl --search 'no such words'")
+        .done();
+    assert_eq!(
+        (none.code, none.text().as_str(), none.stderr.as_str()),
+        (1, "", "")
+    );
 }
 
 #[test]
@@ -198,21 +234,42 @@ fn search_finds_words_wherever_an_entry_says_them() {
         message(
             "aaaa0005",
             "aaaa0004",
-            &format!(r#""role":"bashExecution","command":"ls","output":"{}""#, said("output")),
+            &format!(
+                r#""role":"bashExecution","command":"ls","output":"{}""#,
+                said("output")
+            ),
         ),
         entry(
             "aaaa0006",
             "aaaa0005",
-            &format!(r#""compaction","summary":"{}","tokensBefore":1"#, said("summaries")),
+            &format!(
+                r#""compaction","summary":"{}","tokensBefore":1"#,
+                said("summaries")
+            ),
         ),
         entry(
             "aaaa0007",
             "aaaa0006",
-            &format!(r#""custom_message","customType":"c","content":"{}""#, said("notes")),
+            &format!(
+                r#""custom_message","customType":"c","content":"{}""#,
+                said("notes")
+            ),
         ),
-        entry("aaaa0008", "aaaa0007", r#""session_info","name":"in the needle of names""#),
-        entry("aaaa0009", "aaaa0008", r#""label","targetId":"aaaa0005","label":"Needle label""#),
-        user("aaaa0010", Some("aaaa0009"), "signatures and ids say nothing"),
+        entry(
+            "aaaa0008",
+            "aaaa0007",
+            r#""session_info","name":"in the needle of names""#,
+        ),
+        entry(
+            "aaaa0009",
+            "aaaa0008",
+            r#""label","targetId":"aaaa0005","label":"Needle label""#,
+        ),
+        user(
+            "aaaa0010",
+            Some("aaaa0009"),
+            "signatures and ids say nothing",
+        ),
     ];
     let s = Sandbox::new();
     s.put("a.jsonl", session(&lines));
@@ -224,7 +281,11 @@ fn search_finds_words_wherever_an_entry_says_them() {
     let found: Vec<_> = rows
         .iter()
         .map(|row| {
-            format!("{} {} {}", row["id"], row["match"]["field"], row["match"]["start"]).replace('"', "")
+            format!(
+                "{} {} {}",
+                row["id"], row["match"]["field"], row["match"]["start"]
+            )
+            .replace('"', "")
         })
         .collect();
     assert_eq!(
@@ -241,10 +302,25 @@ fn search_finds_words_wherever_an_entry_says_them() {
             "aaaa0009 label 0",
         ]
     );
-    assert!(rows[2]["match"]["snippet"].as_str().unwrap().ends_with("x the Needle of arguments"));
+    assert!(
+        rows[2]["match"]["snippet"]
+            .as_str()
+            .unwrap()
+            .ends_with("x the Needle of arguments")
+    );
     // All words must match, each in any text: here in the label and in the output.
-    assert_eq!(s.run("tree ./a.jsonl --search 'LABEL output' --json").lines().count(), 1);
-    assert_eq!(s.pisess("tree ./a.jsonl --search 'needle gone'").done().code, 1);
+    assert_eq!(
+        s.run("tree ./a.jsonl --search 'LABEL output' --json")
+            .lines()
+            .count(),
+        1
+    );
+    assert_eq!(
+        s.pisess("tree ./a.jsonl --search 'needle gone'")
+            .done()
+            .code,
+        1
+    );
     // Without a search there is no match.
     assert!(!s.run("tree ./a.jsonl --json").contains("\"match\""));
 }
@@ -293,23 +369,35 @@ fn around_the_leaf() {
     // The rows are those of the whole tree, and the connectors continue.
     let whole = s.run("tree ./tour.jsonl --times --filter all");
     for (n, first, last) in [(0, 22, 22), (1, 21, 23), (22, 0, 30), (99, 0, 30)] {
-        let near = s.run(&format!("tree ./tour.jsonl --times --filter all --around {n}"));
+        let near = s.run(&format!(
+            "tree ./tour.jsonl --times --filter all --around {n}"
+        ));
         let rows: Vec<_> = near.lines().filter(|row| !row.starts_with('⋯')).collect();
         let wanted: Vec<_> = whole.lines().collect();
         let date = "2026-03-14";
         let undated = |row: &str| row.replacen(date, &" ".repeat(date.len()), 1);
         assert!(
-            rows.iter().map(|row| undated(row)).eq(wanted[first..=last].iter().map(|row| undated(row))),
+            rows.iter()
+                .map(|row| undated(row))
+                .eq(wanted[first..=last].iter().map(|row| undated(row))),
             "{n}: {near}"
         );
     }
     let json = |line: &str| s.run(&format!("tree ./tour.jsonl --json {line}"));
     let all = json("");
-    let leaf = all.lines().position(|row| row.contains(r#""leaf":true"#)).unwrap();
-    assert!(json("--around 1").lines().eq(all.lines().skip(leaf - 1).take(3)));
+    let leaf = all
+        .lines()
+        .position(|row| row.contains(r#""leaf":true"#))
+        .unwrap();
+    assert!(
+        json("--around 1")
+            .lines()
+            .eq(all.lines().skip(leaf - 1).take(3))
+    );
     // Around another entry; without a leaf, around the first row.
     assert!(
-        s.run("tree ./tour.jsonl --at e19c4d07 --around 0").contains("write: tests/midnight.rs  ← active")
+        s.run("tree ./tour.jsonl --at e19c4d07 --around 0")
+            .contains("write: tests/midnight.rs  ← active")
     );
     assert_eq!(json("--at root --around 1").lines().count(), 2);
 }
@@ -341,7 +429,10 @@ fn other_marks_and_columns() {
     1a2b3c04             00:00  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05             00:00     assistant: Half a metre; larger ones tear.
     ");
-    assert!(s.run("tree ./two-branches.jsonl --ascii --times --filter all").is_ascii());
+    assert!(
+        s.run("tree ./two-branches.jsonl --ascii --times --filter all")
+            .is_ascii()
+    );
 }
 
 #[test]
@@ -383,8 +474,9 @@ fn older_formats_read_as_if_migrated() {
         let s = Sandbox::with(&[name]);
         for options in ["", "--filter all", "--filter all --times"] {
             let mut before = s.run(&format!("tree ./{name} {options}"));
-            let after =
-                s.pisess(&format!("tree - {options}")).stdin(s.run(&format!("migrate ./{name} -o -")));
+            let after = s
+                .pisess(&format!("tree - {options}"))
+                .stdin(s.run(&format!("migrate ./{name} -o -")));
             let mut after = after.done().quiet();
             if name == "draft-tree.jsonl" && options.contains("all") {
                 // Migration appends a head that records the leaf.
@@ -505,10 +597,19 @@ fn a_row_holds_at_most_200_units_of_text() {
     let s = Sandbox::new();
     let long = "x".repeat(1_000);
     s.put("long.jsonl", session(&[&user("aaaa0001", None, &long)]));
-    assert_eq!(s.run("tree ./long.jsonl --no-ids"), format!("• user: {}…  ← active\n", "x".repeat(200)));
+    assert_eq!(
+        s.run("tree ./long.jsonl --no-ids"),
+        format!("• user: {}…  ← active\n", "x".repeat(200))
+    );
     // 😀 is two UTF-16 units.
-    s.put("emoji.jsonl", session(&[&user("aaaa0001", None, &"😀".repeat(300))]));
-    assert_eq!(s.run("tree ./emoji.jsonl --no-ids"), format!("• user: {}…  ← active\n", "😀".repeat(100)));
+    s.put(
+        "emoji.jsonl",
+        session(&[&user("aaaa0001", None, &"😀".repeat(300))]),
+    );
+    assert_eq!(
+        s.run("tree ./emoji.jsonl --no-ids"),
+        format!("• user: {}…  ← active\n", "😀".repeat(100))
+    );
 }
 
 #[test]
@@ -526,7 +627,11 @@ fn more_than_24_levels_become_one_mark() {
     s.put("comb.jsonl", session(&lines));
     let drawn = s.run("tree ./comb.jsonl --no-ids --filter user-only");
     let deepest = drawn.lines().find(|row| row.contains("level 39")).unwrap();
-    assert_eq!(deepest.matches('│').count() + deepest.matches("├").count(), 24, "{deepest}");
+    assert_eq!(
+        deepest.matches('│').count() + deepest.matches("├").count(),
+        24,
+        "{deepest}"
+    );
     assert!(deepest.contains('…'), "{deepest}");
     assert_eq!(drawn.lines().count(), 80);
 }
@@ -534,7 +639,13 @@ fn more_than_24_levels_become_one_mark() {
 #[test]
 fn many_roots_are_all_drawn() {
     let s = Sandbox::new();
-    s.put("roots.jsonl", session(&[&user("aaaa0001", None, "first"), &user("aaaa0002", None, "second")]));
+    s.put(
+        "roots.jsonl",
+        session(&[
+            &user("aaaa0001", None, "first"),
+            &user("aaaa0002", None, "second"),
+        ]),
+    );
     assert_snapshot!(s.run("tree ./roots.jsonl"), @"
     aaaa0002  ├─ • user: second  ← active  (1 entry, 4mo)
     aaaa0001  └─ user: first  (1 entry, 4mo)

@@ -7,7 +7,8 @@ use std::cell::Cell;
 
 const TWO: &str = "two-branches.jsonl";
 
-/// A sandbox whose clock goes on by a second with each run: entries with the same timestamp are one operation.
+/// A sandbox whose clock goes on by a second with each run: entries with the same timestamp are one
+/// operation.
 struct Desk {
     s: Sandbox,
     seconds: Cell<u32>,
@@ -15,12 +16,19 @@ struct Desk {
 
 impl Desk {
     fn with(fixture: &str) -> Desk {
-        Desk { s: Sandbox::with(&[fixture]), seconds: Cell::new(0) }
+        Desk {
+            s: Sandbox::with(&[fixture]),
+            seconds: Cell::new(0),
+        }
     }
 
     fn done(&self, line: &str) -> Done {
         self.seconds.set(self.seconds.get() + 1);
-        let now = format!("2026-05-04T13:{:02}:{:02}Z", self.seconds.get() / 60, self.seconds.get() % 60);
+        let now = format!(
+            "2026-05-04T13:{:02}:{:02}Z",
+            self.seconds.get() / 60,
+            self.seconds.get() % 60
+        );
         self.s.pisess(line).env("PISESS_NOW", &now).done()
     }
 
@@ -41,7 +49,10 @@ impl Desk {
     /// Returns how many defects `check` reports, except for notes.
     fn findings(&self, file: &str) -> usize {
         let findings = self.done(&format!("check ./{file}")).text();
-        findings.lines().filter(|line| !line.contains(": note: ")).count()
+        findings
+            .lines()
+            .filter(|line| !line.contains(": note: "))
+            .count()
     }
 
     /// Returns what a session says at its leaf, whatever its marks are.
@@ -55,7 +66,11 @@ impl Desk {
         labels.sort();
         let list = self.run(&format!("list ./{file} --json"));
         let name = serde_json::from_str::<Value>(&list).unwrap()["name"].to_string();
-        [self.run(&format!("context ./{file} --json")), labels.concat(), name]
+        [
+            self.run(&format!("context ./{file} --json")),
+            labels.concat(),
+            name,
+        ]
     }
 }
 
@@ -110,7 +125,10 @@ fn each_operation_and_all_of_them_again() {
             let line = operation.replace('F', &format!("./{file}"));
             let lines = desk.s.text(file).lines().count();
             desk.run(&line);
-            assert!(desk.s.text(file).lines().count() > lines, "{line} wrote nothing");
+            assert!(
+                desk.s.text(file).lines().count() > lines,
+                "{line} wrote nothing"
+            );
             // Undone at once, and done again.
             desk.undo(file);
             assert_eq!(desk.state(file), states[states.len() - 1], "{line}");
@@ -120,12 +138,22 @@ fn each_operation_and_all_of_them_again() {
         }
         // One after the other, with nothing in between.
         while let Some(state) = states.pop() {
-            assert_eq!(desk.state(file), state, "before {:?}", operations.get(states.len()));
+            assert_eq!(
+                desk.state(file),
+                state,
+                "before {:?}",
+                operations.get(states.len())
+            );
             if !states.is_empty() {
                 desk.undo(file);
             }
         }
-        assert!(desk.s.bytes(file).windows(10).any(|window| window == b"\"undid\":[\""));
+        assert!(
+            desk.s
+                .bytes(file)
+                .windows(10)
+                .any(|window| window == b"\"undid\":[\"")
+        );
     }
 }
 
@@ -151,10 +179,19 @@ fn a_label_and_a_move() {
     append 1 line to ./two-branches.jsonl
     {"type":"custom","customType":"pisess.switch","data":{"from":"27aa2424","to":"226b1b5c","undid":["27aa2424"]},"id":"b958585d","parentId":"226b1b5c","timestamp":"2026-05-04T13:00:04.000Z"}
     "#);
-    assert_eq!(planned.stderr, "pisess: would undo the switch to 1a2b3c05; back to 226b1b5c\n");
+    assert_eq!(
+        planned.stderr,
+        "pisess: would undo the switch to 1a2b3c05; back to 226b1b5c\n"
+    );
     assert_eq!(desk.s.text(TWO), before);
-    assert_eq!(desk.undo(TWO), "pisess: undid the switch to 1a2b3c05; back to 226b1b5c\n");
-    assert_eq!(desk.undo(TWO), "pisess: undid the label \"beginning\" on 1a2b3c01\n");
+    assert_eq!(
+        desk.undo(TWO),
+        "pisess: undid the switch to 1a2b3c05; back to 226b1b5c\n"
+    );
+    assert_eq!(
+        desk.undo(TWO),
+        "pisess: undid the label \"beginning\" on 1a2b3c01\n"
+    );
     // Before that is the fixture, where the entry has another label.
     desk.s.unchanged("undo ./two-branches.jsonl").fails(1);
     assert_snapshot!(desk.run("tree ./two-branches.jsonl --filter all"), @"
@@ -205,7 +242,10 @@ fn what_is_not_undone() {
     let omp = Desk::with("omp.jsonl");
     let reply = r#"{"type":"message","id":"r","parentId":"d7e8f90a","timestamp":"2026-03-14T09:28:00.000Z","message":{"role":"toolResult","toolCallId":"t","toolName":"bash","content":[]}}"#;
     let exit = r#"{"type":"custom","customType":"session_exit","id":"e","parentId":"r","timestamp":"2026-03-14T09:28:01.000Z"}"#;
-    omp.s.put("omp.jsonl", format!("{}{reply}\n{exit}\n", omp.s.text("omp.jsonl")));
+    omp.s.put(
+        "omp.jsonl",
+        format!("{}{reply}\n{exit}\n", omp.s.text("omp.jsonl")),
+    );
     assert_snapshot!(omp.s.unchanged("undo ./omp.jsonl").fails(1), @"./omp.jsonl: the last operation is the tool result r (hint: `pisess pop` goes back to before the last user message)");
 }
 
@@ -221,9 +261,15 @@ fn a_rewrite_is_named() {
     desk.s.put("tour.jsonl.rejected", "");
     assert_snapshot!(desk.s.unchanged("undo ./tour.jsonl").fails(1), @"./tour.jsonl: the last operation was `check --repair`, which rewrote the file (hint: move the backup back, if there is one; what was removed is in ./tour.jsonl.rejected; --force undoes what was appended before)");
     // What is appended after the rewrite is undone.
-    let later = desk.s.pisess("label ./tour.jsonl @ later").env("PISESS_NOW", "2126-01-01T00:00:00Z");
+    let later = desk
+        .s
+        .pisess("label ./tour.jsonl @ later")
+        .env("PISESS_NOW", "2126-01-01T00:00:00Z");
     assert_eq!(later.done().code, 0);
-    assert_eq!(desk.undo("tour.jsonl"), "pisess: undid the label \"later\" on 2f5dc03e\n");
+    assert_eq!(
+        desk.undo("tour.jsonl"),
+        "pisess: undid the label \"later\" on 2f5dc03e\n"
+    );
 }
 
 #[test]
@@ -238,10 +284,20 @@ fn marks_by_others_end_nowhere() {
         r#""#,
     ] {
         let desk = Desk::with(TWO);
-        let data = if data.is_empty() { String::new() } else { format!(r#""data":{data},"#) };
-        let mark =
-            format!(r#"{{"type":"custom","customType":"pisess.switch",{data}"id":"m","parentId":"c"}}"#);
-        let lines = [user("a", None, "x"), user("b", Some("a"), "y"), user("c", Some("b"), "z"), mark];
+        let data = if data.is_empty() {
+            String::new()
+        } else {
+            format!(r#""data":{data},"#)
+        };
+        let mark = format!(
+            r#"{{"type":"custom","customType":"pisess.switch",{data}"id":"m","parentId":"c"}}"#
+        );
+        let lines = [
+            user("a", None, "x"),
+            user("b", Some("a"), "y"),
+            user("c", Some("b"), "z"),
+            mark,
+        ];
         desk.s.put("s.jsonl", session(&lines));
         for _ in 0..6 {
             assert!(desk.done("undo ./s.jsonl").code < 2, "{data}");
@@ -250,22 +306,27 @@ fn marks_by_others_end_nowhere() {
     }
 }
 
-/// What was taken back is marked, until the leaf is on it again, or the conversation went on from it.
+/// What was taken back is marked, until the leaf is on it again, or the conversation went on from
+/// it.
 #[test]
 fn what_was_undone_is_marked() {
     let desk = Desk::with(TWO);
     let marked = || {
-        let drawn = [format!("tree ./{TWO}"), format!("branches ./{TWO}")].map(|line| desk.run(&line));
+        let drawn =
+            [format!("tree ./{TWO}"), format!("branches ./{TWO}")].map(|line| desk.run(&line));
         let marked = |text: &String| text.lines().filter(|row| row.contains("(undone)")).count();
         drawn.each_ref().map(marked)
     };
-    desk.run(&format!("compact ./{TWO} --summary short --first-kept none"));
+    desk.run(&format!(
+        "compact ./{TWO} --summary short --first-kept none"
+    ));
     assert_eq!(marked(), [0, 0]);
     desk.undo(TWO);
     assert_eq!(marked(), [1, 1]);
     let tree = desk.run(&format!("tree ./{TWO}"));
     assert!(
-        tree.lines().any(|row| row.contains("── compaction: ") && row.ends_with("──  (undone)")),
+        tree.lines()
+            .any(|row| row.contains("── compaction: ") && row.ends_with("──  (undone)")),
         "{tree}"
     );
     desk.run(&format!("switch ./{TWO} -"));
@@ -273,8 +334,11 @@ fn what_was_undone_is_marked() {
     desk.run(&format!("append ./{TWO} --user 'go on'"));
     desk.run(&format!("switch ./{TWO} 1a2b3c05"));
     assert_eq!(marked(), [0, 0]);
-    // The entries of one operation are marked together, and a label that was restored in the same write is passed over.
-    desk.run(&format!("summarize ./{TWO} 1a2b3c07 --summary left --label left"));
+    // The entries of one operation are marked together, and a label that was restored in the same
+    // write is passed over.
+    desk.run(&format!(
+        "summarize ./{TWO} 1a2b3c07 --summary left --label left"
+    ));
     desk.undo(TWO);
     assert_eq!(marked(), [1, 1]);
 }

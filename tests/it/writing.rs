@@ -21,7 +21,13 @@ mod unix {
             s.put("real/a.jsonl", fixture(name));
             symlink("real/a.jsonl", s.path("link.jsonl")).unwrap();
             s.run("label ./link.jsonl @ n");
-            assert!(s.path("link.jsonl").symlink_metadata().unwrap().is_symlink(), "{name}");
+            assert!(
+                s.path("link.jsonl")
+                    .symlink_metadata()
+                    .unwrap()
+                    .is_symlink(),
+                "{name}"
+            );
             assert_eq!(s.text("real/a.jsonl").lines().count(), count, "{name}");
             assert_eq!(s.names(), ["link.jsonl", "real/a.jsonl"], "{name}");
         }
@@ -48,7 +54,10 @@ mod unix {
                 symlink("real/a", s.path("link")).unwrap();
                 let done = s.pisess(&every::of(line, "./link")).done();
                 assert!(done.code <= 1, "{line} {name}: {done}");
-                assert!(s.path("link").symlink_metadata().unwrap().is_symlink(), "{line} {name}");
+                assert!(
+                    s.path("link").symlink_metadata().unwrap().is_symlink(),
+                    "{line} {name}"
+                );
                 let is_changed = s.bytes("real/a") != fixture(name);
 
                 s.put("real/a", fixture(name));
@@ -56,25 +65,48 @@ mod unix {
                 let done = s.pisess(&every::of(line, "./hard")).done();
                 let is_rewrite = name == "v1.jsonl" && is_changed;
                 assert_eq!(done.code == 2, is_rewrite, "{line} {name}: {done}");
-                assert_eq!(done.stderr.contains("it has 2 hard links"), is_rewrite, "{line} {name}: {done}");
-                assert_eq!(s.path("hard").metadata().unwrap().nlink(), 2, "{line} {name}");
-                assert_eq!(s.bytes("real/a") != fixture(name), is_changed && !is_rewrite, "{line} {name}");
+                assert_eq!(
+                    done.stderr.contains("it has 2 hard links"),
+                    is_rewrite,
+                    "{line} {name}: {done}"
+                );
+                assert_eq!(
+                    s.path("hard").metadata().unwrap().nlink(),
+                    2,
+                    "{line} {name}"
+                );
+                assert_eq!(
+                    s.bytes("real/a") != fixture(name),
+                    is_changed && !is_rewrite,
+                    "{line} {name}"
+                );
             }
         }
     }
 
-    /// A stream can be read once, which is enough for every command but `migrate`, which requires files.
+    /// A stream can be read once, which is enough for every command but `migrate`, which requires
+    /// files.
     #[test]
     fn every_command_reads_a_fifo() {
         let s = Sandbox::with(&["two-branches.jsonl"]);
-        assert!(std::process::Command::new("mkfifo").arg(s.path("fifo")).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(s.path("fifo"))
+                .status()
+                .unwrap()
+                .success()
+        );
         let said = s.unchanged("migrate ./fifo --check").fails(2);
-        assert!(said.contains("./fifo: not a regular file (hint: "), "{said}");
+        assert!(
+            said.contains("./fifo: not a regular file (hint: "),
+            "{said}"
+        );
         for line in READS.iter().filter(|line| !line.starts_with("migrate")) {
             let path = s.path("fifo");
-            let writer = std::thread::spawn(move || fs::write(path, fixture("two-branches.jsonl")).unwrap());
-            // A process of its own: a child that another test forks meanwhile would inherit the reading end of the
-            // FIFO, and the next writer would write to nobody.
+            let writer =
+                std::thread::spawn(move || fs::write(path, fixture("two-branches.jsonl")).unwrap());
+            // A process of its own: a child that another test forks meanwhile would inherit the
+            // reading end of the FIFO, and the next writer would write to nobody.
             let piped = s.pisess(&every::of(line, "./fifo")).real();
             writer.join().unwrap();
             let read = s.pisess(&every::of(line, "./two-branches.jsonl")).real();
@@ -108,10 +140,14 @@ mod unix {
     #[test]
     fn a_fifo_is_read() {
         let s = Sandbox::new();
-        let made = std::process::Command::new("mkfifo").arg(s.path("fifo")).status().unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(s.path("fifo"))
+            .status()
+            .unwrap();
         assert!(made.success());
         let path = s.path("fifo");
-        let writer = std::thread::spawn(move || fs::write(path, fixture("two-branches.jsonl")).unwrap());
+        let writer =
+            std::thread::spawn(move || fs::write(path, fixture("two-branches.jsonl")).unwrap());
         assert_eq!(s.run("tree ./fifo").lines().count(), 6);
         writer.join().unwrap();
     }
@@ -119,7 +155,13 @@ mod unix {
     #[test]
     fn an_output_to_a_fifo_is_written_through() {
         let s = Sandbox::with(&["two-branches.jsonl"]);
-        assert!(std::process::Command::new("mkfifo").arg(s.path("fifo")).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(s.path("fifo"))
+                .status()
+                .unwrap()
+                .success()
+        );
         let path = s.path("fifo");
         let reader = std::thread::spawn(move || fs::read(path).unwrap());
         s.run("label ./two-branches.jsonl @ n -o ./fifo --force");
@@ -133,10 +175,18 @@ mod unix {
 fn a_locked_session_is_busy() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
     for name in s.names() {
-        let file = fs::OpenOptions::new().append(true).open(s.path(&name)).unwrap();
+        let file = fs::OpenOptions::new()
+            .append(true)
+            .open(s.path(&name))
+            .unwrap();
         file.lock().unwrap();
-        let said = s.unchanged(&format!("label ./{name} @ n --wait 0.1")).fails(3);
-        assert!(said.contains(&format!("./{name}")) && said.contains("hint: wait"), "{said}");
+        let said = s
+            .unchanged(&format!("label ./{name} @ n --wait 0.1"))
+            .fails(3);
+        assert!(
+            said.contains(&format!("./{name}")) && said.contains("hint: wait"),
+            "{said}"
+        );
         // Reading needs no lock.
         s.run(&format!("tree ./{name}"));
         drop(file);
@@ -147,13 +197,26 @@ fn a_locked_session_is_busy() {
 #[test]
 fn a_batch_with_a_busy_file_goes_on() {
     let s = Sandbox::with(&["v1.jsonl", "v2.jsonl", "v4.jsonl"]);
-    let file = fs::OpenOptions::new().append(true).open(s.path("v1.jsonl")).unwrap();
+    let file = fs::OpenOptions::new()
+        .append(true)
+        .open(s.path("v1.jsonl"))
+        .unwrap();
     file.lock().unwrap();
-    assert_eq!(s.pisess("migrate --wait 0 ./v1.jsonl ./v2.jsonl").done().code, 3);
+    assert_eq!(
+        s.pisess("migrate --wait 0 ./v1.jsonl ./v2.jsonl")
+            .done()
+            .code,
+        3
+    );
     assert!(s.text("v2.jsonl").contains("\"version\":3"));
     assert_eq!(s.bytes("v1.jsonl"), fixture("v1.jsonl"));
     // An error takes precedence over a busy session.
-    assert_eq!(s.pisess("migrate --wait 0 ./v1.jsonl ./v4.jsonl").done().code, 2);
+    assert_eq!(
+        s.pisess("migrate --wait 0 ./v1.jsonl ./v4.jsonl")
+            .done()
+            .code,
+        2
+    );
 }
 
 #[test]
@@ -204,7 +267,11 @@ fn another_session_can_be_written_from_an_older_one() {
         }
         assert_eq!(s.bytes(name), fixture(name), "{name}");
         for new in ["a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl"] {
-            assert!(s.run(&format!("migrate --check ./{new}")).contains("already version 3"), "{name} {new}");
+            assert!(
+                s.run(&format!("migrate --check ./{new}"))
+                    .contains("already version 3"),
+                "{name} {new}"
+            );
             s.run(&format!("tree ./{new}"));
         }
     }
@@ -213,8 +280,9 @@ fn another_session_can_be_written_from_an_older_one() {
 #[test]
 fn ids_skip_those_that_are_taken() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let ids: Vec<_> =
-        (0..5).map(|at| s.run(&format!("label ./two-branches.jsonl @^{{user}} n{at}"))).collect();
+    let ids: Vec<_> = (0..5)
+        .map(|at| s.run(&format!("label ./two-branches.jsonl @^{{user}} n{at}")))
+        .collect();
     let different: std::collections::HashSet<_> = ids.iter().collect();
     assert_eq!(different.len(), 5);
 }
@@ -225,8 +293,19 @@ fn an_oh_my_pi_file_in_use_is_left_alone() {
     s.run("label ./omp-no-slot.jsonl @ n --wait 0 -o ./copy.jsonl");
     // The last entry was written just now, and is not a session_exit.
     let line = crate::sandbox::user("aaaa0001", None, "still talking");
-    let line = line.replace("2026-01-01T00:00:01.000Z", &jiff::Timestamp::now().to_string());
-    s.put("live.jsonl", [fixture("omp-no-slot.jsonl"), line.into_bytes(), b"\n".to_vec()].concat());
+    let line = line.replace(
+        "2026-01-01T00:00:01.000Z",
+        &jiff::Timestamp::now().to_string(),
+    );
+    s.put(
+        "live.jsonl",
+        [
+            fixture("omp-no-slot.jsonl"),
+            line.into_bytes(),
+            b"\n".to_vec(),
+        ]
+        .concat(),
+    );
     let said = s.unchanged("label ./live.jsonl @ n --wait 0").fails(3);
     assert!(said.starts_with("cannot write ./live.jsonl: "), "{said}");
     assert!(
@@ -243,23 +322,52 @@ fn a_title_line_of_another_width_goes_back_as_it_is() {
     let s = Sandbox::with(&["hazards/title-slot-too-short.jsonl"]);
     s.run("label --force ./title-slot-too-short.jsonl @ n");
     assert!(
-        s.bytes("title-slot-too-short.jsonl").starts_with(&fixture("hazards/title-slot-too-short.jsonl"))
+        s.bytes("title-slot-too-short.jsonl")
+            .starts_with(&fixture("hazards/title-slot-too-short.jsonl"))
     );
 }
 
-/// A command that writes several files and is killed leaves the first of them: the same command gives the result that it
-/// would have given.
+/// A command that writes several files and is killed leaves the first of them: the same command
+/// gives the result that it would have given.
 #[test]
 fn the_same_command_completes_what_a_kill_left() {
     let damaged = fixture("hazards/malformed-v3.jsonl");
     for (line, session, made) in [
-        ("migrate --backup ./s.jsonl", fixture("v1.jsonl"), &["s.jsonl.bak"][..]),
-        ("check --repair --backup ./s.jsonl", damaged.clone(), &["s.jsonl.rejected", "s.jsonl.bak"]),
-        ("check --repair ./s.jsonl -o ./copy", damaged, &["copy.rejected"]),
-        ("prune --over 1k ./s.jsonl", crate::prune::large().into(), &["s.jsonl.pruned"]),
-        ("prune --branch ee2b93f5 ./s.jsonl", fixture("tour.jsonl"), &["s.jsonl.pruned"]),
-        ("prune --compacted ./s.jsonl", crate::prune_compacted::compacted(), &["s.jsonl.pruned"]),
-        ("prune --over 1k ./s.jsonl -o ./copy", crate::prune::large().into(), &["copy.pruned"]),
+        (
+            "migrate --backup ./s.jsonl",
+            fixture("v1.jsonl"),
+            &["s.jsonl.bak"][..],
+        ),
+        (
+            "check --repair --backup ./s.jsonl",
+            damaged.clone(),
+            &["s.jsonl.rejected", "s.jsonl.bak"],
+        ),
+        (
+            "check --repair ./s.jsonl -o ./copy",
+            damaged,
+            &["copy.rejected"],
+        ),
+        (
+            "prune --over 1k ./s.jsonl",
+            crate::prune::large().into(),
+            &["s.jsonl.pruned"],
+        ),
+        (
+            "prune --branch ee2b93f5 ./s.jsonl",
+            fixture("tour.jsonl"),
+            &["s.jsonl.pruned"],
+        ),
+        (
+            "prune --compacted ./s.jsonl",
+            crate::prune_compacted::compacted(),
+            &["s.jsonl.pruned"],
+        ),
+        (
+            "prune --over 1k ./s.jsonl -o ./copy",
+            crate::prune::large().into(),
+            &["copy.pruned"],
+        ),
     ] {
         let s = Sandbox::new();
         s.put("s.jsonl", &session);
@@ -268,7 +376,9 @@ fn the_same_command_completes_what_a_kill_left() {
         for left in 1..=made.len() {
             let s = Sandbox::new();
             s.put("s.jsonl", &session);
-            made[..left].iter().for_each(|name| s.put(name, &whole[*name]));
+            made[..left]
+                .iter()
+                .for_each(|name| s.put(name, &whole[*name]));
             assert_eq!(s.pisess(line).done().code, code, "{line}, {left}");
             assert!(s.files() == whole, "{line}, {left}: {:?}", s.names());
         }

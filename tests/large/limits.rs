@@ -14,8 +14,13 @@ fn say(what: &str) {
 /// Runs pisess after a shell command that sets a limit.
 fn limited(s: &Sandbox, limit: &str, line: &str) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]).arg(program());
-    command.args(split(line)).current_dir(s.path("")).stdin(Stdio::null());
+    command
+        .args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")])
+        .arg(program());
+    command
+        .args(split(line))
+        .current_dir(s.path(""))
+        .stdin(Stdio::null());
     command
 }
 
@@ -39,7 +44,8 @@ fn large() -> String {
 /// One process, one thread.
 const ONE: &str = "prlimit --nproc=1";
 
-/// A limit on processes counts threads, too. It does not apply to root, so another user runs the test.
+/// A limit on processes counts threads, too. It does not apply to root, so another user runs the
+/// test.
 #[test]
 fn where_no_thread_can_be_started_one_does_it_all() {
     let s = Sandbox::new();
@@ -48,21 +54,47 @@ fn where_no_thread_can_be_started_one_does_it_all() {
     (0..20).for_each(|at| s.put(&format!("old/{at}.jsonl"), fixture("v1.jsonl")));
     // That user must be able to access the files.
     let copy = s.path("program");
-    assert!(Command::new("cp").arg(program()).arg(&copy).status().unwrap().success());
-    assert!(Command::new("chmod").args(["-R", "a+rwX"]).arg(s.path("")).status().unwrap().success());
+    assert!(
+        Command::new("cp")
+            .arg(program())
+            .arg(&copy)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(
+        Command::new("chmod")
+            .args(["-R", "a+rwX"])
+            .arg(s.path(""))
+            .status()
+            .unwrap()
+            .success()
+    );
     if rustix::process::geteuid().is_root() {
         // A rewrite by another user would change the owner.
         assert!(
-            Command::new("chown").args(["-R", "65534:65534"]).arg(s.path("")).status().unwrap().success()
+            Command::new("chown")
+                .args(["-R", "65534:65534"])
+                .arg(s.path(""))
+                .status()
+                .unwrap()
+                .success()
         );
     }
     let run = |limit: &str, line: &str| {
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("exec {limit} \"$0\" \"$@\"")]).arg(&copy).args(split(line));
+        command
+            .args(["-c", &format!("exec {limit} \"$0\" \"$@\"")])
+            .arg(&copy)
+            .args(split(line));
         if rustix::process::geteuid().is_root() {
             command.uid(65_534).gid(65_534);
         }
-        command.current_dir(s.path("")).stdin(Stdio::null()).output().unwrap()
+        command
+            .current_dir(s.path(""))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
     };
     for line in [
         "tree ./s.jsonl",
@@ -96,7 +128,10 @@ fn a_line_longer_than_memory_is_an_error() {
     // In bytes, of which none are stored.
     const LENGTH: u64 = 1 << 30;
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let file = fs::OpenOptions::new().write(true).open(s.path("two-branches.jsonl")).unwrap();
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open(s.path("two-branches.jsonl"))
+        .unwrap();
     file.set_len(LENGTH).unwrap();
     for line in [
         "tree ./two-branches.jsonl",
@@ -114,13 +149,20 @@ fn a_line_longer_than_memory_is_an_error() {
         let output = limited(&s, "ulimit -v 90000", line).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}: {said}");
-        assert!(said.contains("out of memory") && said.lines().count() == 1, "{line}: {said}");
+        assert!(
+            said.contains("out of memory") && said.lines().count() == 1,
+            "{line}: {said}"
+        );
     }
     assert_eq!(s.names(), ["two-branches.jsonl"]);
-    assert_eq!(fs::metadata(s.path("two-branches.jsonl")).unwrap().len(), LENGTH);
+    assert_eq!(
+        fs::metadata(s.path("two-branches.jsonl")).unwrap().len(),
+        LENGTH
+    );
 }
 
-/// Endless devices are read up to a limit, and are then an error. A device in `TZ` is not read as a time zone.
+/// Endless devices are read up to a limit, and are then an error. A device in `TZ` is not read as a
+/// time zone.
 #[test]
 fn what_has_no_end_is_not_read_for_ever() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
@@ -128,12 +170,24 @@ fn what_has_no_end_is_not_read_for_ever() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         // Random bytes may contain a line that parses.
         let said = text(&output.stderr);
-        assert!(said.contains("no session header") || said.contains("is not a session header"), "{said}");
+        assert!(
+            said.contains("no session header") || said.contains("is not a session header"),
+            "{said}"
+        );
     };
     for device in ["/dev/zero", "/dev/urandom"] {
-        is_refused(limited(&s, "true", &format!("tree {device}")).output().unwrap());
+        is_refused(
+            limited(&s, "true", &format!("tree {device}"))
+                .output()
+                .unwrap(),
+        );
         let endless = fs::File::open(device).unwrap();
-        is_refused(limited(&s, "true", "tree -").stdin(endless).output().unwrap());
+        is_refused(
+            limited(&s, "true", "tree -")
+                .stdin(endless)
+                .output()
+                .unwrap(),
+        );
     }
     for line in [
         "append ./two-branches.jsonl --input /dev/zero",
@@ -142,22 +196,38 @@ fn what_has_no_end_is_not_read_for_ever() {
     ] {
         let output = limited(&s, "true", line).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
-        assert!(text(&output.stderr).contains("more than 1"), "{line}: {output:?}");
+        assert!(
+            text(&output.stderr).contains("more than 1"),
+            "{line}: {output:?}"
+        );
     }
-    assert!(Command::new("mkfifo").arg(s.path("fifo")).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(s.path("fifo"))
+            .status()
+            .unwrap()
+            .success()
+    );
     let tree = |zone: &str| {
-        let output =
-            limited(&s, "true", "tree --times ./two-branches.jsonl").env("TZ", zone).output().unwrap();
+        let output = limited(&s, "true", "tree --times ./two-branches.jsonl")
+            .env("TZ", zone)
+            .output()
+            .unwrap();
         assert_eq!(output.status.code(), Some(0), "{zone}: {output:?}");
         text(&output.stdout)
     };
-    for zone in ["/dev/zero", ":/dev/zero", "fifo", "../../../../../../../../../../dev/zero"] {
+    for zone in [
+        "/dev/zero",
+        ":/dev/zero",
+        "fifo",
+        "../../../../../../../../../../dev/zero",
+    ] {
         assert_eq!(tree(zone), tree("UTC"), "{zone}");
     }
 }
 
-/// Every change to a session in a lower layer, twice. The lower layer is on the same file system as the upper one,
-/// or on another one, where a copy-up changes device and inode.
+/// Every change to a session in a lower layer, twice. The lower layer is on the same file system as
+/// the upper one, or on another one, where a copy-up changes device and inode.
 #[test]
 fn a_session_of_a_lower_layer_can_be_changed() {
     const MOUNT: &str = "mount -t tmpfs tmpfs over && mkdir over/upper over/work over/lower && \
@@ -180,24 +250,39 @@ fn a_session_of_a_lower_layer_can_be_changed() {
             for folder in ["lower", "over", "merged"] {
                 fs::create_dir(s.path(folder)).unwrap();
             }
-            s.put("lower/s", [fixture("two-branches.jsonl"), b"null\n".to_vec()].concat());
+            s.put(
+                "lower/s",
+                [fixture("two-branches.jsonl"), b"null\n".to_vec()].concat(),
+            );
             s.put("lower/old", fixture("v1.jsonl"));
-            // One process (1: `check` leaves warnings), then eight at once (which may finish in any order), then one more.
+            // One process (1: `check` leaves warnings), then eight at once (which may finish in any
+            // order), then one more.
             let script = format!(
                 "{MOUNT}\"$0\" \"$@\" || [ $? = 1 ] || exit; for i in 1 2 3 4 5 6 7 8; do \"$0\" label ./s @ n$i & done; wait; exec \"$0\" tree ./s --filter all"
             );
             let mut command = Command::new("unshare");
-            let flags: &[&str] = if rustix::process::geteuid().is_root() { &["-m"] } else { &["-r", "-m"] };
-            command.args(flags).args(["sh", "-c", &script]).arg(program()).args(split(line));
+            let flags: &[&str] = if rustix::process::geteuid().is_root() {
+                &["-m"]
+            } else {
+                &["-r", "-m"]
+            };
+            command
+                .args(flags)
+                .args(["sh", "-c", &script])
+                .arg(program())
+                .args(split(line));
             let output = command.current_dir(s.path("")).env("LOWER", lower).output();
             let output = match output {
                 Ok(output)
-                    if output.status.code() != Some(99) && !text(&output.stderr).contains("unshare:") =>
+                    if output.status.code() != Some(99)
+                        && !text(&output.stderr).contains("unshare:") =>
                 {
                     output
                 }
                 other => {
-                    return say(&format!("NOT TRIED on overlayfs, because none could be mounted: {other:?}"));
+                    return say(&format!(
+                        "NOT TRIED on overlayfs, because none could be mounted: {other:?}"
+                    ));
                 }
             };
             assert_eq!(output.status.code(), Some(0), "{line} {lower}: {output:?}");

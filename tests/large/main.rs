@@ -1,5 +1,6 @@
-//! What is large by construction, or needs an unusual machine. `cargo test` leaves these tests out; `.ci/run` runs them
-//! with the release binary, as `PISESS=$PWD/target/release/pisess cargo test --test large` does.
+//! What is large by construction, or needs an unusual machine. `cargo test` leaves these tests out;
+//! `.ci/run` runs them with the release binary, as `PISESS=$PWD/target/release/pisess cargo test
+//! --test large` does.
 
 #![cfg(target_os = "linux")]
 

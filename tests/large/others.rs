@@ -3,7 +3,8 @@
 use crate::sandbox::{Sandbox, fixture, program};
 use std::process::{Command, Stdio};
 
-/// Eight shells, one process per label: each sees what the others wrote, so that they form one chain.
+/// Eight shells, one process per label: each sees what the others wrote, so that they form one
+/// chain.
 #[test]
 fn a_thousand_labels_from_parallel_shells() {
     const SHELLS: usize = 8;
@@ -14,17 +15,32 @@ fn a_thousand_labels_from_parallel_shells() {
     );
     let shell = |number: usize| {
         let mut shell = Command::new("sh");
-        shell.args(["-c", &script]).arg(program()).arg(number.to_string());
-        shell.current_dir(s.path("")).stdout(Stdio::piped()).spawn().unwrap()
+        shell
+            .args(["-c", &script])
+            .arg(program())
+            .arg(number.to_string());
+        shell
+            .current_dir(s.path(""))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
     };
     let shells: Vec<_> = (0..SHELLS).map(shell).collect();
     let mut ids = Vec::new();
     for shell in shells {
         let output = shell.wait_with_output().unwrap();
         assert!(output.status.success());
-        ids.extend(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned));
+        ids.extend(
+            String::from_utf8(output.stdout)
+                .unwrap()
+                .lines()
+                .map(str::to_owned),
+        );
     }
-    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+    assert!(
+        s.bytes("two-branches.jsonl")
+            .starts_with(&fixture("two-branches.jsonl"))
+    );
     let path = s.run("path ./two-branches.jsonl --ids");
     let path: Vec<_> = path.lines().collect();
     assert_eq!((ids.len(), path.len()), (SHELLS * EACH, 5 + SHELLS * EACH));

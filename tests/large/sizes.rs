@@ -1,5 +1,5 @@
-//! Large hazards: long chains, wide and nested branches, deep values, a line of 200 MB. Each is generated, in the
-//! size at which an agent failed; slow commands run once.
+//! Large hazards: long chains, wide and nested branches, deep values, a line of 200 MB. Each is
+//! generated, in the size at which an agent failed; slow commands run once.
 
 use crate::every::{self, CHANGES, READS};
 use crate::sandbox::{Sandbox, fixture, session, user};
@@ -9,15 +9,21 @@ use std::io::{BufWriter, Write};
 /// Writes a session `./s` of these lines.
 fn put(s: &Sandbox, lines: impl IntoIterator<Item = String>) {
     let mut out = BufWriter::new(File::create(s.path("s")).unwrap());
-    out.write_all(&fixture("hazards/header-only.jsonl")).unwrap();
-    lines.into_iter().for_each(|line| writeln!(out, "{line}").unwrap());
+    out.write_all(&fixture("hazards/header-only.jsonl"))
+        .unwrap();
+    lines
+        .into_iter()
+        .for_each(|line| writeln!(out, "{line}").unwrap());
     out.flush().unwrap();
 }
 
 /// Returns the first read-only form of each command, for tests in which each run takes long.
 fn one_of_each() -> impl Iterator<Item = &'static str> {
     let mut seen = std::collections::HashSet::new();
-    READS.iter().copied().filter(move |line| seen.insert(line.split(' ').next()))
+    READS
+        .iter()
+        .copied()
+        .filter(move |line| seen.insert(line.split(' ').next()))
 }
 
 fn id(at: usize) -> String {
@@ -49,7 +55,10 @@ fn a_chain_of_200_000_entries_with_an_early_compaction() {
     assert_eq!(s.run("fork ./s -o -").lines().count(), ENTRIES + 1);
     // The summary, the five entries that it keeps, and everything after it.
     let context: serde_json::Value = serde_json::from_str(&s.run("context ./s")).unwrap();
-    assert_eq!(context["messages"].as_array().unwrap().len(), 1 + 5 + ENTRIES - 11);
+    assert_eq!(
+        context["messages"].as_array().unwrap().len(),
+        1 + 5 + ENTRIES - 11
+    );
 }
 
 /// pi overflows its stack when it draws them.
@@ -58,7 +67,10 @@ fn one_entry_with_200_000_children() {
     const CHILDREN: usize = 200_000;
     let s = Sandbox::new();
     let child = |at| user(&id(at), Some("root0000"), "on");
-    put(&s, std::iter::once(user("root0000", None, "root")).chain((0..CHILDREN).map(child)));
+    put(
+        &s,
+        std::iter::once(user("root0000", None, "root")).chain((0..CHILDREN).map(child)),
+    );
     for line in one_of_each() {
         let done = s.pisess(&every::of(line, "./s")).done();
         assert!(done.code <= 1, "{line}: {}", done.stderr);
@@ -66,15 +78,18 @@ fn one_entry_with_200_000_children() {
     assert_eq!(s.run("tree ./s").lines().count(), 1 + CHILDREN);
 }
 
-/// 20,000 nested branch points: pi runs out of memory, because its rows have as many bars. Rows of pisess have at
-/// most 24.
+/// 20,000 nested branch points: pi runs out of memory, because its rows have as many bars. Rows of
+/// pisess have at most 24.
 #[test]
 fn a_comb_of_branches_stays_small() {
     const TEETH: usize = 20_000;
     let s = Sandbox::new();
     let tooth = |at: usize| {
         let parent = at.checked_sub(1).map(id);
-        [user(&id(at), parent.as_deref(), "on"), user(&format!("s{at:07}"), Some(&id(at)), "side")]
+        [
+            user(&id(at), parent.as_deref(), "on"),
+            user(&format!("s{at:07}"), Some(&id(at)), "side"),
+        ]
     };
     put(&s, (0..TEETH).flat_map(tooth));
     for line in one_of_each() {
@@ -97,20 +112,35 @@ fn nested_branches_and_wide_ones() {
     };
     let comb: Vec<_> = (1..=20_000_usize)
         .flat_map(|at| {
-            let parent = if at == 1 { "null".to_owned() } else { format!("\"u{}\"", at - 1) };
-            [user(&format!("u{at}"), None, "q").replace("null", &parent), answer(at, &parent)]
+            let parent = if at == 1 {
+                "null".to_owned()
+            } else {
+                format!("\"u{}\"", at - 1)
+            };
+            [
+                user(&format!("u{at}"), None, "q").replace("null", &parent),
+                answer(at, &parent),
+            ]
         })
         .collect();
     s.put("comb.jsonl", session(&comb));
-    assert_eq!(s.run("branches --json ./comb.jsonl").lines().count(), 20_001);
+    assert_eq!(
+        s.run("branches --json ./comb.jsonl").lines().count(),
+        20_001
+    );
     let root = user("u", None, "q");
-    let fan: Vec<_> = (0..100_000_usize).map(|at| answer(at + 1, "\"u\"")).collect();
+    let fan: Vec<_> = (0..100_000_usize)
+        .map(|at| answer(at + 1, "\"u\""))
+        .collect();
     s.put("fan.jsonl", session(&[&[root][..], &fan[..]].concat()));
-    assert_eq!(s.run("branches --json ./fan.jsonl").lines().count(), 100_000);
+    assert_eq!(
+        s.run("branches --json ./fan.jsonl").lines().count(),
+        100_000
+    );
 }
 
-/// Below a compaction, an edit or a system message, each size is computed separately if no provider has counted since.
-/// For many nested tips that would take too long, so the work is limited.
+/// Below a compaction, an edit or a system message, each size is computed separately if no provider
+/// has counted since. For many nested tips that would take too long, so the work is limited.
 #[test]
 fn sizes_that_would_take_too_long_are_left_open() {
     let s = Sandbox::new();
@@ -129,7 +159,8 @@ fn sizes_that_would_take_too_long_are_left_open() {
         r#""type":"compaction","summary":"s","firstKeptEntryId":"first","tokensBefore":1"#,
     ];
     for [first, change] in [of_pi, of_omp] {
-        let mut lines = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n");
+        let mut lines =
+            String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n");
         lines += &(entry(first, "first", "null") + &entry(change, "way-0", "\"first\""));
         for at in 1..=1500 {
             let above = format!("\"way-{}\"", at - 1);
@@ -138,13 +169,22 @@ fn sizes_that_would_take_too_long_are_left_open() {
         }
         s.put("a.jsonl", lines);
         let rows = s.run("branches --json ./a.jsonl");
-        let open = rows.lines().filter(|row| row.contains("\"tokens\":null")).count();
+        let open = rows
+            .lines()
+            .filter(|row| row.contains("\"tokens\":null"))
+            .count();
         assert_eq!(rows.lines().count(), 1501);
         assert!((500..1500).contains(&open), "{open}");
-        let told = rows.lines().find(|row| !row.contains("\"tokens\":null")).unwrap();
+        let told = rows
+            .lines()
+            .find(|row| !row.contains("\"tokens\":null"))
+            .unwrap();
         let id = told.split('"').nth(3).unwrap();
         let tokens = s.run(&format!("context ./a.jsonl {id} --tokens"));
-        assert!(told.contains(&format!("\"tokens\":{},", tokens.trim())), "{told} {tokens}");
+        assert!(
+            told.contains(&format!("\"tokens\":{},", tokens.trim())),
+            "{told} {tokens}"
+        );
         assert!(s.run("branches ./a.jsonl").contains("  ?  "));
     }
 }
@@ -164,7 +204,11 @@ fn deep_values_do_not_overflow_the_stack() {
             s.put("s", &text);
             for line in READS.iter() {
                 let done = s.unchanged(&every::of(line, "./s"));
-                assert!(done.code <= 2 && !done.stderr.contains("panicked"), "{line}: {}", done.stderr);
+                assert!(
+                    done.code <= 2 && !done.stderr.contains("panicked"),
+                    "{line}: {}",
+                    done.stderr
+                );
             }
             for line in CHANGES.iter() {
                 s.put("s", &text);
@@ -172,12 +216,21 @@ fn deep_values_do_not_overflow_the_stack() {
                 assert!(s.text("s").contains(&deep), "{line}");
             }
         }
-        let v1 = format!("{{\"type\":\"session\",\"id\":\"s\"}}\n{{\"type\":\"custom\",\"x\":{deep}}}\n");
-        assert!(s.pisess("migrate -").stdin(v1).done().quiet().contains(&deep));
+        let v1 = format!(
+            "{{\"type\":\"session\",\"id\":\"s\"}}\n{{\"type\":\"custom\",\"x\":{deep}}}\n"
+        );
+        assert!(
+            s.pisess("migrate -")
+                .stdin(v1)
+                .done()
+                .quiet()
+                .contains(&deep)
+        );
     }
 }
 
-/// A line of 200 MB, once complete and once torn. It is written in pieces, and each command reads it.
+/// A line of 200 MB, once complete and once torn. It is written in pieces, and each command reads
+/// it.
 #[test]
 fn a_line_of_200_mb() {
     const LENGTH: usize = 200_000_000;
@@ -185,20 +238,28 @@ fn a_line_of_200_mb() {
     let line = user("bbbb0002", Some("aaaa0001"), "LONG");
     let (before, behind) = line.split_once("LONG").unwrap();
     let mut out = BufWriter::new(File::create(s.path("s")).unwrap());
-    out.write_all(&session(&[user("aaaa0001", None, "short")])).unwrap();
+    out.write_all(&session(&[user("aaaa0001", None, "short")]))
+        .unwrap();
     out.write_all(before.as_bytes()).unwrap();
     let piece = [b'x'; 1 << 16];
     for at in (0..LENGTH).step_by(piece.len()) {
-        out.write_all(&piece[..piece.len().min(LENGTH - at)]).unwrap();
+        out.write_all(&piece[..piece.len().min(LENGTH - at)])
+            .unwrap();
     }
     out.flush().unwrap();
     // Incomplete, the line is a torn tail.
-    assert_eq!(s.pisess("tree ./s --no-ids").done().text(), "• user: short  ← active\n");
+    assert_eq!(
+        s.pisess("tree ./s --no-ids").done().text(),
+        "• user: short  ← active\n"
+    );
     writeln!(out, "{behind}").unwrap();
     out.flush().unwrap();
     let size = s.path("s").metadata().unwrap().len();
     let rows = s.run("tree ./s --no-ids");
-    assert_eq!(rows.lines().map(str::len).max(), Some("• user: ".len() + 200 + "…  ← active".len()));
+    assert_eq!(
+        rows.lines().map(str::len).max(),
+        Some("• user: ".len() + 200 + "…  ← active".len())
+    );
     for line in one_of_each() {
         let done = s.unchanged(&every::of(line, "./s"));
         assert!(done.code <= 1, "{line}: {}", done.stderr);
@@ -216,8 +277,16 @@ fn ten_thousand_sessions() {
         let question = user(&id(at), None, &format!("question of s{at:05}"));
         s.put(&format!("{}/{at}.jsonl", at % 10), session(&[question]));
     }
-    for reader in ["list --json", "grep -c --json question", "stats --by session --json"] {
-        assert_eq!(s.run(&format!("{reader} .")).lines().count(), COUNT, "{reader}");
+    for reader in [
+        "list --json",
+        "grep -c --json question",
+        "stats --by session --json",
+    ] {
+        assert_eq!(
+            s.run(&format!("{reader} .")).lines().count(),
+            COUNT,
+            "{reader}"
+        );
     }
     assert_eq!(s.run("grep -l 's04711$' ."), "./1/4711.jsonl\n");
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 /// The cases.
 pub const CASES: [&str; 3] = ["list", "grep", "stats"];
-/// Descriptions and patterns, which mean the same to `pisess grep` and `rg`. The common ones match in nearly every
-/// entry, the rare ones in few or none.
+/// Descriptions and patterns, which mean the same to `pisess grep` and `rg`. The common ones match
+/// in nearly every entry, the rare ones in few or none.
 const PATTERNS: [(&str, &str); 5] = [
     ("common word", "parse"),
     ("phrase", "error context"),
@@ -34,7 +34,10 @@ impl Made {
     /// Returns a command that reads all files.
     fn run(&self, name: &str, words: &[&str]) -> Run {
         let files = self.files.iter().map(|(path, _)| &**path);
-        Run::new(name, &words.iter().copied().chain(files).collect::<Vec<_>>())
+        Run::new(
+            name,
+            &words.iter().copied().chain(files).collect::<Vec<_>>(),
+        )
     }
 }
 
@@ -49,8 +52,15 @@ impl Bench<'_> {
             self.make(&name, Shape::Turns { percent: 100 }, 290, 7 + u64::from(at))
         };
         let files = (0..files).map(make).collect::<Result<Vec<_>, String>>()?;
-        let made = Made { folder: folder.display().to_string(), files };
-        println!("\n{} sessions, {} MB", made.files.len(), made.sum(|facts| facts.bytes) / 1_000_000);
+        let made = Made {
+            folder: folder.display().to_string(),
+            files,
+        };
+        println!(
+            "\n{} sessions, {} MB",
+            made.files.len(),
+            made.sum(|facts| facts.bytes) / 1_000_000
+        );
         for case in cases {
             match *case {
                 "list" => self.list(&made)?,
@@ -62,25 +72,38 @@ impl Bench<'_> {
     }
 
     fn list(&self, made: &Made) -> Result<(), String> {
-        let listed = self.tools.pisess("", &["list", "--json", &made.folder]).output()?;
+        let listed = self
+            .tools
+            .pisess("", &["list", "--json", &made.folder])
+            .output()?;
         check_listed(&String::from_utf8_lossy(&listed), &made.files)?;
-        let runs = [made.run("wc -l", &["wc", "-l"]), self.tools.pisess("list", &["list", &made.folder])];
+        let runs = [
+            made.run("wc -l", &["wc", "-l"]),
+            self.tools.pisess("list", &["list", &made.folder]),
+        ];
         let mut rows = self.rows(&runs)?;
         if let Some(run) = self.tools.pi_list(&made.folder) {
             let (took, sessions, _) = pi_told(&run.output()?)?;
             expect("pi's sessions", sessions, made.files.len() as u64)?;
             let took = Duration::from_secs_f64(took / 1e3);
-            rows.push(Row { name: run.name.clone(), took, peak: run.peak(self.folder) });
+            rows.push(Row {
+                name: run.name.clone(),
+                took,
+                peak: run.peak(self.folder),
+            });
         }
         println!("\nlist");
         print(&rows);
         Ok(())
     }
 
-    /// Compares the time for each pattern with that of `rg -c`, which counts lines in the raw bytes.
+    /// Compares the time for each pattern with that of `rg -c`, which counts lines in the raw
+    /// bytes.
     fn grep(&self, made: &Made) -> Result<(), String> {
         for (what, pattern) in PATTERNS {
-            let counting = self.tools.pisess("grep -c", &["grep", "-c", pattern, &made.folder]);
+            let counting = self
+                .tools
+                .pisess("grep -c", &["grep", "-c", pattern, &made.folder]);
             let printing = self.tools.pisess("grep", &["grep", pattern, &made.folder]);
             let mut runs = vec![counting.search(), printing.search()];
             let matching = check_found(made, pattern, &runs)?;
@@ -94,16 +117,36 @@ impl Bench<'_> {
     }
 
     fn stats(&self, made: &Made) -> Result<(), String> {
-        let counted = self.tools.pisess("", &["stats", "--json", &made.folder]).output()?;
+        let counted = self
+            .tools
+            .pisess("", &["stats", "--json", &made.folder])
+            .output()?;
         let sums: serde_json::Value =
             serde_json::from_slice(&counted).map_err(|error| format!("stats: {error}"))?;
-        expect("messages", sums["messages"].as_u64(), Some(made.sum(|facts| facts.lines - 1)))?;
-        expect("input", sums["tokens"]["input"].as_f64(), Some(made.sum(|facts| facts.input) as f64))?;
-        let models = self.tools.pisess("stats --by model", &["stats", "--by", "model", &made.folder]);
-        let entries =
-            self.tools.pisess("stats --by entry", &["stats", "--by", "entry", "--json", &made.folder]);
+        expect(
+            "messages",
+            sums["messages"].as_u64(),
+            Some(made.sum(|facts| facts.lines - 1)),
+        )?;
+        expect(
+            "input",
+            sums["tokens"]["input"].as_f64(),
+            Some(made.sum(|facts| facts.input) as f64),
+        )?;
+        let models = self.tools.pisess(
+            "stats --by model",
+            &["stats", "--by", "model", &made.folder],
+        );
+        let entries = self.tools.pisess(
+            "stats --by entry",
+            &["stats", "--by", "entry", "--json", &made.folder],
+        );
         let rows = entries.output()?;
-        expect("billed entries", count(&rows), made.sum(|facts| facts.answers))?;
+        expect(
+            "billed entries",
+            count(&rows),
+            made.sum(|facts| facts.answers),
+        )?;
         let stats = self.tools.pisess("stats", &["stats", &made.folder]);
         println!("\nstats");
         print(&self.rows(&[made.run("wc -l", &["wc", "-l"]), stats, models, entries])?);
@@ -115,20 +158,34 @@ impl Bench<'_> {
 fn check_listed(listed: &str, made: &[(String, Facts)]) -> Result<(), String> {
     expect("sessions", listed.lines().count(), made.len())?;
     for (path, facts) in made {
-        let row = listed.lines().find(|row| row.contains(&format!("\"path\":\"{path}\"")));
+        let row = listed
+            .lines()
+            .find(|row| row.contains(&format!("\"path\":\"{path}\"")));
         let row: serde_json::Value = serde_json::from_str(row.ok_or("a session is not listed")?)
             .map_err(|error| format!("{path}: {error}"))?;
         let numbers = ["entryCount", "messageCount", "branchCount"].map(|key| row[key].as_u64());
-        expect("counts", numbers, [facts.lines - 1, facts.lines - 1, facts.branches].map(Some))?;
-        expect("input", row["tokens"]["input"].as_f64(), Some(facts.input as f64))?;
+        expect(
+            "counts",
+            numbers,
+            [facts.lines - 1, facts.lines - 1, facts.branches].map(Some),
+        )?;
+        expect(
+            "input",
+            row["tokens"]["input"].as_f64(),
+            Some(facts.input as f64),
+        )?;
         let cost = row["cost"].as_f64().unwrap_or_default();
-        expect("cost", (cost - facts.answers as f64 * COST).abs() < 1e-9, true)?;
+        expect(
+            "cost",
+            (cost - facts.answers as f64 * COST).abs() < 1e-9,
+            true,
+        )?;
     }
     Ok(())
 }
 
-/// Checks the counts of the first run and the rows of the second against the number of entries whose decoded texts
-/// match the regular expression, and returns that number.
+/// Checks the counts of the first run and the rows of the second against the number of entries
+/// whose decoded texts match the regular expression, and returns that number.
 fn check_found(made: &Made, pattern: &str, runs: &[Run]) -> Result<u64, String> {
     let regex = regex::Regex::new(pattern).map_err(|error| error.to_string())?;
     let mut matching = 0;
@@ -142,7 +199,9 @@ fn check_found(made: &Made, pattern: &str, runs: &[Run]) -> Result<u64, String> 
     }
     let counts = runs[0].output()?;
     let counts = String::from_utf8_lossy(&counts);
-    let counts = counts.lines().filter_map(|row| row.rsplit(':').next()?.parse::<u64>().ok());
+    let counts = counts
+        .lines()
+        .filter_map(|row| row.rsplit(':').next()?.parse::<u64>().ok());
     expect("grep -c", counts.sum::<u64>(), matching)?;
     expect("grep", count(&runs[1].output()?), matching)?;
     Ok(matching)
@@ -150,8 +209,16 @@ fn check_found(made: &Made, pattern: &str, runs: &[Run]) -> Result<u64, String> 
 
 /// Whether a string of a message matches, other than ids, signatures and the like.
 fn says(value: &serde_json::Value, regex: &regex::Regex) -> bool {
-    const SILENT: [&str; 8] =
-        ["thinkingSignature", "role", "type", "id", "toolCallId", "api", "stopReason", "timestamp"];
+    const SILENT: [&str; 8] = [
+        "thinkingSignature",
+        "role",
+        "type",
+        "id",
+        "toolCallId",
+        "api",
+        "stopReason",
+        "timestamp",
+    ];
     match value {
         serde_json::Value::String(text) => regex.is_match(text),
         serde_json::Value::Array(values) => values.iter().any(|value| says(value, regex)),

@@ -25,7 +25,8 @@ struct Member<'a> {
     value: Range<usize>,
 }
 
-/// Returns an object on one line with a member set, at its position if it has one; any other value unchanged.
+/// Returns an object on one line with a member set, at its position if it has one; any other value
+/// unchanged.
 pub fn with(object: Raw, key: &str, value: &[u8]) -> Vec<u8> {
     changed(object, |edit| edit.set(key, value))
 }
@@ -36,7 +37,9 @@ pub fn without(object: Raw, key: &str) -> Vec<u8> {
 }
 
 fn changed(object: Raw, change: impl FnOnce(&mut Edit)) -> Vec<u8> {
-    let Ok(mut edit) = Edit::new(object.bytes()) else { return object.bytes().to_vec() };
+    let Ok(mut edit) = Edit::new(object.bytes()) else {
+        return object.bytes().to_vec();
+    };
     change(&mut edit);
     edit.finish()
 }
@@ -52,19 +55,30 @@ impl<'a> Edit<'a> {
             let value = scanner.pos();
             scanner.skip_value()?;
             let end = scanner.pos();
-            members.push(Member { key: string::decode(key.bytes), whole: start..end, value: value..end });
+            members.push(Member {
+                key: string::decode(key.bytes),
+                whole: start..end,
+                value: value..end,
+            });
             Ok(())
         })?;
         let close = scanner.pos() - 1;
         if !scanner.at_end() {
             return Err(Malformed { at: scanner.pos() });
         }
-        Ok(Edit { line, members, close, splices: Vec::new(), appended: Vec::new() })
+        Ok(Edit {
+            line,
+            members,
+            close,
+            splices: Vec::new(),
+            appended: Vec::new(),
+        })
     }
 
     /// Returns the value of `key`; if the key repeats, the last, as `JSON.parse` does.
     pub fn get(&self, key: &str) -> Option<Raw<'a>> {
-        self.member(key).map(|member| Raw::checked(&self.line[member.value.clone()]))
+        self.member(key)
+            .map(|member| Raw::checked(&self.line[member.value.clone()]))
     }
 
     /// Sets the value of `key`: at its position if it exists, else after the last member.
@@ -75,7 +89,8 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Replaces the member `key` with whole members (`"a":1,"b":2`); if it is missing, appends them.
+    /// Replaces the member `key` with whole members (`"a":1,"b":2`); if it is missing, appends
+    /// them.
     pub fn put_in_place_of(&mut self, key: &str, members: &[u8]) {
         match self.member(key).map(|member| member.whole.clone()) {
             Some(place) => self.splices.push((place, members.to_vec())),
@@ -83,8 +98,8 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Adds `key`, which must be missing, directly after the member `before`, or at the end if that is
-    /// missing, too. Keys added at one position keep their order.
+    /// Adds `key`, which must be missing, directly after the member `before`, or at the end if that
+    /// is missing, too. Keys added at one position keep their order.
     pub fn put_behind(&mut self, before: &str, key: &str, value: &[u8]) {
         match self.member(before).map(|member| member.whole.end) {
             Some(place) => {
@@ -98,7 +113,8 @@ impl<'a> Edit<'a> {
     /// Removes `key`, at each occurrence.
     pub fn remove(&mut self, key: &str) {
         for at in (0..self.members.len()).filter(|&at| self.members[at].key == key) {
-            // Also removes one comma: the one after the member or, for the last member, the one before it.
+            // Also removes one comma: the one after the member or, for the last member, the one
+            // before it.
             let place = match (self.members.get(at + 1), at.checked_sub(1)) {
                 (Some(next), _) => self.members[at].whole.start..next.whole.start,
                 (None, Some(before)) => self.members[before].whole.end..self.members[at].whole.end,
@@ -111,21 +127,24 @@ impl<'a> Edit<'a> {
     /// Replaces a value found in this line.
     pub fn replace(&mut self, value: Raw<'a>, by: &[u8]) {
         let start = self.offset_of(value.bytes());
-        self.splices.push((start..start + value.bytes().len(), by.to_vec()));
+        self.splices
+            .push((start..start + value.bytes().len(), by.to_vec()));
     }
 
     /// Puts JSON before and after a value found in this line.
     pub fn surround(&mut self, value: Raw<'a>, before: &[u8], after: &[u8]) {
         let start = self.offset_of(value.bytes());
         let end = start + value.bytes().len();
-        self.splices.extend([(start..start, before.to_vec()), (end..end, after.to_vec())]);
+        self.splices
+            .extend([(start..start, before.to_vec()), (end..end, after.to_vec())]);
     }
 
     /// Adds the changes of an object found in this line.
     pub fn join(&mut self, inner: Edit<'a>) {
         let start = self.offset_of(inner.line);
         let changes = inner.changes().into_iter();
-        self.splices.extend(changes.map(|(place, by)| (start + place.start..start + place.end, by)));
+        self.splices
+            .extend(changes.map(|(place, by)| (start + place.start..start + place.end, by)));
     }
 
     /// Returns the line with its changes.
@@ -150,7 +169,10 @@ impl<'a> Edit<'a> {
             let empty = self.members.len() == gone;
             let mut tail = if empty { Vec::new() } else { vec![b','] };
             tail.append(&mut self.appended);
-            let end = self.members.last().map_or(self.close, |last| last.whole.end);
+            let end = self
+                .members
+                .last()
+                .map_or(self.close, |last| last.whole.end);
             self.splices.push((end..end, tail));
         }
         self.splices
@@ -192,9 +214,18 @@ mod tests {
     #[test]
     fn all_other_bytes_stay() {
         let line = "{ \"a\" : 1e5 , \"b\":[ ],\"a\":2 }\r";
-        assert_eq!(edited(line, |e| e.set("a", b"3")), "{ \"a\" : 1e5 , \"b\":[ ],\"a\":3 }\r");
-        assert_eq!(edited(line, |e| e.set("c", b"3")), "{ \"a\" : 1e5 , \"b\":[ ],\"a\":2,\"c\":3 }\r");
-        assert_eq!(edited(line, |e| e.remove("b")), "{ \"a\" : 1e5 , \"a\":2 }\r");
+        assert_eq!(
+            edited(line, |e| e.set("a", b"3")),
+            "{ \"a\" : 1e5 , \"b\":[ ],\"a\":3 }\r"
+        );
+        assert_eq!(
+            edited(line, |e| e.set("c", b"3")),
+            "{ \"a\" : 1e5 , \"b\":[ ],\"a\":2,\"c\":3 }\r"
+        );
+        assert_eq!(
+            edited(line, |e| e.remove("b")),
+            "{ \"a\" : 1e5 , \"a\":2 }\r"
+        );
         assert_eq!(edited("{}", |e| e.set("c", b"3")), "{\"c\":3}");
     }
 
@@ -219,7 +250,10 @@ mod tests {
             e.put_behind("a", "b", b"2");
             e.put_behind("a", "c", b"3");
         };
-        assert_eq!(edited("{\"a\": 1 , \"z\":0}", both), "{\"a\": 1,\"b\":2,\"c\":3 , \"z\":0}");
+        assert_eq!(
+            edited("{\"a\": 1 , \"z\":0}", both),
+            "{\"a\": 1,\"b\":2,\"c\":3 , \"z\":0}"
+        );
         assert_eq!(edited("{\"z\":0}", both), "{\"z\":0,\"b\":2,\"c\":3}");
     }
 
@@ -227,7 +261,10 @@ mod tests {
     fn a_value_inside_can_be_replaced() {
         let line = "{\"message\":{\"role\":\"hookMessage\"}}";
         let changed = edited(line, |e| {
-            let role = e.get("message").and_then(|message| message.get("role")).unwrap();
+            let role = e
+                .get("message")
+                .and_then(|message| message.get("role"))
+                .unwrap();
             e.replace(role, b"\"custom\"");
         });
         assert_eq!(changed, "{\"message\":{\"role\":\"custom\"}}");

@@ -1,9 +1,9 @@
 //! Values as JavaScript sees them: `JSON.stringify(JSON.parse(value))`, `String(value)`,
 //! `Number(value)`.
 //!
-//! The agents measure and print tool arguments in the first form, so its length matters. Numbers get their
-//! shortest spelling; integer-like keys come first; a repeated key keeps its first position and gets its last
-//! value. Nothing here recurses.
+//! The agents measure and print tool arguments in the first form, so its length matters. Numbers
+//! get their shortest spelling; integer-like keys come first; a repeated key keeps its first
+//! position and gets its last value. Nothing here recurses.
 
 use super::raw::Raw;
 use super::scan::{Scanner, tokens};
@@ -18,10 +18,16 @@ pub fn stringify(value: Raw) -> Text<'static> {
         match first {
             b'{' | b'[' => {
                 out.push(first);
-                open.push(Open { is_object: first == b'{', members: Vec::new(), start: out.len() });
+                open.push(Open {
+                    is_object: first == b'{',
+                    members: Vec::new(),
+                    start: out.len(),
+                });
             }
             b'}' | b']' => {
-                open.pop().iter().for_each(|container| sort_members(container, &mut out));
+                open.pop()
+                    .iter()
+                    .for_each(|container| sort_members(container, &mut out));
                 out.push(first);
             }
             b',' | b':' => out.push(first),
@@ -29,7 +35,11 @@ pub fn stringify(value: Raw) -> Text<'static> {
                 let start = out.len();
                 push_scalar(token, &mut out);
                 // After a brace or comma, it is a key, or an item of an array.
-                if let Some(Open { is_object: true, members, .. }) = open.last_mut()
+                if let Some(Open {
+                    is_object: true,
+                    members,
+                    ..
+                }) = open.last_mut()
                     && matches!(before, b'{' | b',')
                 {
                     members.push((start, out.len() - start));
@@ -95,11 +105,20 @@ pub fn truthy(value: Option<Raw>) -> bool {
 
 /// Returns `array.join(separator)`, in which an item that is `null` is empty.
 pub fn join(array: Raw, separator: &str) -> Text<'static> {
-    joined(array.items().map(|item| if item.is_null() { Text::default() } else { string(item) }), separator)
+    joined(
+        array.items().map(|item| {
+            if item.is_null() {
+                Text::default()
+            } else {
+                string(item)
+            }
+        }),
+        separator,
+    )
 }
 
-/// Returns a value as an operand of `+` and `>`: a missing value is `NaN`, `null` is 0. Strings and objects,
-/// which no agent writes there, are `NaN`.
+/// Returns a value as an operand of `+` and `>`: a missing value is `NaN`, `null` is 0. Strings and
+/// objects, which no agent writes there, are `NaN`.
 pub fn operand(value: Option<Raw>) -> f64 {
     let number = |value: Raw| value.number().or(value.bool().map(f64::from));
     match value {
@@ -129,8 +148,9 @@ fn number_in(text: &str) -> f64 {
     };
     if radix != 10 {
         let digits = text[2..].chars().map(|digit| digit.to_digit(radix));
-        let number =
-            digits.clone().try_fold(0.0, |sum, digit| Some(sum * f64::from(radix) + f64::from(digit?)));
+        let number = digits.clone().try_fold(0.0, |sum, digit| {
+            Some(sum * f64::from(radix) + f64::from(digit?))
+        });
         return number.filter(|_| text.len() > 2).unwrap_or(f64::NAN);
     }
     match text {
@@ -138,14 +158,21 @@ fn number_in(text: &str) -> f64 {
         "Infinity" | "+Infinity" => f64::INFINITY,
         "-Infinity" => f64::NEG_INFINITY,
         // Rust also accepts `inf` and `nan`.
-        _ if text.bytes().any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E')) => f64::NAN,
+        _ if text
+            .bytes()
+            .any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E')) =>
+        {
+            f64::NAN
+        }
         _ => text.parse().unwrap_or(f64::NAN),
     }
 }
 
 /// Whether a value is a number with `bit` set, after JavaScript's conversion to 32 bits.
 pub fn has_bit(value: Option<Raw>, bit: u32) -> bool {
-    let number = value.and_then(Raw::number).filter(|number| number.is_finite());
+    let number = value
+        .and_then(Raw::number)
+        .filter(|number| number.is_finite());
     number.is_some_and(|number| number.trunc().rem_euclid(4_294_967_296.0) as u32 & bit != 0)
 }
 
@@ -153,15 +180,23 @@ pub fn has_bit(value: Option<Raw>, bit: u32) -> bool {
 pub fn fixed1(number: f64) -> String {
     let exact = format!("{number:.60}");
     let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, "0"));
-    let mut tenths = whole.parse::<u64>().unwrap_or(0) * 10 + u64::from(fraction.as_bytes()[0] - b'0');
-    tenths += u64::from(fraction.as_bytes().get(1).is_some_and(|&digit| digit >= b'5'));
+    let mut tenths =
+        whole.parse::<u64>().unwrap_or(0) * 10 + u64::from(fraction.as_bytes()[0] - b'0');
+    tenths += u64::from(
+        fraction
+            .as_bytes()
+            .get(1)
+            .is_some_and(|&digit| digit >= b'5'),
+    );
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
 /// Returns `number.toLocaleString()` of a whole number: with separated thousands.
 pub fn grouped(number: f64) -> String {
     let digits = self::number(number);
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |digits| ("-", digits));
+    let (sign, digits) = digits
+        .strip_prefix('-')
+        .map_or(("", digits.as_str()), |digits| ("-", digits));
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return format!("{sign}{digits}");
     }
@@ -175,12 +210,18 @@ pub fn grouped(number: f64) -> String {
     out
 }
 
-/// Returns `Object.entries(value)`: integer-like keys first, in numeric order; a repeated key at its first
-/// position with its last value.
+/// Returns `Object.entries(value)`: integer-like keys first, in numeric order; a repeated key at
+/// its first position with its last value.
 pub fn entries(value: Raw<'_>) -> Vec<(Text<'_>, Raw<'_>)> {
-    let members: Vec<_> = value.members().map(|(key, value)| (string::decode(key.bytes), value)).collect();
+    let members: Vec<_> = value
+        .members()
+        .map(|(key, value)| (string::decode(key.bytes), value))
+        .collect();
     let keys: Vec<_> = members.iter().map(|(key, _)| key.as_bytes()).collect();
-    properties(&keys).into_iter().map(|(key, value)| (members[key].0.clone(), members[value].1)).collect()
+    properties(&keys)
+        .into_iter()
+        .map(|(key, value)| (members[key].0.clone(), members[value].1))
+        .collect()
 }
 
 /// A container being written.
@@ -201,27 +242,40 @@ fn push_scalar(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Sorts the members of a container, with which the output ends, into JavaScript's order, if necessary.
+/// Sorts the members of a container, with which the output ends, into JavaScript's order, if
+/// necessary.
 fn sort_members(container: &Open, out: &mut Vec<u8>) {
     let Open { members, start, .. } = container;
-    let keys: Vec<_> = members.iter().map(|&(start, len)| &out[start + 1..start + len - 1]).collect();
+    let keys: Vec<_> = members
+        .iter()
+        .map(|&(start, len)| &out[start + 1..start + len - 1])
+        .collect();
     let order = properties(&keys);
-    if order.iter().enumerate().all(|(at, &(key, value))| at == key && key == value)
+    if order
+        .iter()
+        .enumerate()
+        .all(|(at, &(key, value))| at == key && key == value)
         && order.len() == keys.len()
     {
         return;
     }
     let member = |at: usize| {
-        let end = members.get(at + 1).map_or(out.len(), |&(start, _)| start - 1);
+        let end = members
+            .get(at + 1)
+            .map_or(out.len(), |&(start, _)| start - 1);
         &out[members[at].0..end]
     };
-    let body = order.iter().map(|&(_, value)| member(value)).collect::<Vec<_>>().join(&b',');
+    let body = order
+        .iter()
+        .map(|&(_, value)| member(value))
+        .collect::<Vec<_>>()
+        .join(&b',');
     out.truncate(*start);
     out.extend_from_slice(&body);
 }
 
-/// Returns the properties in JavaScript's order, each as two indexes: of the first member with its key, and
-/// of the member with its value.
+/// Returns the properties in JavaScript's order, each as two indexes: of the first member with its
+/// key, and of the member with its value.
 fn properties(keys: &[&[u8]]) -> Vec<(usize, usize)> {
     let mut by_key = std::collections::BTreeMap::new();
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(keys.len());
@@ -242,7 +296,11 @@ fn array_index(key: &[u8]) -> Option<u32> {
     if !canonical {
         return None;
     }
-    std::str::from_utf8(key).ok()?.parse().ok().filter(|&index| index < u32::MAX)
+    std::str::from_utf8(key)
+        .ok()?
+        .parse()
+        .ok()
+        .filter(|&index| index < u32::MAX)
 }
 
 #[cfg(test)]
@@ -314,14 +372,21 @@ mod tests {
             ("[[\"2\"]]", 2.0),
             ("[null]", 0.0),
         ] {
-            assert_eq!(to_number(Raw::parse(json.as_bytes()).unwrap()), number, "{json}");
+            assert_eq!(
+                to_number(Raw::parse(json.as_bytes()).unwrap()),
+                number,
+                "{json}"
+            );
         }
         let spoiled = [
-            "\"1 2\"", "\"1,5\"", "\"v1\"", "\"nan\"", "\"inf\"", "\"0x\"", "\"-0x1\"", "\"0b2\"", "\".\"",
-            "\"1_0\"", "[1,2]", "{}", "[{}]", "[true]",
+            "\"1 2\"", "\"1,5\"", "\"v1\"", "\"nan\"", "\"inf\"", "\"0x\"", "\"-0x1\"", "\"0b2\"",
+            "\".\"", "\"1_0\"", "[1,2]", "{}", "[{}]", "[true]",
         ];
         for json in spoiled {
-            assert!(to_number(Raw::parse(json.as_bytes()).unwrap()).is_nan(), "{json}");
+            assert!(
+                to_number(Raw::parse(json.as_bytes()).unwrap()).is_nan(),
+                "{json}"
+            );
         }
     }
 
@@ -346,8 +411,10 @@ mod tests {
     #[test]
     fn entries_are_object_entries() {
         let value = Raw::parse(br#"{"b":1,"0":2,"b":3}"#).unwrap();
-        let entries: Vec<_> =
-            entries(value).into_iter().map(|(k, v)| format!("{k}={}", v.bytes()[0] as char)).collect();
+        let entries: Vec<_> = entries(value)
+            .into_iter()
+            .map(|(k, v)| format!("{k}={}", v.bytes()[0] as char))
+            .collect();
         assert_eq!(entries, ["0=2", "b=3"]);
     }
 }

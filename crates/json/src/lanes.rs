@@ -1,6 +1,7 @@
 //! The bytes of a string that end a run of plain text, found in 16 bytes at a time.
 
-/// Returns the number of bytes before the first backslash, quote, control character or byte above 0x7f.
+/// Returns the number of bytes before the first backslash, quote, control character or byte above
+/// 0x7f.
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     let (lanes, rest) = bytes.as_chunks::<LANE>();
     for (at, lane) in lanes.iter().enumerate() {
@@ -30,7 +31,8 @@ pub(crate) fn special_masks(lane: &[u8; LANE]) -> (u32, u32) {
 #[target_feature(enable = "sse2")]
 fn special_masks_sse2(lane: &[u8; LANE]) -> (u32, u32) {
     use std::arch::x86_64::{
-        _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+        _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128,
+        _mm_set1_epi8,
     };
     // SAFETY: 16 bytes are read from where 16 bytes are borrowed; they need no alignment.
     #[allow(unsafe_code)]
@@ -39,15 +41,23 @@ fn special_masks_sse2(lane: &[u8; LANE]) -> (u32, u32) {
     let quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"' as i8));
     let backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\' as i8));
     let special = _mm_or_si128(control, _mm_or_si128(quote, backslash));
-    (_mm_movemask_epi8(special) as u32, _mm_movemask_epi8(bytes) as u32)
+    (
+        _mm_movemask_epi8(special) as u32,
+        _mm_movemask_epi8(bytes) as u32,
+    )
 }
 
 /// A bit for each quote, backslash and control character, and one for each byte above 0x7f.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline]
 pub(crate) fn special_masks(lane: &[u8; LANE]) -> (u32, u32) {
-    lane.iter().enumerate().fold((0, 0), |(special, high), (at, &b)| {
-        let is_special = b == b'"' || b == b'\\' || b < 0x20;
-        (special | u32::from(is_special) << at, high | u32::from(b >= 0x80) << at)
-    })
+    lane.iter()
+        .enumerate()
+        .fold((0, 0), |(special, high), (at, &b)| {
+            let is_special = b == b'"' || b == b'\\' || b < 0x20;
+            (
+                special | u32::from(is_special) << at,
+                high | u32::from(b >= 0x80) << at,
+            )
+        })
 }

@@ -5,11 +5,12 @@
 //! - [`string`] decodes and encodes strings, including lone surrogates and invalid UTF-8.
 //! - [`js`] writes a value as JavaScript's `JSON.stringify` would after `JSON.parse`.
 //! - [`mod@pretty`] formats a value over several lines, for people.
-//! - [`mod@write`] builds new values; [`edit`] changes members of an old one and keeps all other bytes.
+//! - [`mod@write`] builds new values; [`edit`] changes members of an old one and keeps all other
+//!   bytes.
 //! - [`text`] has JavaScript's strings, [`time`] its dates.
 //!
-//! There is no tree of values: a session's line is its best representation, and a value nested a million
-//! levels deep must neither be built nor dropped recursively.
+//! There is no tree of values: a session's line is its best representation, and a value nested a
+//! million levels deep must neither be built nor dropped recursively.
 
 pub mod text;
 

@@ -3,15 +3,15 @@
 use super::Raw;
 use super::scan::tokens;
 
-/// The number of levels to indent; deeper ones are aligned with the last, so that the output for a value
-/// nested a million levels deep does not grow quadratically.
+/// The number of levels to indent; deeper ones are aligned with the last, so that the output for a
+/// value nested a million levels deep does not grow quadratically.
 const MOST_LEVELS: usize = 24;
 
 /// Values up to this length, in bytes, stay on one line.
 const SHORT: usize = 100;
 
-/// Returns the value with the members and items of long containers on separate lines; strings and numbers
-/// stay as they are written.
+/// Returns the value with the members and items of long containers on separate lines; strings and
+/// numbers stay as they are written.
 pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
     let mut container_lengths = lengths(bytes).into_iter();
@@ -25,7 +25,11 @@ pub fn pretty(value: Raw) -> Vec<u8> {
             b'{' | b'[' => {
                 first(breaks && empty, &mut out, open.len());
                 out.push(byte);
-                open.push(container_lengths.next().is_some_and(|length| length > SHORT));
+                open.push(
+                    container_lengths
+                        .next()
+                        .is_some_and(|length| length > SHORT),
+                );
                 empty = true;
                 continue;
             }
@@ -36,7 +40,11 @@ pub fn pretty(value: Raw) -> Vec<u8> {
             }
             b',' => {
                 out.push(byte);
-                if breaks { new_line(&mut out, open.len()) } else { out.push(b' ') }
+                if breaks {
+                    new_line(&mut out, open.len())
+                } else {
+                    out.push(b' ')
+                }
             }
             b':' => out.extend_from_slice(b": "),
             _ => {
@@ -55,8 +63,8 @@ fn first(breaks: bool, out: &mut Vec<u8>, depth: usize) {
     }
 }
 
-/// Returns the length of each object and array, without white space between tokens and the closing bracket, in the order
-/// in which they begin.
+/// Returns the length of each object and array, without white space between tokens and the closing
+/// bracket, in the order in which they begin.
 fn lengths(bytes: &[u8]) -> Vec<usize> {
     let (mut lengths, mut open) = (Vec::new(), Vec::new());
     let mut at = 0;
@@ -93,7 +101,10 @@ mod tests {
 
     #[test]
     fn what_is_short_stays_on_a_line() {
-        assert_eq!(shown(r#"{"a":[1 ,2],"b\"":"x, y"}"#), r#"{"a": [1, 2], "b\"": "x, y"}"#);
+        assert_eq!(
+            shown(r#"{"a":[1 ,2],"b\"":"x, y"}"#),
+            r#"{"a": [1, 2], "b\"": "x, y"}"#
+        );
         assert_eq!(shown("[]"), "[]");
     }
 
@@ -101,7 +112,9 @@ mod tests {
     fn what_is_long_is_laid_out() {
         let long = "x".repeat(100);
         assert_eq!(
-            shown(&format!(r#"{{"a":[1,{{}}],"b\\":"{long}","c":[{{"d":["{long}"]}}],"e":1e5}}"#)),
+            shown(&format!(
+                r#"{{"a":[1,{{}}],"b\\":"{long}","c":[{{"d":["{long}"]}}],"e":1e5}}"#
+            )),
             [
                 "{",
                 r#"  "a": [1, {}],"#,

@@ -1,7 +1,7 @@
 //! Access to a checked value.
 //!
-//! Each lookup walks over the whole value, so use lookups for values of known shape (an entry, its message, a
-//! content block), and [`super::scan`] for any other.
+//! Each lookup walks over the whole value, so use lookups for values of known shape (an entry, its
+//! message, a content block), and [`super::scan`] for any other.
 
 use super::scan::{RawString, Scanner};
 use super::string;
@@ -85,11 +85,19 @@ impl<'a> Raw<'a> {
 
     /// Returns the number, as JavaScript reads it, if it is one.
     pub fn number(self) -> Option<f64> {
-        // Fast path for token counts and times in milliseconds, which are exact as integers and as floats.
+        // Fast path for token counts and times in milliseconds, which are exact as integers and as
+        // floats.
         if self.0.len() <= 15 && self.0.iter().all(u8::is_ascii_digit) && !self.0.is_empty() {
-            return Some(self.0.iter().fold(0_u64, |sum, digit| sum * 10 + u64::from(digit - b'0')) as f64);
+            return Some(
+                self.0
+                    .iter()
+                    .fold(0_u64, |sum, digit| sum * 10 + u64::from(digit - b'0'))
+                    as f64,
+            );
         }
-        self.is_number().then(|| std::str::from_utf8(self.0).ok()?.parse().ok()).flatten()
+        self.is_number()
+            .then(|| std::str::from_utf8(self.0).ok()?.parse().ok())
+            .flatten()
     }
 
     /// Returns the number, if it is a whole one that fits in `usize`.
@@ -111,13 +119,20 @@ impl<'a> Raw<'a> {
     /// Whether it is the string `text`.
     pub fn is(self, text: &str) -> bool {
         self.raw_string().is_some_and(|raw| {
-            RawString { bytes: raw, escaped: memchr::memchr(b'\\', raw).is_some() }.is(text)
+            RawString {
+                bytes: raw,
+                escaped: memchr::memchr(b'\\', raw).is_some(),
+            }
+            .is(text)
         })
     }
 
     /// Returns the member `key` of an object; if the key repeats, the last, as `JSON.parse` does.
     pub fn get(self, key: &str) -> Option<Raw<'a>> {
-        self.members().filter(|(name, _)| name.is(key)).last().map(|(_, value)| value)
+        self.members()
+            .filter(|(name, _)| name.is(key))
+            .last()
+            .map(|(_, value)| value)
     }
 
     /// Returns the member `key`, unless it is missing or `null`.
@@ -174,10 +189,16 @@ mod tests {
 
     #[test]
     fn members_and_items() {
-        let value = Raw::parse(br#" {"a": 1, "b" :[ true, null ,"x"], "\u0061":"two","o":{}} "#).unwrap();
+        let value =
+            Raw::parse(br#" {"a": 1, "b" :[ true, null ,"x"], "\u0061":"two","o":{}} "#).unwrap();
         assert_eq!(value.get_text("a").unwrap(), "two");
         assert_eq!(value.members().count(), 4);
-        let items: Vec<_> = value.get("b").unwrap().items().map(|item| item.bytes().to_vec()).collect();
+        let items: Vec<_> = value
+            .get("b")
+            .unwrap()
+            .items()
+            .map(|item| item.bytes().to_vec())
+            .collect();
         assert_eq!(items, [&b"true"[..], b"null", b"\"x\""]);
         assert_eq!(value.get("o").unwrap().members().count(), 0);
         assert_eq!(Raw::parse(b"[[],[]]").unwrap().items().count(), 2);

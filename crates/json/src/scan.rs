@@ -1,8 +1,8 @@
 //! The scanner: one forward walk that accepts exactly what `JSON.parse` accepts.
 //!
-//! A newline ends the walk, except in [`Scanner::document`], so that lines are found and checked in one pass.
-//! Strings are skipped 16 or 64 bytes at a time; their escapes are checked, their UTF-8 is not (agents read invalid
-//! UTF-8 as U+FFFD).
+//! A newline ends the walk, except in [`Scanner::document`], so that lines are found and checked in
+//! one pass. Strings are skipped 16 or 64 bytes at a time; their escapes are checked, their UTF-8
+//! is not (agents read invalid UTF-8 as U+FFFD).
 
 mod blocks;
 mod keys;
@@ -41,7 +41,11 @@ pub struct RawString<'a> {
 impl<'a> RawString<'a> {
     /// Returns the decoded string.
     pub fn text(&self) -> Text<'a> {
-        if self.escaped { super::string::decode(self.bytes) } else { super::string::plain(self.bytes) }
+        if self.escaped {
+            super::string::decode(self.bytes)
+        } else {
+            super::string::plain(self.bytes)
+        }
     }
 
     /// Whether it equals `text` when decoded.
@@ -54,7 +58,8 @@ impl<'a> RawString<'a> {
     }
 }
 
-/// Iterates over the tokens of a checked value: marks and scalars, each with its first byte, without white space.
+/// Iterates over the tokens of a checked value: marks and scalars, each with its first byte,
+/// without white space.
 pub fn tokens(value: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut scanner = Scanner::document(value);
     std::iter::from_fn(move || {
@@ -70,7 +75,10 @@ pub fn tokens(value: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
 }
 
 /// An empty range. Adding a position by `min` and `max` gives the range of that position.
-const NONE: Range<usize> = Range { start: usize::MAX, end: 0 };
+const NONE: Range<usize> = Range {
+    start: usize::MAX,
+    end: 0,
+};
 
 /// A position in bytes that may be JSON.
 #[derive(Debug)]
@@ -102,7 +110,10 @@ impl<'a> Scanner<'a> {
 
     /// Returns a scanner of a document from elsewhere (a hook's reply) that may span lines.
     pub fn document(bytes: &'a [u8]) -> Self {
-        Scanner { newline_is_space: true, ..Self::new(bytes) }
+        Scanner {
+            newline_is_space: true,
+            ..Self::new(bytes)
+        }
     }
 
     /// Returns the given bytes.
@@ -120,9 +131,9 @@ impl<'a> Scanner<'a> {
         self.pos = pos;
     }
 
-    /// Returns a range that contains all bytes above 0x7f in the strings since the last call: only there can be invalid
-    /// UTF-8. It is empty (`usize::MAX..0`, not an index) if there are none. It starts between characters; it may end
-    /// after the last string, even in the next line.
+    /// Returns a range that contains all bytes above 0x7f in the strings since the last call: only
+    /// there can be invalid UTF-8. It is empty (`usize::MAX..0`, not an index) if there are none.
+    /// It starts between characters; it may end after the last string, even in the next line.
     pub fn take_non_ascii(&mut self) -> Range<usize> {
         std::mem::replace(&mut self.non_ascii, NONE)
     }
@@ -179,7 +190,10 @@ impl<'a> Scanner<'a> {
         self.pos += 1;
         let start = self.pos;
         let escaped = self.string_end()?;
-        Ok(RawString { bytes: &self.bytes[start..self.pos - 1], escaped })
+        Ok(RawString {
+            bytes: &self.bytes[start..self.pos - 1],
+            escaped,
+        })
     }
 
     /// Walks over an object; `member` is called at each value and must walk over it.
@@ -197,7 +211,10 @@ impl<'a> Scanner<'a> {
 
     /// Walks over an array; `item` is called at each value and must walk over it.
     #[inline]
-    pub fn array(&mut self, item: impl FnMut(&mut Self) -> Result<(), Malformed>) -> Result<(), Malformed> {
+    pub fn array(
+        &mut self,
+        item: impl FnMut(&mut Self) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
         self.container(b'[', b']', item)
     }
 
@@ -253,7 +270,11 @@ impl<'a> Scanner<'a> {
         walked
     }
 
-    fn skip_open<N: Copy>(&mut self, open: &mut Vec<Link>, keys: &mut KeyCache<N>) -> Result<(), Malformed> {
+    fn skip_open<N: Copy>(
+        &mut self,
+        open: &mut Vec<Link>,
+        keys: &mut KeyCache<N>,
+    ) -> Result<(), Malformed> {
         let mut key = keys.at;
         loop {
             // At a value: open it, or walk over it.
@@ -281,7 +302,9 @@ impl<'a> Scanner<'a> {
             }
             // After a value: close what ends here, or continue with the next.
             loop {
-                let Some(last) = open.last_mut() else { return Ok(()) };
+                let Some(last) = open.last_mut() else {
+                    return Ok(());
+                };
                 match (self.peek(), last.is_next()) {
                     (b',', true) => {
                         (key, _) = self.next_key(keys, last.key())?;
@@ -341,9 +364,16 @@ impl<'a> Scanner<'a> {
     }
 
     fn digits(&mut self) -> Result<(), Malformed> {
-        let digits = self.bytes[self.pos..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = self.bytes[self.pos..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         self.pos += digits;
-        if digits == 0 { Err(self.malformed()) } else { Ok(()) }
+        if digits == 0 {
+            Err(self.malformed())
+        } else {
+            Ok(())
+        }
     }
 
     #[inline]

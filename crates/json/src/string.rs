@@ -1,7 +1,7 @@
 //! Converts JSON strings to [`Text`] and back.
 //!
-//! Decoding expects bytes that [`super::scan`] has accepted. Invalid UTF-8 becomes U+FFFD as in both agents'
-//! decoders (one for each maximal part of a sequence).
+//! Decoding expects bytes that [`super::scan`] has accepted. Invalid UTF-8 becomes U+FFFD as in
+//! both agents' decoders (one for each maximal part of a sequence).
 
 use super::lanes::plain_len;
 use crate::text::{Text, join_surrogates, push_code_point, push_wtf8};
@@ -10,7 +10,11 @@ use std::borrow::Cow;
 
 /// Decodes the bytes between the quotes.
 pub fn decode(raw: &[u8]) -> Text<'_> {
-    let has_escape = if raw.len() < SHORT { raw.contains(&b'\\') } else { memchr(b'\\', raw).is_some() };
+    let has_escape = if raw.len() < SHORT {
+        raw.contains(&b'\\')
+    } else {
+        memchr(b'\\', raw).is_some()
+    };
     if !has_escape {
         return plain(raw);
     }
@@ -42,8 +46,9 @@ pub fn plain(raw: &[u8]) -> Text<'_> {
     Text::from_wtf8(repaired(raw))
 }
 
-/// Appends the first `units` UTF-16 units of the decoded string to `out`, and returns the number of units
-/// left. Reads no more of a long string than needed. A cut inside a surrogate pair keeps the high surrogate.
+/// Appends the first `units` UTF-16 units of the decoded string to `out`, and returns the number of
+/// units left. Reads no more of a long string than needed. A cut inside a surrogate pair keeps the
+/// high surrogate.
 pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
     out.reserve(raw.len().min(units));
     let mut left = units;
@@ -54,7 +59,9 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&rest[..plain]);
         left -= plain;
         rest = &rest[plain..];
-        let Some(&first) = rest.first().filter(|_| left > 0) else { return left };
+        let Some(&first) = rest.first().filter(|_| left > 0) else {
+            return left;
+        };
         let (piece, width) = if first == b'\\' {
             let (code_point, width) = unescaped(rest);
             if code_point < 0x80 {
@@ -65,11 +72,16 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
             }
             (Cow::Owned(wtf8(code_point)), width)
         } else {
-            // A UTF-16 unit takes at most three bytes. With four more, only characters that are not needed can be
-            // cut off at the end.
+            // A UTF-16 unit takes at most three bytes. With four more, only characters that are not
+            // needed can be cut off at the end.
             let window = &rest[..rest.len().min(left.saturating_mul(3).saturating_add(4))];
-            // The first byte is above 0x7f in accepted strings; `max` excludes an endless loop for others.
-            let width = window.iter().position(u8::is_ascii).unwrap_or(window.len()).max(1);
+            // The first byte is above 0x7f in accepted strings; `max` excludes an endless loop for
+            // others.
+            let width = window
+                .iter()
+                .position(u8::is_ascii)
+                .unwrap_or(window.len())
+                .max(1);
             (repaired(&rest[..width]), width)
         };
         let text = Text::from_wtf8(piece).head(left);
@@ -84,9 +96,13 @@ pub fn is_utf8(bytes: &[u8]) -> bool {
     simdutf8::basic::from_utf8(bytes).is_ok()
 }
 
-/// Whether nothing remains of the decoded string after JavaScript's `trim`; reads only as far as necessary.
+/// Whether nothing remains of the decoded string after JavaScript's `trim`; reads only as far as
+/// necessary.
 pub fn is_blank(raw: &[u8]) -> bool {
-    if raw.first().is_some_and(|&first| first.is_ascii_graphic() && first != b'\\') {
+    if raw
+        .first()
+        .is_some_and(|&first| first.is_ascii_graphic() && first != b'\\')
+    {
         return false;
     }
     let mut units = 256;
@@ -103,8 +119,8 @@ pub fn is_blank(raw: &[u8]) -> bool {
     }
 }
 
-/// Appends the string with its quotes, as `JSON.stringify` does: non-ASCII unchanged, control characters and
-/// lone surrogates escaped.
+/// Appends the string with its quotes, as `JSON.stringify` does: non-ASCII unchanged, control
+/// characters and lone surrogates escaped.
 pub fn encode(text: &Text, out: &mut Vec<u8>) {
     out.push(b'"');
     let bytes = text.as_bytes();
@@ -122,7 +138,8 @@ pub fn encode(text: &Text, out: &mut Vec<u8>) {
             control @ 0..0x20 => (Some(Cow::Owned(format!("\\u{control:04x}"))), 1),
             // A surrogate in WTF-8 is ed a0..bf xx, which no valid UTF-8 contains.
             0xed if bytes.get(at + 1).is_some_and(|&b| b >= 0xa0) && at + 2 < bytes.len() => {
-                let unit = 0xd000 | u32::from(bytes[at + 1] & 0x3f) << 6 | u32::from(bytes[at + 2] & 0x3f);
+                let unit =
+                    0xd000 | u32::from(bytes[at + 1] & 0x3f) << 6 | u32::from(bytes[at + 2] & 0x3f);
                 (Some(Cow::Owned(format!("\\u{unit:04x}"))), 3)
             }
             _ => (None, 1),
@@ -145,14 +162,18 @@ pub fn encoded(text: &Text) -> Vec<u8> {
     out
 }
 
-/// The length below which a vectorized search or check does not pay off: simdutf8 does not use SIMD, and calling `memchr`
-/// takes longer than a loop.
+/// The length below which a vectorized search or check does not pay off: simdutf8 does not use
+/// SIMD, and calling `memchr` takes longer than a loop.
 const SHORT: usize = 64;
 
 #[inline]
 pub(super) fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
     // For short strings, the ASCII check is faster than the UTF-8 check.
-    if bytes.len() < SHORT && bytes.is_ascii() { Cow::Borrowed(bytes) } else { repaired_utf8(bytes) }
+    if bytes.len() < SHORT && bytes.is_ascii() {
+        Cow::Borrowed(bytes)
+    } else {
+        repaired_utf8(bytes)
+    }
 }
 
 fn repaired_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
@@ -164,18 +185,25 @@ fn repaired_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns the code point of the escape that `raw` starts with, and its length in bytes, as [`escape`] does; for anything
-/// else after a backslash, that byte.
+/// Returns the code point of the escape that `raw` starts with, and its length in bytes, as
+/// [`escape`] does; for anything else after a backslash, that byte.
 fn unescaped(raw: &[u8]) -> (u32, usize) {
-    let other = || (raw.get(1).map_or(0xfffd, |&byte| u32::from(byte)), raw.len().min(2));
+    let other = || {
+        (
+            raw.get(1).map_or(0xfffd, |&byte| u32::from(byte)),
+            raw.len().min(2),
+        )
+    };
     escape(raw).unwrap_or_else(other)
 }
 
-/// Returns the code point of the escape that `raw` starts with, and its length in bytes; a pair of surrogate
-/// escapes is one code point. `None` for a backslash that does not begin an escape.
+/// Returns the code point of the escape that `raw` starts with, and its length in bytes; a pair of
+/// surrogate escapes is one code point. `None` for a backslash that does not begin an escape.
 pub fn escape(raw: &[u8]) -> Option<(u32, usize)> {
     let unit = |at: usize| {
-        let hex = raw.get(at..at + 4).and_then(|hex| std::str::from_utf8(hex).ok());
+        let hex = raw
+            .get(at..at + 4)
+            .and_then(|hex| std::str::from_utf8(hex).ok());
         hex.and_then(|hex| u32::from_str_radix(hex, 16).ok())
     };
     let simple = match raw.get(1)? {
@@ -186,7 +214,11 @@ pub fn escape(raw: &[u8]) -> Option<(u32, usize)> {
         b'r' => 0x0d,
         b'u' => {
             let high = unit(2)?;
-            let low = if raw.get(6..8) == Some(b"\\u") { unit(8) } else { None };
+            let low = if raw.get(6..8) == Some(b"\\u") {
+                unit(8)
+            } else {
+                None
+            };
             return Some(match (high, low) {
                 (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => (join_surrogates(high, low), 12),
                 _ => (high, 6),
@@ -208,25 +240,39 @@ mod tests {
 
     #[test]
     fn strings_come_back_as_javascript_writes_them() {
-        assert_eq!(round_trip(r#"a\/b\u0041\n\u001f\u007f"#), "\"a/bA\\n\\u001f\u{7f}\"");
-        assert_eq!(round_trip(r"\ud83d\ude00 \ud83d x \ude00"), "\"😀 \\ud83d x \\ude00\"");
+        assert_eq!(
+            round_trip(r#"a\/b\u0041\n\u001f\u007f"#),
+            "\"a/bA\\n\\u001f\u{7f}\""
+        );
+        assert_eq!(
+            round_trip(r"\ud83d\ude00 \ud83d x \ude00"),
+            "\"😀 \\ud83d x \\ude00\""
+        );
         assert_eq!(round_trip("\u{2028}é"), "\"\u{2028}é\"");
     }
 
     #[test]
     fn what_is_no_escape_loses_its_backslash() {
-        for (raw, text) in [(r"C:\users\u", "C:usersu"), (r"\u12g4", "u12g4"), (r"\", "\u{fffd}")] {
+        for (raw, text) in [
+            (r"C:\users\u", "C:usersu"),
+            (r"\u12g4", "u12g4"),
+            (r"\", "\u{fffd}"),
+        ] {
             assert_eq!(decode(raw.as_bytes()), text, "{raw}");
         }
     }
 
     #[test]
     fn invalid_utf8_becomes_the_replacement_character() {
-        assert_eq!(decode(b"a\xff\xfeb\xe2\x82").to_string_lossy(), "a\u{fffd}\u{fffd}b\u{fffd}");
+        assert_eq!(
+            decode(b"a\xff\xfeb\xe2\x82").to_string_lossy(),
+            "a\u{fffd}\u{fffd}b\u{fffd}"
+        );
         assert_eq!(decode(b"\\n\xff").to_string_lossy(), "\n\u{fffd}");
     }
 
-    /// A head is the beginning of the whole decoded string, wherever it is cut and whatever is around the cut.
+    /// A head is the beginning of the whole decoded string, wherever it is cut and whatever is
+    /// around the cut.
     #[test]
     fn heads_agree_with_the_whole() {
         let pieces: [&[u8]; 12] = [
@@ -255,7 +301,13 @@ mod tests {
                 let mut out = b"before".to_vec();
                 let left = decode_head(&raw, units, &mut out);
                 let head = whole.head(units);
-                assert_eq!(&out[6..], head.as_bytes(), "{} units of {}", units, raw.escape_ascii());
+                assert_eq!(
+                    &out[6..],
+                    head.as_bytes(),
+                    "{} units of {}",
+                    units,
+                    raw.escape_ascii()
+                );
                 assert_eq!(left, units - head.utf16_len());
             }
         }

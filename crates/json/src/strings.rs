@@ -1,7 +1,7 @@
 //! Every string of a value, including keys, with its path.
 //!
-//! For redaction and other readers that must not miss a string, whatever the shape of the value. Does not
-//! recurse.
+//! For redaction and other readers that must not miss a string, whatever the shape of the value.
+//! Does not recurse.
 
 use super::scan::{Malformed, RawString, Scanner};
 use super::string;
@@ -45,9 +45,14 @@ pub struct LineString<'a> {
 }
 
 impl<'a> Strings<'a> {
-    /// Returns an iterator over a line with one value. White space around it is skipped, including newlines.
+    /// Returns an iterator over a line with one value. White space around it is skipped, including
+    /// newlines.
     pub fn new(line: &'a [u8]) -> Self {
-        Strings { scanner: Scanner::document(line), path: Vec::new(), next: Next::Value }
+        Strings {
+            scanner: Scanner::document(line),
+            path: Vec::new(),
+            next: Next::Value,
+        }
     }
 
     /// Returns the path of the value at an offset of a line; empty if there is none.
@@ -74,8 +79,8 @@ impl<'a> Strings<'a> {
         Ok(None)
     }
 
-    /// Returns the key of the innermost member that contains the string last returned, as written; empty if
-    /// there is none.
+    /// Returns the key of the innermost member that contains the string last returned, as written;
+    /// empty if there is none.
     pub fn nearest_key(&self) -> &'a [u8] {
         let key = |step: &Step<'a>| match step {
             Step::Key(key) => Some(*key),
@@ -84,7 +89,8 @@ impl<'a> Strings<'a> {
         self.path.iter().rev().find_map(key).unwrap_or_default()
     }
 
-    /// Returns the path of the string last returned, as JavaScript would write it: `message.content[0].text`.
+    /// Returns the path of the string last returned, as JavaScript would write it:
+    /// `message.content[0].text`.
     pub fn path(&self) -> String {
         let mut path = String::new();
         for step in &self.path {
@@ -116,10 +122,15 @@ impl<'a> Strings<'a> {
                 *index += 1;
                 self.next = Next::Value;
             }
-            (Next::Behind, b'}', Some(Step::Key(_))) | (Next::Behind, b']', Some(Step::Index(_))) => {
+            (Next::Behind, b'}', Some(Step::Key(_)))
+            | (Next::Behind, b']', Some(Step::Index(_))) => {
                 self.path.pop();
             }
-            (Next::Behind, ..) => return Err(Malformed { at: self.scanner.pos() }),
+            (Next::Behind, ..) => {
+                return Err(Malformed {
+                    at: self.scanner.pos(),
+                });
+            }
         }
         self.step();
         Ok(None)
@@ -127,8 +138,11 @@ impl<'a> Strings<'a> {
 
     /// Walks over the bracket that begins a container; if it is empty, over both.
     fn open(&mut self, is_object: bool) {
-        let (first, next, close) =
-            if is_object { (Step::Key(b""), Next::Key, b'}') } else { (Step::Index(0), Next::Value, b']') };
+        let (first, next, close) = if is_object {
+            (Step::Key(b""), Next::Key, b'}')
+        } else {
+            (Step::Index(0), Next::Value, b']')
+        };
         self.step();
         if self.scanner.peek() == close {
             self.step();
@@ -151,7 +165,11 @@ impl<'a> Strings<'a> {
             self.scanner.expect(b':')?;
             self.next = Next::Value;
         }
-        Ok(LineString { raw, range: end - raw.bytes.len()..end, is_key })
+        Ok(LineString {
+            raw,
+            range: end - raw.bytes.len()..end,
+            is_key,
+        })
     }
 
     fn step(&mut self) {
@@ -169,14 +187,19 @@ mod tests {
         while let Some(found) = strings.advance()? {
             let spelled = &line[found.range.clone()];
             assert_eq!(spelled.as_bytes(), found.raw.bytes);
-            seen.push(format!("{}{}={spelled}", if found.is_key { "key " } else { "" }, strings.path()));
+            seen.push(format!(
+                "{}{}={spelled}",
+                if found.is_key { "key " } else { "" },
+                strings.path()
+            ));
         }
         Ok(seen)
     }
 
     #[test]
     fn keys_and_values_have_their_paths() {
-        let seen = walked(r#" {"a":"1","b":[["x"],{"c":"\n"},[],{}],"d":null,"":{"e":"2"}} "#).unwrap();
+        let seen =
+            walked(r#" {"a":"1","b":[["x"],{"c":"\n"},[],{}],"d":null,"":{"e":"2"}} "#).unwrap();
         assert_eq!(
             seen,
             [

@@ -1,8 +1,8 @@
 //! Strings as in JavaScript.
 //!
-//! Session files are written by `JSON.stringify`, which keeps lone surrogates (`"\ud83d"`): valid in these
-//! files, but not in `str`. [`Text`] holds WTF-8: UTF-8 in which a lone surrogate may occur, encoded in three
-//! bytes. Lengths and cuts count UTF-16 units, as pi's do.
+//! Session files are written by `JSON.stringify`, which keeps lone surrogates (`"\ud83d"`): valid
+//! in these files, but not in `str`. [`Text`] holds WTF-8: UTF-8 in which a lone surrogate may
+//! occur, encoded in three bytes. Lengths and cuts count UTF-16 units, as pi's do.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -56,8 +56,8 @@ impl<'a> Text<'a> {
         utf16_len(&self.0)
     }
 
-    /// Returns the first `units` UTF-16 units: `slice(0, units)` in JavaScript. A cut inside a surrogate pair
-    /// leaves the high surrogate, as in JavaScript.
+    /// Returns the first `units` UTF-16 units: `slice(0, units)` in JavaScript. A cut inside a
+    /// surrogate pair leaves the high surrogate, as in JavaScript.
     pub fn head(&self, units: usize) -> Text<'a> {
         let (end, halved) = utf16_offset(&self.0, units);
         let mut head = self.part(0..end);
@@ -79,7 +79,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns the first `units` UTF-16 units, or one fewer if that would split a pair (`sliceHead` of pi).
+    /// Returns the first `units` UTF-16 units, or one fewer if that would split a pair (`sliceHead`
+    /// of pi).
     pub fn head_whole(&self, units: usize) -> Text<'a> {
         let (end, _) = utf16_offset(&self.0, units);
         self.part(0..end)
@@ -90,8 +91,8 @@ impl<'a> Text<'a> {
         drop_half(self.0.to_mut());
     }
 
-    /// Appends a text, joining a high surrogate at the end with a low one that follows, as concatenation in
-    /// JavaScript does.
+    /// Appends a text, joining a high surrogate at the end with a low one that follows, as
+    /// concatenation in JavaScript does.
     pub fn push(&mut self, other: &Text) {
         let bytes = self.0.to_mut();
         push_wtf8(bytes, &other.0);
@@ -105,7 +106,9 @@ impl<'a> Text<'a> {
     /// Appends texts and `str`s, each as [`Text::push`] does.
     pub fn push_all(&mut self, parts: &[&dyn AsRef<[u8]>]) {
         let bytes = self.0.to_mut();
-        parts.iter().for_each(|part| push_wtf8(bytes, part.as_ref()));
+        parts
+            .iter()
+            .for_each(|part| push_wtf8(bytes, part.as_ref()));
     }
 
     /// Returns the text without the white space that JavaScript's `trim` removes at both ends.
@@ -132,16 +135,21 @@ impl<'a> Text<'a> {
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
         match simdutf8::basic::from_utf8(&self.0) {
             Ok(text) => Cow::Borrowed(text),
-            Err(_) => {
-                Cow::Owned(self.code_points().map(|c| char::from_u32(c).unwrap_or('\u{fffd}')).collect())
-            }
+            Err(_) => Cow::Owned(
+                self.code_points()
+                    .map(|c| char::from_u32(c).unwrap_or('\u{fffd}'))
+                    .collect(),
+            ),
         }
     }
 
     /// Returns the text as [`Text::to_string_lossy`] does.
     pub fn into_string_lossy(self) -> String {
-        String::from_utf8(self.into_bytes())
-            .unwrap_or_else(|error| Text::from_wtf8(error.into_bytes()).to_string_lossy().into_owned())
+        String::from_utf8(self.into_bytes()).unwrap_or_else(|error| {
+            Text::from_wtf8(error.into_bytes())
+                .to_string_lossy()
+                .into_owned()
+        })
     }
 
     /// Iterates over the UTF-16 units.
@@ -156,10 +164,19 @@ impl<'a> Text<'a> {
         self.code_points().flat_map(halves).flatten()
     }
 
-    /// Compares as JavaScript does by default, by UTF-16 unit: astral characters sort before U+E000.
+    /// Compares as JavaScript does by default, by UTF-16 unit: astral characters sort before
+    /// U+E000.
     pub fn cmp_utf16(&self, other: &Text) -> Ordering {
-        let order = |c: u32| if c >= 0x1_0000 { (high_surrogate(c), c) } else { (c, 0) };
-        self.code_points().map(order).cmp(other.code_points().map(order))
+        let order = |c: u32| {
+            if c >= 0x1_0000 {
+                (high_surrogate(c), c)
+            } else {
+                (c, 0)
+            }
+        };
+        self.code_points()
+            .map(order)
+            .cmp(other.code_points().map(order))
     }
 }
 
@@ -203,7 +220,10 @@ impl fmt::Display for Text<'_> {
 pub fn utf16_len(bytes: &[u8]) -> usize {
     let units = |&b: &u8| u8::from(b & 0xc0 != 0x80) + u8::from(b >= 0xf0);
     // The sum over 127 bytes fits in a `u8`, so the compiler can count many bytes at a time.
-    bytes.chunks(127).map(|part| usize::from(part.iter().map(units).sum::<u8>())).sum()
+    bytes
+        .chunks(127)
+        .map(|part| usize::from(part.iter().map(units).sum::<u8>()))
+        .sum()
 }
 
 /// Appends a code point, surrogates included.
@@ -285,7 +305,8 @@ pub fn drop_half(bytes: &mut Vec<u8>) {
     }
 }
 
-/// Returns the offset after the first `units` UTF-16 units, and the code point that a cut there would split.
+/// Returns the offset after the first `units` UTF-16 units, and the code point that a cut there
+/// would split.
 fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
     if bytes.len() <= units {
         return (bytes.len(), None); // A unit takes at least one byte.
@@ -296,7 +317,9 @@ fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
     }
     let (mut at, mut left) = (0, units);
     while left > 0 {
-        let Some((code_point, width)) = first_code_point(&bytes[at..]) else { break };
+        let Some((code_point, width)) = first_code_point(&bytes[at..]) else {
+            break;
+        };
         if code_point >= 0x1_0000 && left == 1 {
             return (at, Some(code_point));
         }
@@ -315,9 +338,13 @@ fn first_code_point(bytes: &[u8]) -> Option<(u32, usize)> {
         0xf0..=0xf7 => (4, 0x07),
         _ => return Some((0xfffd, 1)),
     };
-    let more = bytes.get(1..width).filter(|more| more.iter().all(|&byte| byte & 0xc0 == 0x80));
+    let more = bytes
+        .get(1..width)
+        .filter(|more| more.iter().all(|&byte| byte & 0xc0 == 0x80));
     let joined = |more: &[u8]| {
-        more.iter().fold(u32::from(lead & bits), |joined, byte| joined << 6 | u32::from(byte & 0x3f))
+        more.iter().fold(u32::from(lead & bits), |joined, byte| {
+            joined << 6 | u32::from(byte & 0x3f)
+        })
     };
     Some(more.map_or((0xfffd, 1), |more| (joined(more), width)))
 }
@@ -363,7 +390,10 @@ mod tests {
 
     #[test]
     fn space_at_the_end() {
-        assert_eq!(trim_end("\u{a0} x \r\u{2028}".as_bytes()), "\u{a0} x".as_bytes());
+        assert_eq!(
+            trim_end("\u{a0} x \r\u{2028}".as_bytes()),
+            "\u{a0} x".as_bytes()
+        );
         assert_eq!(trim_end(b" \t"), b"");
         assert_eq!(leading_space(" \u{3000}x ".as_bytes()), 4);
     }
@@ -397,7 +427,19 @@ mod tests {
 
     #[test]
     fn order_is_by_utf16_unit() {
-        let mut sorted = ["b", "a", "é", "\u{e000}", "\u{d7ff}", "😀", "字", "字\u{ff5e}", "字😀", "😁", ""];
+        let mut sorted = [
+            "b",
+            "a",
+            "é",
+            "\u{e000}",
+            "\u{d7ff}",
+            "😀",
+            "字",
+            "字\u{ff5e}",
+            "字😀",
+            "😁",
+            "",
+        ];
         sorted.sort_by(|a, b| Text::from(*a).cmp_utf16(&Text::from(*b)));
         let by_units = |text: &&str| text.encode_utf16().collect::<Vec<_>>();
         assert!(sorted.is_sorted_by_key(by_units), "{sorted:?}");

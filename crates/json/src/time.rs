@@ -1,9 +1,9 @@
 //! Times as JavaScript reads and writes them.
 //!
-//! A time is a number of milliseconds since 1970 in UTC, at most [`LIMIT_MS`] away from it. Only the ISO
-//! forms of `Date.parse` are read, also with a space in place of the `T`; other forms that engines accept
-//! (`Nov 21 2026`, `2026-1-1`) are not times here. A date and time without a zone is local time in
-//! JavaScript; here it is UTC, so that every machine gives the same result.
+//! A time is a number of milliseconds since 1970 in UTC, at most [`LIMIT_MS`] away from it. Only
+//! the ISO forms of `Date.parse` are read, also with a space in place of the `T`; other forms that
+//! engines accept (`Nov 21 2026`, `2026-1-1`) are not times here. A date and time without a zone is
+//! local time in JavaScript; here it is UTC, so that every machine gives the same result.
 
 use super::Raw;
 
@@ -12,8 +12,8 @@ pub const LIMIT_MS: i64 = 8_640_000_000_000_000;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Returns `Date.parse(text)` in milliseconds; `None` for `NaN`. Every month has up to 31 days, as in V8: 31
-/// February is 3 March.
+/// Returns `Date.parse(text)` in milliseconds; `None` for `NaN`. Every month has up to 31 days, as
+/// in V8: 31 February is 3 March.
 pub fn parse_js_date(text: &[u8]) -> Option<i64> {
     let rest = &mut { text };
     let year = signed_year(rest)?;
@@ -44,12 +44,17 @@ pub fn js_date(value: Option<Raw>) -> Option<i64> {
     }
 }
 
-/// Returns `new Date(ms).toISOString()`: `2026-11-21T20:13:49.271Z`, with six digits and a sign for years
-/// outside 0 to 9999. Formats times beyond [`LIMIT_MS`] as well, for which JavaScript throws.
+/// Returns `new Date(ms).toISOString()`: `2026-11-21T20:13:49.271Z`, with six digits and a sign for
+/// years outside 0 to 9999. Formats times beyond [`LIMIT_MS`] as well, for which JavaScript throws.
 pub fn iso_string(ms: i64) -> String {
     let (day, rest) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
     let (year, month, day) = civil(day);
-    let (hour, minute, second, milli) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60, rest % 1000);
+    let (hour, minute, second, milli) = (
+        rest / 3_600_000,
+        rest / 60_000 % 60,
+        rest / 1000 % 60,
+        rest % 1000,
+    );
     let year = match year {
         0..=9999 => format!("{year:04}"),
         _ => format!("{}{:06}", if year < 0 { '-' } else { '+' }, year.abs()),
@@ -83,7 +88,11 @@ fn clock(rest: &mut &[u8]) -> Option<i64> {
     let minute = take(rest, b":").then(|| digits(rest, 2))??;
     let has_second = take(rest, b":");
     let second = if has_second { digits(rest, 2)? } else { 0 };
-    let milli = if has_second && take(rest, b".") { fraction(rest)? } else { 0 };
+    let milli = if has_second && take(rest, b".") {
+        fraction(rest)?
+    } else {
+        0
+    };
     let ms = ((hour * 60 + minute) * 60 + second) * 1000 + milli;
     (minute < 60 && second < 60 && ms <= DAY_MS).then_some(ms)
 }
@@ -113,11 +122,13 @@ fn offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
 }
 
 fn number(digits: &[u8]) -> Option<i64> {
-    digits.iter().try_fold(0, |sum, &b| b.is_ascii_digit().then(|| sum * 10 + i64::from(b - b'0')))
+    digits.iter().try_fold(0, |sum, &b| {
+        b.is_ascii_digit().then(|| sum * 10 + i64::from(b - b'0'))
+    })
 }
 
-/// Returns the days from 1970 to a date; internally the year starts in March, so that the leap day is its
-/// last.
+/// Returns the days from 1970 to a date; internally the year starts in March, so that the leap day
+/// is its last.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -131,12 +142,23 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
 /// Returns year, month and day of a number of days since 1970.
 pub fn civil(days: i64) -> (i64, i64, i64) {
     let from_march = days + 719_468;
-    let (era, of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
+    let (era, of_era) = (
+        from_march.div_euclid(146_097),
+        from_march.rem_euclid(146_097),
+    );
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let march_month = (5 * of_year + 2) / 153;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    (era * 400 + year + i64::from(month < 3), month, of_year - (153 * march_month + 2) / 5 + 1)
+    let month = if march_month < 10 {
+        march_month + 3
+    } else {
+        march_month - 9
+    };
+    (
+        era * 400 + year + i64::from(month < 3),
+        month,
+        of_year - (153 * march_month + 2) / 5 + 1,
+    )
 }
 
 #[cfg(test)]
@@ -153,7 +175,10 @@ mod tests {
             ("2026-11-21T20:13:49.271Z", "2026-11-21T20:13:49.271Z"),
             ("2026-11-21T10:00:00Z", "2026-11-21T10:00:00.000Z"),
             ("2026-11-21t10:00z", "2026-11-21T10:00:00.000Z"),
-            ("2026-11-21T10:00:00.123456+01:00", "2026-11-21T09:00:00.123Z"),
+            (
+                "2026-11-21T10:00:00.123456+01:00",
+                "2026-11-21T09:00:00.123Z",
+            ),
             ("2026-11-21 10:00:00.1-0130", "2026-11-21T11:30:00.100Z"),
             ("2026-11-21T10:00:00", "2026-11-21T10:00:00.000Z"),
             ("2026", "2026-01-01T00:00:00.000Z"),
@@ -209,10 +234,16 @@ mod tests {
 
     #[test]
     fn every_day_comes_back() {
-        for day in (-LIMIT_MS / DAY_MS..=LIMIT_MS / DAY_MS).step_by(9973).chain(-800_000..-600_000) {
+        for day in (-LIMIT_MS / DAY_MS..=LIMIT_MS / DAY_MS)
+            .step_by(9973)
+            .chain(-800_000..-600_000)
+        {
             let (year, month, date) = civil(day);
             assert_eq!(days(year, month, date), Some(day));
-            assert_eq!(read(&iso_string(day * DAY_MS)), Some(iso_string(day * DAY_MS)));
+            assert_eq!(
+                read(&iso_string(day * DAY_MS)),
+                Some(iso_string(day * DAY_MS))
+            );
         }
     }
 }

@@ -54,7 +54,11 @@ impl Object {
 
     /// Adds a number as JavaScript writes it; one that is not finite becomes `null`.
     pub fn number(self, key: &str, value: f64) -> Self {
-        let spelled = if value.is_finite() { js::number(value) } else { "null".to_owned() };
+        let spelled = if value.is_finite() {
+            js::number(value)
+        } else {
+            "null".to_owned()
+        };
         self.json(key, spelled.as_bytes())
     }
 
@@ -91,12 +95,18 @@ impl Object {
 
     /// Copies those of these members that `object` has.
     pub fn copy(self, object: Raw, keys: &[&str]) -> Self {
-        keys.iter().fold(self, |copy, key| copy.with(object.get(key), |copy, value| copy.raw(key, value)))
+        keys.iter().fold(self, |copy, key| {
+            copy.with(object.get(key), |copy, value| copy.raw(key, value))
+        })
     }
 
     /// Adds an array of values that are JSON already, unless it is empty.
     pub fn list<T: AsRef<[u8]>>(self, key: &str, items: &[T]) -> Self {
-        if items.is_empty() { self } else { self.json(key, &array(items)) }
+        if items.is_empty() {
+            self
+        } else {
+            self.json(key, &array(items))
+        }
     }
 
     /// Returns the bytes of the whole object.
@@ -124,8 +134,8 @@ pub fn texts<'a>(items: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<u8> {
     array(items.into_iter().map(string::encoded))
 }
 
-/// Appends bytes as valid UTF-8, which new JSON must be; invalid bytes of a session become U+FFFD, which is
-/// how its agent reads them.
+/// Appends bytes as valid UTF-8, which new JSON must be; invalid bytes of a session become U+FFFD,
+/// which is how its agent reads them.
 pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
     match std::str::from_utf8(value) {
         Ok(_) => out.extend_from_slice(value),
@@ -133,10 +143,14 @@ pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// Writes what [`push_valid`] would append. If `known`, the value was found valid while loading, and is not
-/// checked.
+/// Writes what [`push_valid`] would append. If `known`, the value was found valid while loading,
+/// and is not checked.
 pub fn write_valid(out: &mut (impl Write + ?Sized), value: &[u8], known: bool) -> io::Result<()> {
-    if known { out.write_all(value) } else { out.write_all(&string::repaired(value)) }
+    if known {
+        out.write_all(value)
+    } else {
+        out.write_all(&string::repaired(value))
+    }
 }
 
 #[cfg(test)]
@@ -152,7 +166,10 @@ mod tests {
             .raw("r", Raw::checked(b"1e5"))
             .with(None::<&str>, |object, value| object.str("absent", value))
             .json("a", &array([b"1", b"2"]));
-        assert_eq!(object.finish(), br#"{"type":"label","parentId":null,"n":1e+21,"r":1e5,"a":[1,2]}"#);
+        assert_eq!(
+            object.finish(),
+            br#"{"type":"label","parentId":null,"n":1e+21,"r":1e5,"a":[1,2]}"#
+        );
         assert_eq!(Object::new().finish(), b"{}");
     }
 }

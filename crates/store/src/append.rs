@@ -1,7 +1,7 @@
 //! Rule 1: whole lines are appended in one write, or not at all.
 //!
-//! Space is reserved first, because a short write can only be taken back by cutting the file, and an agent may append
-//! between the last look at its size and the cut.
+//! Space is reserved first, because a short write can only be taken back by cutting the file, and
+//! an agent may append between the last look at its size and the cut.
 
 use super::error::{Cause, FileChange, StoreError};
 use super::lock::Locked;
@@ -26,8 +26,8 @@ pub struct Committed {
 pub enum Attempt {
     /// The change is on disk.
     Done(Committed),
-    /// Another process appended since the session was read, and there is time left to wait (rule 4). Nothing was
-    /// written; the lock is still held. Call [`Locked::reopen`] and decide again.
+    /// Another process appended since the session was read, and there is time left to wait (rule
+    /// 4). Nothing was written; the lock is still held. Call [`Locked::reopen`] and decide again.
     Stale(Box<Locked>),
 }
 
@@ -43,13 +43,16 @@ impl Attempt {
 
 impl Committed {
     pub(super) fn new(path: &Path) -> Committed {
-        Committed { path: path.to_owned(), troubles: Vec::new() }
+        Committed {
+            path: path.to_owned(),
+            troubles: Vec::new(),
+        }
     }
 }
 
 impl Locked {
-    /// Appends whole lines, each ending in a newline, preceded by a newline if the last line has none (rule 1). If
-    /// `lines` is empty, nothing changes.
+    /// Appends whole lines, each ending in a newline, preceded by a newline if the last line has
+    /// none (rule 1). If `lines` is empty, nothing changes.
     pub fn append(mut self, lines: &[u8]) -> Result<Attempt, StoreError> {
         let bytes = self.closed_before(lines)?;
         let publish = PublishLock::take(&self)?;
@@ -60,17 +63,24 @@ impl Locked {
         self.write_once(&bytes)?;
         // fsync needs no lock, and may take longer than oh-my-pi waits for its own (rule 5).
         drop(publish);
-        // Whole lines are in effect as soon as they are written, and another process may have read them or appended to
-        // them, so they stay.
+        // Whole lines are in effect as soon as they are written, and another process may have read
+        // them or appended to them, so they stay.
         match self.files.sync(&self.file) {
-            Err(error) => Err(StoreError::new("sync", &self.path, Cause::UnsyncedAppend(error))),
+            Err(error) => Err(StoreError::new(
+                "sync",
+                &self.path,
+                Cause::UnsyncedAppend(error),
+            )),
             Ok(()) => Ok(Attempt::Done(Committed::new(&self.path))),
         }
     }
 
     fn closed_before(&self, lines: &[u8]) -> Result<Vec<u8>, StoreError> {
         if lines.last().is_some_and(|byte| *byte != b'\n') {
-            return Err(self.failed(io::Error::new(io::ErrorKind::InvalidInput, "not a whole line")));
+            return Err(self.failed(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a whole line",
+            )));
         }
         let mut bytes = Vec::with_capacity(lines.len() + 1);
         if !lines.is_empty() && !self.base.ends_with_newline() {
@@ -82,7 +92,9 @@ impl Locked {
 
     fn write_once(&self, bytes: &[u8]) -> Result<(), StoreError> {
         let (end, count) = (self.base.stat.size, bytes.len() as u64);
-        self.files.reserve(&self.file, end, count).map_err(|error| self.failed(error))?;
+        self.files
+            .reserve(&self.file, end, count)
+            .map_err(|error| self.failed(error))?;
         let written = loop {
             match self.files.write(&self.file, bytes) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -92,21 +104,38 @@ impl Locked {
         if written == bytes.len() {
             return Ok(());
         }
-        // Space could not be reserved here, or another process took it. A short write does not report why; nearly always
-        // the disk is full.
-        let why = format!("only {written} of {} bytes fit (disk full, or a size limit)", bytes.len());
-        Err(self.take_back(&bytes[..written], io::Error::new(io::ErrorKind::StorageFull, why)))
+        // Space could not be reserved here, or another process took it. A short write does not
+        // report why; nearly always the disk is full.
+        let why = format!(
+            "only {written} of {} bytes fit (disk full, or a size limit)",
+            bytes.len()
+        );
+        Err(self.take_back(
+            &bytes[..written],
+            io::Error::new(io::ErrorKind::StorageFull, why),
+        ))
     }
 
     /// Removes what we wrote, unless another process appended after it (rules 1 and 7).
     fn take_back(&self, written: &[u8], why: io::Error) -> StoreError {
         let (old, left) = (self.base.stat.size, written.len() as u64);
-        let is_ours = self.files.stat(&self.file).is_ok_and(|stat| stat.size == old + left);
+        let is_ours = self
+            .files
+            .stat(&self.file)
+            .is_ok_and(|stat| stat.size == old + left);
         if is_ours && self.files.truncate(&self.file, old).is_ok() {
             return self.failed(why);
         }
         // The first newline may only close the last line that was there.
         let has_line = written.get(1..).is_some_and(|rest| rest.contains(&b'\n'));
-        StoreError::new("write", &self.path, Cause::Torn { error: why, left, has_line })
+        StoreError::new(
+            "write",
+            &self.path,
+            Cause::Torn {
+                error: why,
+                left,
+                has_line,
+            },
+        )
     }
 }

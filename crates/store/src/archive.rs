@@ -6,9 +6,10 @@
 //!   zstd frame                     the session
 //! ```
 //!
-//! Tools for zstd skip the skippable frames, so that `zstd -dc` prints the session, byte for byte. The first frame is at
-//! the beginning, so that a list reads nothing else. Both zstd frames end with a checksum, and the table has the size of
-//! each file: an archive that is cut off or damaged is an error, not a shorter session.
+//! Tools for zstd skip the skippable frames, so that `zstd -dc` prints the session, byte for byte.
+//! The first frame is at the beginning, so that a list reads nothing else. Both zstd frames end
+//! with a checksum, and the table has the size of each file: an archive that is cut off or damaged
+//! is an error, not a shorter session.
 
 use super::error::StoreError;
 use super::read::{MEMORY, ReadAt, Spooled, spool_named};
@@ -41,9 +42,19 @@ pub struct Member {
 impl Member {
     /// Returns a file of this name, size, time and mode.
     pub fn new(name: String, size: u64, modified: SystemTime, mode: u32) -> Member {
-        let nanoseconds = Timestamp::try_from(modified).unwrap_or_default().as_nanosecond();
-        let modified = (nanoseconds.div_euclid(SECOND) as i64, nanoseconds.rem_euclid(SECOND) as u32);
-        Member { name, size, modified, mode: mode & 0o777 }
+        let nanoseconds = Timestamp::try_from(modified)
+            .unwrap_or_default()
+            .as_nanosecond();
+        let modified = (
+            nanoseconds.div_euclid(SECOND) as i64,
+            nanoseconds.rem_euclid(SECOND) as u32,
+        );
+        Member {
+            name,
+            size,
+            modified,
+            mode: mode & 0o777,
+        }
     }
 
     /// Returns when its content was last modified.
@@ -74,13 +85,16 @@ impl Archive {
         start.starts_with(&HEAD)
     }
 
-    /// Reads what an archive contains, but not the contents. Returns `None` if it is not an archive.
+    /// Reads what an archive contains, but not the contents. Returns `None` if it is not an
+    /// archive.
     pub fn read(source: &dyn ReadAt) -> io::Result<Option<Archive>> {
-        let Some((HEAD, first)) = skippable(source, 0)? else { return Ok(None) };
+        let Some((HEAD, first)) = skippable(source, 0)? else {
+            return Ok(None);
+        };
         let mut table = source.read_range(first.clone())?;
         let end = memchr::memchr(b'\n', &table).ok_or_else(|| damaged("it has no table"))?;
-        let members: Vec<Member> =
-            serde_json::from_slice(&table[..end]).map_err(|_| damaged("its table cannot be read"))?;
+        let members: Vec<Member> = serde_json::from_slice(&table[..end])
+            .map_err(|_| damaged("its table cannot be read"))?;
         if members.is_empty() {
             return Err(damaged("it contains no session"));
         }
@@ -89,19 +103,30 @@ impl Archive {
             at = piece.end;
             pieces.push(piece);
         }
-        Ok(Some(Archive { members, head: table.split_off(end + 1), pieces, session: at..source.len() }))
+        Ok(Some(Archive {
+            members,
+            head: table.split_off(end + 1),
+            pieces,
+            session: at..source.len(),
+        }))
     }
 
     /// Returns the content of a file other than the session; `None` if there is none of this name.
     pub fn companion(&self, source: &dyn ReadAt, name: &str) -> io::Result<Option<Spooled>> {
         let others = &self.members[1..];
-        let Some(at) = others.iter().position(|member| member.name == name) else { return Ok(None) };
+        let Some(at) = others.iter().position(|member| member.name == name) else {
+            return Ok(None);
+        };
         let mut stream = decoder(source, &self.pieces);
         let before = others[..at].iter().map(|member| member.size).sum();
         io::copy(&mut (&mut stream).take(before), &mut io::sink())?;
         let mut content = stream.take(others[at].size);
         let spooled = Spooled::written(MEMORY, |out| io::copy(&mut content, out).map(drop))?;
-        if content.limit() == 0 { Ok(Some(spooled)) } else { Err(damaged("it is cut off")) }
+        if content.limit() == 0 {
+            Ok(Some(spooled))
+        } else {
+            Err(damaged("it is cut off"))
+        }
     }
 
     /// Passes the files to `take`: first the others in their order, last the session.
@@ -128,7 +153,10 @@ pub fn is_content(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<bool>
             return Ok(at == file.len());
         }
         let is_longer = at + read as u64 > file.len();
-        if is_longer || file.read_exact_at(&mut ours[..read], at).is_err() || ours[..read] != theirs[..read] {
+        if is_longer
+            || file.read_exact_at(&mut ours[..read], at).is_err()
+            || ours[..read] != theirs[..read]
+        {
             // Read to its end, because an archive is read in order.
             io::copy(content, &mut io::sink())?;
             return Ok(false);
@@ -144,15 +172,25 @@ pub(super) fn session_in(
     is_promising: fn(&[u8]) -> bool,
 ) -> Result<Spooled, StoreError> {
     let failed = |error| StoreError::io("read", path, error);
-    let read = Archive::read(file).and_then(|archive| archive.ok_or_else(|| damaged("it is cut off")));
+    let read =
+        Archive::read(file).and_then(|archive| archive.ok_or_else(|| damaged("it is cut off")));
     let archive = read.map_err(failed)?;
     let size = archive.members[0].size;
     let stream = decoder(file, std::slice::from_ref(&archive.session));
     // One byte more, so that the checksum is compared, and a longer session is noticed.
-    let session = spool_named(&mut stream.take(size.saturating_add(1)), MEMORY, is_promising, path)?;
+    let session = spool_named(
+        &mut stream.take(size.saturating_add(1)),
+        MEMORY,
+        is_promising,
+        path,
+    )?;
     // What does not look like a session is not read to its end.
     let is_whole = session.len() == size || session.len() > MEMORY as u64 && session.len() < size;
-    if is_whole { Ok(session) } else { Err(failed(damaged("the session is not as long as it was"))) }
+    if is_whole {
+        Ok(session)
+    } else {
+        Err(failed(damaged("the session is not as long as it was")))
+    }
 }
 
 /// Decompresses a stream that contains these files, one after another, and nothing else.
@@ -178,7 +216,10 @@ fn unpack(
 }
 
 fn decoder<'a>(source: &'a dyn ReadAt, ranges: &'a [Range<u64>]) -> impl Read + 'a {
-    let stream = Ranges { source, left: ranges.to_vec() };
+    let stream = Ranges {
+        source,
+        left: ranges.to_vec(),
+    };
     Named(FrameDecoder::new(BufReader::with_capacity(BUFFER, stream)))
 }
 
@@ -206,8 +247,12 @@ impl Read for Ranges<'_> {
         while self.left.first().is_some_and(Range::is_empty) {
             self.left.remove(0);
         }
-        let Some(range) = self.left.first_mut() else { return Ok(0) };
-        let most = usize::try_from(range.end - range.start).unwrap_or(usize::MAX).min(buf.len());
+        let Some(range) = self.left.first_mut() else {
+            return Ok(0);
+        };
+        let most = usize::try_from(range.end - range.start)
+            .unwrap_or(usize::MAX)
+            .min(buf.len());
         let read = self.source.read_at(&mut buf[..most], range.start)?;
         range.start += read as u64;
         Ok(read)
@@ -231,5 +276,8 @@ fn skippable(source: &dyn ReadAt, at: u64) -> io::Result<Option<([u8; 4], Range<
 }
 
 fn damaged(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("the archive is damaged: {what}"))
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("the archive is damaged: {what}"),
+    )
 }

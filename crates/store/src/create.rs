@@ -14,9 +14,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// Writes a new file (rules 2, 6 and 7): completely and synced, or not at all. It has the permissions of `source`,
-/// or mode 0600. Without `force`, an existing path is refused; the source itself and a file with several hard
-/// links are always refused. FIFOs, devices and the process's own streams (`/dev/stdout`) are written through.
+/// Writes a new file (rules 2, 6 and 7): completely and synced, or not at all. It has the
+/// permissions of `source`, or mode 0600. Without `force`, an existing path is refused; the source
+/// itself and a file with several hard links are always refused. FIFOs, devices and the process's
+/// own streams (`/dev/stdout`) are written through.
 pub fn create(
     path: &Path,
     source: Option<&SessionFile>,
@@ -29,7 +30,8 @@ pub fn create(
 /// A callback that gets the content of a new file, and refuses it by returning an error.
 pub type Finish<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
 
-/// Does the same as [`create`], but gives the file its name only if `check`, which reads the content, returns no error.
+/// Does the same as [`create`], but gives the file its name only if `check`, which reads the
+/// content, returns no error.
 pub fn create_checked(
     path: &Path,
     source: Option<&SessionFile>,
@@ -40,11 +42,17 @@ pub fn create_checked(
     create_on(&DISK, path, source, force, write, Some(check))
 }
 
-/// Writes a file of an archive to a path that must be free, with the permissions and the modification time that it had
-/// (rules 6 and 7).
-pub fn restore(path: &Path, member: &Member, write: &mut Fill<'_>) -> Result<Committed, StoreError> {
+/// Writes a file of an archive to a path that must be free, with the permissions and the
+/// modification time that it had (rules 6 and 7).
+pub fn restore(
+    path: &Path,
+    member: &Member,
+    write: &mut Fill<'_>,
+) -> Result<Committed, StoreError> {
     let mut keep_attributes = |new: &dyn ReadAt| {
-        let Some(file) = new.file() else { return Ok(()) };
+        let Some(file) = new.file() else {
+            return Ok(());
+        };
         DISK.set_mode(file, member.mode)?;
         DISK.set_modified(file, member.modified())
     };
@@ -76,11 +84,17 @@ pub(super) fn create_on(
     let mut new = stage(files, path, &target, source, write, finish)?;
     // Two creators cannot both succeed: this fails unless the name is still free at the rename.
     let is_free = existing.is_none();
-    let rename = if is_free { Files::rename_new } else { Files::rename };
+    let rename = if is_free {
+        Files::rename_new
+    } else {
+        Files::rename
+    };
     rename(files, &new.path, &target).map_err(failed)?;
     new.placed();
     let mut committed = Committed::new(path);
-    committed.troubles.extend(sync_folder(files, folder_of(&target)).err());
+    committed
+        .troubles
+        .extend(sync_folder(files, folder_of(&target)).err());
     Ok(committed)
 }
 
@@ -106,14 +120,14 @@ fn stage(
     Ok(new)
 }
 
-/// A file beside a session, in place. Until it is kept, dropping it removes it, and gives what it replaced its name back
-/// (rule 7).
+/// A file beside a session, in place. Until it is kept, dropping it removes it, and gives what it
+/// replaced its name back (rule 7).
 #[must_use = "dropping it undoes it"]
 #[derive(Debug)]
 pub struct Beside {
     committed: Committed,
-    /// The new file; its temporary name is now that of the old one. `None` if the same content was there already, or once it
-    /// is kept.
+    /// The new file; its temporary name is now that of the old one. `None` if the same content was
+    /// there already, or once it is kept.
     new: Option<Temp>,
     target: PathBuf,
     has_replaced: bool,
@@ -131,14 +145,18 @@ impl Drop for Beside {
     fn drop(&mut self) {
         let Some(new) = &mut self.new else { return };
         // If it cannot be undone, the file has surplus lines, which are harmless.
-        let _ = if self.has_replaced { new.exchange_back(&self.target) } else { DISK.unlink(&self.target) };
+        let _ = if self.has_replaced {
+            new.exchange_back(&self.target)
+        } else {
+            DISK.unlink(&self.target)
+        };
         let _ = sync_folder(&DISK, folder_of(&self.target));
     }
 }
 
-/// Writes a file that belongs to the session `source`, to be kept when the session is written (rules 2, 6 and 7). If
-/// `replaces` is false, an existing file is refused, unless a killed run of the same command left it: it has the same
-/// content.
+/// Writes a file that belongs to the session `source`, to be kept when the session is written
+/// (rules 2, 6 and 7). If `replaces` is false, an existing file is refused, unless a killed run of
+/// the same command left it: it has the same content.
 pub fn create_beside(
     path: &Path,
     source: Option<&SessionFile>,
@@ -153,7 +171,12 @@ pub fn create_beside(
     }
     let mut new = stage(&DISK, path, &target, source, write, None)?;
     let has_replaced = existing.is_some();
-    let mut beside = Beside { committed: Committed::new(path), new: None, target, has_replaced };
+    let mut beside = Beside {
+        committed: Committed::new(path),
+        new: None,
+        target,
+        has_replaced,
+    };
     if !replaces && has_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)? {
         return Ok(beside);
     }
@@ -164,18 +187,22 @@ pub fn create_beside(
         new.placed();
     }
     beside.new = Some(new);
-    beside.committed.troubles.extend(sync_folder(&DISK, folder_of(&beside.target)).err());
+    beside
+        .committed
+        .troubles
+        .extend(sync_folder(&DISK, folder_of(&beside.target)).err());
     Ok(beside)
 }
 
 /// Removes a file whose content is safely on disk elsewhere.
 pub fn remove(path: &Path) -> Result<(), StoreError> {
-    DISK.unlink(path).map_err(|error| StoreError::io("remove", path, error))?;
+    DISK.unlink(path)
+        .map_err(|error| StoreError::io("remove", path, error))?;
     sync_folder(&DISK, folder_of(path))
 }
 
-/// A directory that was made for a new file. If it is dropped, it is removed again, with those above it that were made
-/// (rule 7).
+/// A directory that was made for a new file. If it is dropped, it is removed again, with those
+/// above it that were made (rule 7).
 #[derive(Debug)]
 pub struct NewFolder {
     /// The directories, from the innermost.
@@ -186,9 +213,14 @@ impl NewFolder {
     /// Makes a directory, and those above it that are missing.
     pub fn make(path: &Path) -> Result<NewFolder, StoreError> {
         let missing = path.ancestors().take_while(|folder| !folder.exists());
-        let folder = NewFolder { made: missing.map(Path::to_owned).collect() };
+        let folder = NewFolder {
+            made: missing.map(Path::to_owned).collect(),
+        };
         std::fs::create_dir_all(path).map_err(|error| StoreError::io("create", path, error))?;
-        folder.made.iter().try_for_each(|made| sync_folder(&DISK, folder_of(made)))?;
+        folder
+            .made
+            .iter()
+            .try_for_each(|made| sync_folder(&DISK, folder_of(made)))?;
         Ok(folder)
     }
 
@@ -201,16 +233,21 @@ impl NewFolder {
 impl Drop for NewFolder {
     fn drop(&mut self) {
         // One that another process put a file in is not empty, and stays.
-        self.made.iter().for_each(|made| drop(std::fs::remove_dir(made)));
+        self.made
+            .iter()
+            .for_each(|made| drop(std::fs::remove_dir(made)));
     }
 }
 
-/// Moves a file or directory to a name that must be free, in one rename. Creates the parent directory.
+/// Moves a file or directory to a name that must be free, in one rename. Creates the parent
+/// directory.
 pub fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("move to", to, error);
     std::fs::create_dir_all(folder_of(to)).map_err(failed)?;
     DISK.rename_new(from, to).map_err(failed)?;
-    [to, from].into_iter().try_for_each(|path| sync_folder(&DISK, folder_of(path)))
+    [to, from]
+        .into_iter()
+        .try_for_each(|path| sync_folder(&DISK, folder_of(path)))
 }
 
 fn refuse_existing(
@@ -225,7 +262,11 @@ fn refuse_existing(
     match stat.kind {
         FileType::Folder => refused(io::ErrorKind::IsADirectory),
         _ if !force => refused(io::ErrorKind::AlreadyExists),
-        _ if stat.links > 1 => Err(StoreError::new("rewrite", path, Cause::HardLinked(stat.links))),
+        _ if stat.links > 1 => Err(StoreError::new(
+            "rewrite",
+            path,
+            Cause::HardLinked(stat.links),
+        )),
         _ => Ok(()),
     }
 }
@@ -252,14 +293,25 @@ fn write_to_stream(
     write: &mut Fill<'_>,
     finish: Option<&mut Finish<'_>>,
 ) -> Result<(), StoreError> {
-    let stat = files.stat(stream).map_err(|error| StoreError::io("write", path, error))?;
+    let stat = files
+        .stat(stream)
+        .map_err(|error| StoreError::io("write", path, error))?;
     refuse_input(files, path, source, &stat)?;
-    let out = Out { files, file: stream, bytes: 0 };
-    let Some(finish) = finish else { return write_through(out, path, write).map(drop) };
+    let out = Out {
+        files,
+        file: stream,
+        bytes: 0,
+    };
+    let Some(finish) = finish else {
+        return write_through(out, path, write).map(drop);
+    };
     // A write to a stream cannot be undone.
     let written = spool_written(write)?;
     finish(&written).map_err(|error| StoreError::io("read", path, error))?;
-    write_through(out, path, &mut |out| copy_range(&written, 0..written.len(), out)).map(drop)
+    write_through(out, path, &mut |out| {
+        copy_range(&written, 0..written.len(), out)
+    })
+    .map(drop)
 }
 
 /// Returns the stream to write to, if the path is not that of a file.
@@ -268,7 +320,8 @@ fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<
     own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))
 }
 
-/// Returns `path` with the symbolic links at its end followed, even a dangling one, so that a rename keeps them.
+/// Returns `path` with the symbolic links at its end followed, even a dangling one, so that a
+/// rename keeps them.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..40 {
@@ -286,13 +339,17 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// Whether a path ends in a slash, as in `new/`: it names a directory, but [`Path`] ignores the slash.
+/// Whether a path ends in a slash, as in `new/`: it names a directory, but [`Path`] ignores the
+/// slash.
 fn is_folder_name(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().last().is_some_and(|byte| std::path::is_separator(char::from(*byte)))
+    path.as_os_str()
+        .as_encoded_bytes()
+        .last()
+        .is_some_and(|byte| std::path::is_separator(char::from(*byte)))
 }
 
-/// Whether two paths are names of one file, as a move leaves them that was interrupted on a system without a rename
-/// that never replaces.
+/// Whether two paths are names of one file, as a move leaves them that was interrupted on a system
+/// without a rename that never replaces.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let stat = |path| DISK.stat_at(path).ok();
     matches!((stat(one), stat(other)), (Some(one), Some(other)) if one.is_same_inode(&other))

@@ -1,4 +1,5 @@
-//! What settings and paths are on the disk, and which files are below a directory of our own, whatever their names.
+//! What settings and paths are on the disk, and which files are below a directory of our own,
+//! whatever their names.
 
 use super::error::StoreError;
 use super::files::{self, OnDisk};
@@ -23,7 +24,11 @@ impl Disk for OnDisk {
         // A FIFO is not opened, because that would block.
         super::modified(path)?;
         let mut text = Vec::new();
-        std::fs::File::open(path).ok()?.take(SETTINGS).read_to_end(&mut text).ok()?;
+        std::fs::File::open(path)
+            .ok()?
+            .take(SETTINGS)
+            .read_to_end(&mut text)
+            .ok()?;
         Some(text)
     }
 
@@ -36,11 +41,13 @@ impl Disk for OnDisk {
     }
 }
 
-/// Returns the files at any depth below a directory, sorted, each with whether it is a regular file; symbolic links are not
-/// followed. A directory that does not exist has none.
+/// Returns the files at any depth below a directory, sorted, each with whether it is a regular
+/// file; symbolic links are not followed. A directory that does not exist has none.
 pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
     let mut files = Vec::new();
-    below(folder, &mut |path, is_regular| files.push((path, is_regular)))?;
+    below(folder, &mut |path, is_regular| {
+        files.push((path, is_regular))
+    })?;
     files.sort();
     Ok(files)
 }
@@ -68,9 +75,13 @@ fn below(folder: &Path, file: &mut dyn FnMut(PathBuf, bool)) -> Result<Vec<PathB
     Ok(folders)
 }
 
-/// Removes a directory and those below it, as far as they contain no files; none if one of them cannot be read.
+/// Removes a directory and those below it, as far as they contain no files; none if one of them
+/// cannot be read.
 pub fn remove_empty_folders(folder: &Path) {
     let folders = below(folder, &mut |_, _| ()).unwrap_or_default();
     // One that contains a file is not empty, and stays.
-    folders.iter().rev().for_each(|folder| drop(std::fs::remove_dir(folder)));
+    folders
+        .iter()
+        .rev()
+        .for_each(|folder| drop(std::fs::remove_dir(folder)));
 }

@@ -5,9 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Why a file was not read or not written. Unless its cause states otherwise, nothing was changed (rule 7).
+/// Why a file was not read or not written. Unless its cause states otherwise, nothing was changed
+/// (rule 7).
 ///
-/// Messages contain paths as they are; control characters must be escaped when printed to a terminal.
+/// Messages contain paths as they are; control characters must be escaped when printed to a
+/// terminal.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {doing} {}: {cause}", path.display())]
 pub struct StoreError {
@@ -27,8 +29,9 @@ pub enum Cause {
     #[error("not a regular file")]
     NotRegular,
 
-    /// An error of the system: there is no such file, access is denied, the disk is full. Also for an output or backup
-    /// that exists already (rule 6), and for a directory where a file was expected.
+    /// An error of the system: there is no such file, access is denied, the disk is full. Also for
+    /// an output or backup that exists already (rule 6), and for a directory where a file was
+    /// expected.
     #[error("{}", reason(.0))]
     Io(io::Error),
 
@@ -53,15 +56,16 @@ pub enum Cause {
     #[error("{0} since it was read")]
     Changed(FileChange),
 
-    /// The file belongs to an oh-my-pi that is running (rule 5): a process holds it open for writing.
+    /// The file belongs to an oh-my-pi that is running (rule 5): a process holds it open for
+    /// writing.
     #[error("{} has it open for writing, as a running oh-my-pi does", process(*pid))]
     OpenForWriting {
         /// The process, if the system reports which one it is.
         pid: Option<u32>,
     },
 
-    /// The file belongs to an oh-my-pi that is running (rule 5): the last entry was written a moment ago, and is not one
-    /// that closes a session.
+    /// The file belongs to an oh-my-pi that is running (rule 5): the last entry was written a
+    /// moment ago, and is not one that closes a session.
     #[error("oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())]
     JustWritten {
         /// How long ago.
@@ -72,7 +76,8 @@ pub enum Cause {
     #[error("{}", plain(.0))]
     NoLockSupport(io::Error),
 
-    /// The new file would not have the owner, mode, ACL or extended attributes of the old one (rule 2).
+    /// The new file would not have the owner, mode, ACL or extended attributes of the old one (rule
+    /// 2).
     #[error("{what} cannot be kept: {}", plain(error))]
     AttributesLost {
         /// The attribute.
@@ -81,9 +86,12 @@ pub enum Cause {
         error: io::Error,
     },
 
-    /// An append failed and could not be undone: the file may have a torn last line, which every command skips,
-    /// and after which the next append begins a new line (rules 1 and 7).
-    #[error("{}; {left} bytes of the new lines remain at the end of the file", reason(error))]
+    /// An append failed and could not be undone: the file may have a torn last line, which every
+    /// command skips, and after which the next append begins a new line (rules 1 and 7).
+    #[error(
+        "{}; {left} bytes of the new lines remain at the end of the file",
+        reason(error)
+    )]
     Torn {
         /// Why the append failed.
         error: io::Error,
@@ -93,18 +101,18 @@ pub enum Cause {
         has_line: bool,
     },
 
-    /// Whole lines were appended, but the file could not be synced: a power failure may still remove them. They are not
-    /// taken back, because other processes see them already.
+    /// Whole lines were appended, but the file could not be synced: a power failure may still
+    /// remove them. They are not taken back, because other processes see them already.
     #[error("{}; the new lines are written", plain(.0))]
     UnsyncedAppend(io::Error),
 
-    /// The change is in place, but its directory could not be synced: a power failure may still restore the
-    /// old state. Only in [`super::Committed::troubles`].
+    /// The change is in place, but its directory could not be synced: a power failure may still
+    /// restore the old state. Only in [`super::Committed::troubles`].
     #[error("{}", plain(.0))]
     Unsynced(io::Error),
 
-    /// The file was rewritten, but data that another process wrote to the old one at that moment could not be
-    /// carried over (rule 4). Only in [`super::Committed::troubles`].
+    /// The file was rewritten, but data that another process wrote to the old one at that moment
+    /// could not be carried over (rule 4). Only in [`super::Committed::troubles`].
     #[error("{}", plain(.0))]
     GrowthLost(io::Error),
 }
@@ -124,24 +132,35 @@ pub enum FileChange {
     /// It changed before its old end.
     #[error("it was changed")]
     Edited,
-    /// It is longer, and the caller did not read the rest. After a copy-up on overlayfs, all of it must be read again.
+    /// It is longer, and the caller did not read the rest. After a copy-up on overlayfs, all of it
+    /// must be read again.
     #[error("it has grown")]
     Grown,
 }
 
 impl StoreError {
     pub(super) fn new(doing: &'static str, path: &Path, cause: Cause) -> StoreError {
-        StoreError { doing, path: path.to_owned(), cause }
+        StoreError {
+            doing,
+            path: path.to_owned(),
+            cause,
+        }
     }
 
-    /// Returns the error for an error of the system that occurred while accessing a file. An error of the store that was
-    /// passed on in it, for example because the source changed during writing, is returned unchanged.
+    /// Returns the error for an error of the system that occurred while accessing a file. An error
+    /// of the store that was passed on in it, for example because the source changed during
+    /// writing, is returned unchanged.
     pub(super) fn io(doing: &'static str, path: &Path, error: io::Error) -> StoreError {
         match error.downcast() {
             Ok(error) => error,
-            Err(error) if is_in_use(&error) => {
-                StoreError::new("lock", path, Cause::Busy { holder: None, waited: Duration::ZERO })
-            }
+            Err(error) if is_in_use(&error) => StoreError::new(
+                "lock",
+                path,
+                Cause::Busy {
+                    holder: None,
+                    waited: Duration::ZERO,
+                },
+            ),
             Err(error) => StoreError::new(doing, path, Cause::Io(error)),
         }
     }
@@ -161,18 +180,28 @@ impl StoreError {
 
     /// Whether the system denies access: owner, mode, a read-only file system, an immutable file.
     pub(super) fn is_denied(&self) -> bool {
-        matches!(self.kind(), Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem))
+        matches!(
+            self.kind(),
+            Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+        )
     }
 
-    /// Whether another process is in the way, so that a later attempt may succeed (exit 3 instead of 2).
+    /// Whether another process is in the way, so that a later attempt may succeed (exit 3 instead
+    /// of 2).
     pub fn is_busy(&self) -> bool {
-        let is_live = matches!(self.cause, Cause::OpenForWriting { .. } | Cause::JustWritten { .. });
+        let is_live = matches!(
+            self.cause,
+            Cause::OpenForWriting { .. } | Cause::JustWritten { .. }
+        );
         is_live || matches!(self.cause, Cause::Busy { .. } | Cause::Changed(_))
     }
 
     /// Whether the change is in effect nevertheless (exit 4 instead of 2).
     pub fn is_written(&self) -> bool {
-        matches!(self.cause, Cause::UnsyncedAppend(_) | Cause::Torn { has_line: true, .. })
+        matches!(
+            self.cause,
+            Cause::UnsyncedAppend(_) | Cause::Torn { has_line: true, .. }
+        )
     }
 
     /// Whether lines of another process may be missing in the new file.
@@ -180,8 +209,9 @@ impl StoreError {
         matches!(self.cause, Cause::GrowthLost(_))
     }
 
-    /// Whether the reader of standard output (`-o /dev/stdout`) closed the pipe, which is success for a shell tool.
-    /// A session or a lock that cannot be written is a failure, whatever the system's error.
+    /// Whether the reader of standard output (`-o /dev/stdout`) closed the pipe, which is success
+    /// for a shell tool. A session or a lock that cannot be written is a failure, whatever the
+    /// system's error.
     pub fn is_closed_stdout(&self) -> bool {
         matches!(&self.cause, Cause::Io(error) if is_closed_pipe(error) && is_stdout(&self.path))
     }
@@ -247,5 +277,6 @@ fn reason(error: &io::Error) -> String {
 /// Returns the text of an I/O error without Rust's "(os error 28)", which does not help the user.
 pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
-    text.split_once(" (os error").map_or(text.clone(), |(text, _)| text.to_lowercase())
+    text.split_once(" (os error")
+        .map_or(text.clone(), |(text, _)| text.to_lowercase())
 }

@@ -1,8 +1,8 @@
 //! The seam: every file operation needed for writing, and the clock.
 //!
-//! What a call does on a disk is the method of the trait, or of [`OnDisk`] where systems differ; tests override all that can
-//! fail by ones that fail at call N.
-//! Handles are plain [`File`]s, so the seam needs no types of its own.
+//! What a call does on a disk is the method of the trait, or of [`OnDisk`] where systems differ;
+//! tests override all that can fail by ones that fail at call N. Handles are plain [`File`]s, so
+//! the seam needs no types of its own.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -80,7 +80,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         os::without_waiting(OpenOptions::new().read(true).append(true)).open(path)
     }
 
-    /// Creates a file with mode 0600, for reading and appending; fails if the name exists (`O_EXCL`).
+    /// Creates a file with mode 0600, for reading and appending; fails if the name exists
+    /// (`O_EXCL`).
     fn create_new(&self, path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create_new(true);
@@ -99,8 +100,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         file.write(bytes)
     }
 
-    /// Reserves space for `count` bytes from `end` on, the end of the file, so that a write of them is not short. The size
-    /// stays. Where the file system cannot, does nothing.
+    /// Reserves space for `count` bytes from `end` on, the end of the file, so that a write of them
+    /// is not short. The size stays. Where the file system cannot, does nothing.
     fn reserve(&self, file: &File, end: u64, count: u64) -> io::Result<()> {
         processes::reserve(file, end, count)
     }
@@ -115,8 +116,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Puts `new` in the place of `old`. Returns whether the old file now has the name of the new one; otherwise, it is
-    /// gone, because the system cannot exchange names.
+    /// Puts `new` in the place of `old`. Returns whether the old file now has the name of the new
+    /// one; otherwise, it is gone, because the system cannot exchange names.
     fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool>;
 
     /// Renames; fails if `to` exists.
@@ -167,12 +168,14 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         processes::writer_of(path, stat)
     }
 
-    /// Whether any process has the file open for writing. The caller has not. `None` if the system cannot tell.
+    /// Whether any process has the file open for writing. The caller has not. `None` if the system
+    /// cannot tell.
     fn is_being_written(&self, file: &File) -> Option<bool> {
         processes::is_being_written(file)
     }
 
-    /// Whether an old file for which [`Files::writer_of`] returns `None` certainly has no live agent (rule 5).
+    /// Whether an old file for which [`Files::writer_of`] returns `None` certainly has no live
+    /// agent (rule 5).
     fn sees_writers(&self) -> bool {
         processes::sees_writers()
     }
@@ -191,7 +194,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     }
 }
 
-/// Polls at growing intervals: an append holds the lock for a millisecond or two, a rewrite for longer.
+/// Polls at growing intervals: an append holds the lock for a millisecond or two, a rewrite for
+/// longer.
 pub(super) struct Pause {
     left: Duration,
     step: Duration,
@@ -199,7 +203,10 @@ pub(super) struct Pause {
 
 impl Pause {
     pub fn new(wait: Duration) -> Pause {
-        Pause { left: wait, step: Duration::from_millis(1) }
+        Pause {
+            left: wait,
+            step: Duration::from_millis(1),
+        }
     }
 
     pub fn is_over(&self) -> bool {
@@ -221,9 +228,12 @@ pub struct OnDisk;
 /// The only [`OnDisk`], for uses that need a `'static` seam.
 pub(super) static DISK: OnDisk = OnDisk;
 
-/// Returns a running agent whose working directory is one of these, if processes can be inspected. A pi that
-/// waits for its user has no file open, so this is the only sign of it.
+/// Returns a running agent whose working directory is one of these, if processes can be inspected.
+/// A pi that waits for its user has no file open, so this is the only sign of it.
 pub fn agent_in(folders: &[&Path]) -> Option<u32> {
-    let folders: Vec<_> = folders.iter().filter_map(|folder| os::real(folder).ok()).collect();
+    let folders: Vec<_> = folders
+        .iter()
+        .filter_map(|folder| os::real(folder).ok())
+        .collect();
     processes::agent_in(&folders)
 }

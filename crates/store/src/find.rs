@@ -1,12 +1,12 @@
 //! Finds session files below paths, even if some directories cannot be read.
 //!
-//! A search never stops at an unreadable path: each is a [`Trouble`], and the rest is found. A search for what is
-//! only read goes everywhere ([`Reach::Whole`]): hidden directories are searched, because the agents' stores are
-//! hidden, and symbolic links are followed. A directory is searched once, however many links lead to it, so that a
-//! search ends.
+//! A search never stops at an unreadable path: each is a [`Trouble`], and the rest is found. A
+//! search for what is only read goes everywhere ([`Reach::Whole`]): hidden directories are
+//! searched, because the agents' stores are hidden, and symbolic links are followed. A directory is
+//! searched once, however many links lead to it, so that a search ends.
 //!
-//! oh-my-pi keeps the sessions of sub-agents and advisors in a directory beside the session, with the same
-//! name without `.jsonl`. [`FoundFile::owner`] of such a file is the session.
+//! oh-my-pi keeps the sessions of sub-agents and advisors in a directory beside the session, with
+//! the same name without `.jsonl`. [`FoundFile::owner`] of such a file is the session.
 
 use super::error::StoreError;
 use super::files::{self, DISK, FileType, Files};
@@ -32,7 +32,8 @@ pub struct FoundFile {
 pub enum Reach {
     /// Only the files that are directly in them, except hidden ones.
     Own,
-    /// At any depth, except hidden files and directories, and directories behind symbolic links. For what is changed.
+    /// At any depth, except hidden files and directories, and directories behind symbolic links.
+    /// For what is changed.
     Visible,
     /// At any depth. For what is only read.
     #[default]
@@ -63,18 +64,29 @@ pub struct Trouble {
 
 impl Trouble {
     fn unreadable(error: StoreError, named: bool) -> Trouble {
-        Trouble { text: error.to_string(), error: Some(error), named }
+        Trouble {
+            text: error.to_string(),
+            error: Some(error),
+            named,
+        }
     }
 
     fn note(path: &Path, what: &str) -> Trouble {
-        Trouble { text: format!("{}: {what}", path.display()), error: None, named: false }
+        Trouble {
+            text: format!("{}: {what}", path.display()),
+            error: None,
+            named: false,
+        }
     }
 }
 
-/// Finds the session files that paths refer to: a path to a file refers to that file, whatever its name; a path to
-/// a directory refers to all `*.jsonl` below it, as far as `reach` goes.
+/// Finds the session files that paths refer to: a path to a file refers to that file, whatever its
+/// name; a path to a directory refers to all `*.jsonl` below it, as far as `reach` goes.
 pub fn find(paths: &[PathBuf], reach: Reach) -> FoundFiles {
-    let mut search = Search { reach, ..Search::default() };
+    let mut search = Search {
+        reach,
+        ..Search::default()
+    };
     for path in paths {
         search.path(path);
     }
@@ -83,7 +95,10 @@ pub fn find(paths: &[PathBuf], reach: Reach) -> FoundFiles {
 
 /// Returns the modification time, if the path is a file.
 pub fn modified(path: &Path) -> Option<SystemTime> {
-    DISK.stat_at(path).ok().filter(|stat| stat.kind == FileType::Regular).map(|stat| stat.modified)
+    DISK.stat_at(path)
+        .ok()
+        .filter(|stat| stat.kind == FileType::Regular)
+        .map(|stat| stat.modified)
 }
 
 /// Returns the same in milliseconds since 1970; `None` also for a time before that.
@@ -92,17 +107,24 @@ pub fn modified_ms(path: &Path) -> Option<i64> {
 }
 
 pub(super) fn ms_since_1970(time: SystemTime) -> Option<i64> {
-    i64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis()).ok()
+    i64::try_from(
+        time.duration_since(SystemTime::UNIX_EPOCH)
+            .ok()?
+            .as_millis(),
+    )
+    .ok()
 }
 
-/// Returns the session files directly in a directory, including hidden ones, with their modification times;
-/// none if the directory cannot be read.
+/// Returns the session files directly in a directory, including hidden ones, with their
+/// modification times; none if the directory cannot be read.
 pub fn in_folder(folder: &Path) -> Vec<(PathBuf, SystemTime)> {
     let mut files = Vec::new();
     // Entries read before an error are kept.
     let _ = read_folder(folder, &mut files, &mut Vec::new());
     let paths = files.into_iter().map(|name| folder.join(name));
-    paths.filter_map(|path| Some((path.clone(), modified(&path)?))).collect()
+    paths
+        .filter_map(|path| Some((path.clone(), modified(&path)?)))
+        .collect()
 }
 
 /// A directory to be searched.
@@ -141,7 +163,12 @@ impl Search {
             return;
         }
         let start = self.finding.files.len();
-        let mut left = vec![Folder { path: path.to_owned(), owner, named: true, linked: false }];
+        let mut left = vec![Folder {
+            path: path.to_owned(),
+            owner,
+            named: true,
+            linked: false,
+        }];
         while let Some(folder) = left.pop() {
             self.folder(folder, &mut left);
         }
@@ -151,16 +178,26 @@ impl Search {
     /// Adds the files of a directory, and appends its subdirectories to `left`.
     fn folder(&mut self, folder: Folder, left: &mut Vec<Folder>) {
         let unreadable = |error| {
-            Trouble::unreadable(StoreError::io("read the directory", &folder.path, error), folder.named)
+            Trouble::unreadable(
+                StoreError::io("read the directory", &folder.path, error),
+                folder.named,
+            )
         };
         let real = match files::real(&folder.path) {
             Ok(real) => real,
             Err(error) => return self.finding.troubles.push(unreadable(error)),
         };
-        let holds_link = |above: &Path| files::real(above).is_ok_and(|above| above.starts_with(&real));
-        if folder.linked && self.folders.contains(&real) && folder.path.parent().is_some_and(holds_link) {
+        let holds_link =
+            |above: &Path| files::real(above).is_ok_and(|above| above.starts_with(&real));
+        if folder.linked
+            && self.folders.contains(&real)
+            && folder.path.parent().is_some_and(holds_link)
+        {
             let what = "a symbolic link to a parent directory; not followed";
-            return self.finding.troubles.push(Trouble::note(&folder.path, what));
+            return self
+                .finding
+                .troubles
+                .push(Trouble::note(&folder.path, what));
         }
         if !self.folders.insert(real) {
             return;
@@ -188,7 +225,12 @@ impl Search {
                 (owner, _) => owner.clone(),
             };
             let path = folder.path.join(name);
-            left.push(Folder { path, owner, named: false, linked });
+            left.push(Folder {
+                path,
+                owner,
+                named: false,
+                linked,
+            });
         }
         for name in files {
             self.file(folder.path.join(name), folder.owner.clone(), false);
@@ -197,7 +239,9 @@ impl Search {
 
     fn file(&mut self, path: PathBuf, owner: Option<Arc<Path>>, named: bool) {
         if path.to_str().is_none() {
-            self.finding.troubles.push(Trouble::note(&path, "the name is not UTF-8"));
+            self.finding
+                .troubles
+                .push(Trouble::note(&path, "the name is not UTF-8"));
         }
         if named || !self.named.contains(&path) {
             self.finding.files.push(FoundFile { path, owner, named });
@@ -205,7 +249,8 @@ impl Search {
     }
 }
 
-/// Adds the names in a directory: of session files, and of subdirectories, each with whether it is a link.
+/// Adds the names in a directory: of session files, and of subdirectories, each with whether it is
+/// a link.
 fn read_folder(
     folder: &Path,
     files: &mut Vec<OsString>,
@@ -215,7 +260,9 @@ fn read_folder(
         let entry = entry?;
         let name = entry.file_name();
         // Skip a file that was deleted meanwhile.
-        let Ok(kind) = entry.file_type() else { continue };
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
         let is_session = Path::new(&name).extension() == Some(OsStr::new("jsonl"));
         if kind.is_dir() {
             folders.push((name, false));
@@ -236,9 +283,15 @@ fn read_folder(
 
 /// Returns the outermost session whose directory of artifacts contains a path.
 fn owner_of(path: &Path) -> Option<Arc<Path>> {
-    let above = path.ancestors().skip(1).filter(|folder| folder.file_name().is_some());
+    let above = path
+        .ancestors()
+        .skip(1)
+        .filter(|folder| folder.file_name().is_some());
     let sessions = above.map(|folder| with_suffix(folder, ".jsonl"));
-    sessions.filter(|session| modified(session).is_some()).last().map(Arc::from)
+    sessions
+        .filter(|session| modified(session).is_some())
+        .last()
+        .map(Arc::from)
 }
 
 /// Returns the paths in a directory, sorted; none if it cannot be read.
@@ -272,56 +325,112 @@ mod tests {
 
     fn paths(finding: &FoundFiles, root: &Path) -> Vec<String> {
         let relative = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();
-        let owned = |file: &FoundFile| file.owner.as_deref().map(|owner| format!(" of {}", relative(owner)));
+        let owned = |file: &FoundFile| {
+            file.owner
+                .as_deref()
+                .map(|owner| format!(" of {}", relative(owner)))
+        };
         finding
             .files
             .iter()
-            .map(|file| format!("{}{}", relative(&file.path), owned(file).unwrap_or_default()))
+            .map(|file| {
+                format!(
+                    "{}{}",
+                    relative(&file.path),
+                    owned(file).unwrap_or_default()
+                )
+            })
             .collect()
     }
 
     fn troubles(finding: &FoundFiles, root: &Path) -> Vec<String> {
         let root = format!("{}/", root.display());
-        finding.troubles.iter().map(|trouble| trouble.text.replace(&root, "")).collect()
+        finding
+            .troubles
+            .iter()
+            .map(|trouble| trouble.text.replace(&root, ""))
+            .collect()
     }
 
     #[test]
     fn folders_are_searched_to_their_ends_and_hidden_ones_too() {
-        let names = ["b.jsonl", "a.jsonl", ".hidden/--x--/c.jsonl", "d/e/f/g.jsonl", "h.txt", "d/.i.jsonl"];
+        let names = [
+            "b.jsonl",
+            "a.jsonl",
+            ".hidden/--x--/c.jsonl",
+            "d/e/f/g.jsonl",
+            "h.txt",
+            "d/.i.jsonl",
+        ];
         let folder = folder_with(&names);
         let root = folder.path();
         let finding = find(&[root.to_owned()], Reach::Whole);
         assert_eq!(
             paths(&finding, root),
-            [".hidden/--x--/c.jsonl", "a.jsonl", "b.jsonl", "d/.i.jsonl", "d/e/f/g.jsonl"]
+            [
+                ".hidden/--x--/c.jsonl",
+                "a.jsonl",
+                "b.jsonl",
+                "d/.i.jsonl",
+                "d/e/f/g.jsonl"
+            ]
         );
         assert!(finding.troubles.is_empty());
     }
 
     #[test]
     fn a_change_reaches_less() {
-        let names = ["a.jsonl", ".h.jsonl", "b.txt", "deep/c.jsonl", "deep/er/d.jsonl", ".hidden/e.jsonl"];
+        let names = [
+            "a.jsonl",
+            ".h.jsonl",
+            "b.txt",
+            "deep/c.jsonl",
+            "deep/er/d.jsonl",
+            ".hidden/e.jsonl",
+        ];
         let folder = folder_with(&names);
         let root = folder.path();
         #[cfg(unix)]
         std::os::unix::fs::symlink("deep", root.join("linked")).unwrap();
         let own = find(&[root.to_owned()], Reach::Own);
-        assert_eq!((paths(&own, root), own.shallow), (vec!["a.jsonl".to_owned()], vec![root.to_owned()]));
+        assert_eq!(
+            (paths(&own, root), own.shallow),
+            (vec!["a.jsonl".to_owned()], vec![root.to_owned()])
+        );
         let visible = find(&[root.to_owned()], Reach::Visible);
-        assert_eq!(paths(&visible, root), ["a.jsonl", "deep/c.jsonl", "deep/er/d.jsonl"]);
+        assert_eq!(
+            paths(&visible, root),
+            ["a.jsonl", "deep/c.jsonl", "deep/er/d.jsonl"]
+        );
         assert!(visible.shallow.is_empty());
         // What is given is searched, even if it is hidden or a link.
-        assert_eq!(paths(&find(&[root.join(".hidden")], Reach::Visible), root), [".hidden/e.jsonl"]);
+        assert_eq!(
+            paths(&find(&[root.join(".hidden")], Reach::Visible), root),
+            [".hidden/e.jsonl"]
+        );
         #[cfg(unix)]
-        assert_eq!(paths(&find(&[root.join("linked")], Reach::Own), root), ["linked/c.jsonl"]);
+        assert_eq!(
+            paths(&find(&[root.join("linked")], Reach::Own), root),
+            ["linked/c.jsonl"]
+        );
     }
 
     #[test]
     fn files_of_sub_agents_belong_to_the_outermost_session() {
-        let folder = folder_with(&["s.jsonl", "s/1.jsonl", "s/1/2.jsonl", "s/__advisor.jsonl", "t/1.jsonl"]);
+        let folder = folder_with(&[
+            "s.jsonl",
+            "s/1.jsonl",
+            "s/1/2.jsonl",
+            "s/__advisor.jsonl",
+            "t/1.jsonl",
+        ]);
         let root = folder.path();
         let finding = find(&[root.to_owned()], Reach::Whole);
-        let of_s = ["s/1.jsonl of s.jsonl", "s/1/2.jsonl of s.jsonl", "s/__advisor.jsonl of s.jsonl"];
+        let of_s = [
+            "s/1.jsonl of s.jsonl",
+            "s/1/2.jsonl of s.jsonl",
+            "s/__advisor.jsonl of s.jsonl",
+        ];
         let mut wanted = vec!["s.jsonl", "t/1.jsonl"];
         wanted.splice(1..1, of_s);
         assert_eq!(paths(&finding, root), wanted);
@@ -336,7 +445,12 @@ mod tests {
         let folder = folder_with(&["a.jsonl", "b.jsonl"]);
         let root = folder.path();
         let finding = find(
-            &[root.join("b.jsonl"), root.to_owned(), root.join("b.jsonl"), root.to_owned()],
+            &[
+                root.join("b.jsonl"),
+                root.to_owned(),
+                root.join("b.jsonl"),
+                root.to_owned(),
+            ],
             Reach::Whole,
         );
         assert_eq!(paths(&finding, root), ["b.jsonl", "a.jsonl"]);
@@ -349,7 +463,10 @@ mod tests {
         let root = folder.path();
         let finding = find(&[root.join("none"), root.to_owned()], Reach::Whole);
         assert_eq!(paths(&finding, root), ["a.jsonl"]);
-        assert_eq!(troubles(&finding, root), ["cannot read none: no such file or directory"]);
+        assert_eq!(
+            troubles(&finding, root),
+            ["cannot read none: no such file or directory"]
+        );
         assert!(finding.troubles[0].named && finding.troubles[0].error.is_some());
     }
 
@@ -367,7 +484,10 @@ mod tests {
         let finding = find(&[root.to_owned()], Reach::Whole);
         let files = paths(&finding, root);
         assert_eq!(files.len(), 3, "{files:?}");
-        assert!(files[0].ends_with("/s.jsonl") && files[1..] == ["t.jsonl", "u.jsonl"], "{files:?}");
+        assert!(
+            files[0].ends_with("/s.jsonl") && files[1..] == ["t.jsonl", "u.jsonl"],
+            "{files:?}"
+        );
         let notes = troubles(&finding, root);
         assert_eq!(notes.len(), 1, "{notes:?}");
         assert!(notes[0].ends_with("a symbolic link to a parent directory; not followed"));
@@ -382,6 +502,9 @@ mod tests {
         std::fs::write(root.join(OsStr::from_bytes(b"a\xff.jsonl")), "").unwrap();
         let finding = find(&[root.to_owned()], Reach::Whole);
         assert_eq!(finding.files.len(), 1);
-        assert_eq!(troubles(&finding, root), ["a\u{fffd}.jsonl: the name is not UTF-8"]);
+        assert_eq!(
+            troubles(&finding, root),
+            ["a\u{fffd}.jsonl: the name is not UTF-8"]
+        );
     }
 }

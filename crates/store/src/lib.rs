@@ -1,34 +1,40 @@
 //! The one module that touches files: reading them by position, and changing them safely.
 //!
-//! Session files hold other people's work, and other programs write them at the same time. Every change
-//! follows seven rules; comments and tests cite them by number.
+//! Session files hold other people's work, and other programs write them at the same time. Every
+//! change follows seven rules; comments and tests cite them by number.
 //!
-//! 1. **Append** is one `write` in append mode of whole lines, after a newline if the last line lacks one; then
-//!    fsync. Space is reserved before, where the system can. After a short write nevertheless, the file is truncated to
-//!    its old size if nothing else was appended; otherwise the error reports what remains. Whole lines stay, even if fsync fails: they are in effect already.
-//! 2. **Rewrite** is a temporary file in the directory of the resolved target (a name that no agent lists or
-//!    promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and modification time kept
-//!    (refused without force if they cannot be), fsync, rename, fsync of the directory; a batch syncs each
-//!    directory once. A backup is a separate file from the beginning: copied, synced and renamed into place before
-//!    the session is. Symbolic links are followed, hard links refused. A crash at any point leaves the old file or
-//!    the new one; a temporary file that it may leave is removed by the next rewrite. A rename replaces only a
-//!    regular file or nothing; `/dev/stdout` and FIFOs are written through.
-//! 3. **Lock**: an advisory lock is held from the last comparison to the commit. After it is taken, the path must
-//!    still lead to the inode that was read. Without lock support, nothing is written unless forced. Only input
-//!    named by the user may block: lock files, and whatever replaced the session, are opened without blocking and
-//!    then checked.
-//! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB before the old end
-//!    are compared under the lock. If the file has grown, the rest is read and the change decided again, until the
-//!    time to wait is over, or carried over if the change does not depend on it. After any other change, nothing is written. On overlayfs, the first open for writing
-//!    copies the file and changes what `stat` reports; if nothing else changed, the content is read again. The rename
-//!    exchanges the two files: if the old one was replaced or edited meanwhile, they are exchanged back. Until nobody
-//!    has it open for writing, what it grows by is appended to the new file.
-//! 5. **Live oh-my-pi**: its lock file `.<name>.lock` is held only around the commit. A lock file of a dead
-//!    process is stolen; only our own is unlinked. A file that a live oh-my-pi owns is refused without force.
-//! 6. **Nothing is ever lost**: backups never overwrite a file, and new files have mode 0600 or that of their
-//!    source.
-//! 7. **An operation that fails has changed nothing**; a crash in the middle of an append leaves at most
-//!    a torn last line, which the next append closes.
+//! 1. **Append** is one `write` in append mode of whole lines, after a newline if the last line
+//!    lacks one; then fsync. Space is reserved before, where the system can. After a short write
+//!    nevertheless, the file is truncated to its old size if nothing else was appended; otherwise
+//!    the error reports what remains. Whole lines stay, even if fsync fails: they are in effect
+//!    already.
+//! 2. **Rewrite** is a temporary file in the directory of the resolved target (a name that no agent
+//!    lists or promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and
+//!    modification time kept (refused without force if they cannot be), fsync, rename, fsync of the
+//!    directory; a batch syncs each directory once. A backup is a separate file from the beginning:
+//!    copied, synced and renamed into place before the session is. Symbolic links are followed,
+//!    hard links refused. A crash at any point leaves the old file or the new one; a temporary file
+//!    that it may leave is removed by the next rewrite. A rename replaces only a regular file or
+//!    nothing; `/dev/stdout` and FIFOs are written through.
+//! 3. **Lock**: an advisory lock is held from the last comparison to the commit. After it is taken,
+//!    the path must still lead to the inode that was read. Without lock support, nothing is written
+//!    unless forced. Only input named by the user may block: lock files, and whatever replaced the
+//!    session, are opened without blocking and then checked.
+//! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB
+//!    before the old end are compared under the lock. If the file has grown, the rest is read and
+//!    the change decided again, until the time to wait is over, or carried over if the change does
+//!    not depend on it. After any other change, nothing is written. On overlayfs, the first open
+//!    for writing copies the file and changes what `stat` reports; if nothing else changed, the
+//!    content is read again. The rename exchanges the two files: if the old one was replaced or
+//!    edited meanwhile, they are exchanged back. Until nobody has it open for writing, what it
+//!    grows by is appended to the new file.
+//! 5. **Live oh-my-pi**: its lock file `.<name>.lock` is held only around the commit. A lock file
+//!    of a dead process is stolen; only our own is unlinked. A file that a live oh-my-pi owns is
+//!    refused without force.
+//! 6. **Nothing is ever lost**: backups never overwrite a file, and new files have mode 0600 or
+//!    that of their source.
+//! 7. **An operation that fails has changed nothing**; a crash in the middle of an append leaves at
+//!    most a torn last line, which the next append closes.
 //!
 //! ```text
 //!   SessionFile::open ── Snapshot ──> lock ──> Locked ── append ──> Committed
@@ -60,8 +66,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The store does not interpret the lines. The one exception is rule 5, which examines the type and time of
-//! the last line. There is no mmap: the agents truncate in place, which would cause a SIGBUS here.
+//! The store does not interpret the lines. The one exception is rule 5, which examines the type and
+//! time of the last line. There is no mmap: the agents truncate in place, which would cause a
+//! SIGBUS here.
 
 pub mod workers;
 
@@ -93,14 +100,15 @@ mod find;
 pub use append::{Attempt, Committed};
 pub use archive::{Archive, Member, is_content};
 pub use create::{
-    Beside, Finish, NewFolder, create, create_beside, create_checked, is_same, move_new, remove, restore,
-    same_file,
+    Beside, Finish, NewFolder, create, create_beside, create_checked, is_same, move_new, remove,
+    restore, same_file,
 };
 pub use disk::{Disk, files_below, remove_empty_folders};
 pub use error::{Cause, FileChange, StoreError, plain};
 pub use files::{OnDisk, agent_in, is_closed_pipe};
 pub use find::{
-    FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in, with_suffix,
+    FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in,
+    with_suffix,
 };
 pub use fn_writer::FnWriter;
 pub use lock::{Locked, WriteOptions, lock};

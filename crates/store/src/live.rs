@@ -1,25 +1,28 @@
 //! Rule 5: whether a running oh-my-pi owns the file.
 //!
 //! oh-my-pi keeps its tree in memory. An append by another process makes its next rewrite fail, and
-//! everything after that stays in memory only, so files of a running oh-my-pi are left alone. There are two
-//! signs:
+//! everything after that stays in memory only, so files of a running oh-my-pi are left alone. There
+//! are two signs:
 //!
-//! - **A process has the file open for writing.** oh-my-pi keeps it open from its first append until it exits.
-//!   This is the strong sign, and waiting does not help. A process between its fork and its exec still has the
-//!   files of its parent open, so the file is refused only if a second check finds the same. The check works on
-//!   Linux (in `/proc`) and on Windows. pisess does not take another pisess for an agent: it opens a session for
-//!   writing only under the lock, and on Linux the check skips processes that run pisess (and a child before its
-//!   exec, which still runs the program of its parent).
-//! - **The file changed within the last few seconds, and its last entry has a timestamp from that time.** This is
-//!   for systems on which processes cannot be inspected, and for the moment after oh-my-pi renamed a new file into
-//!   place and before it opens that file. A fresh copy of an old session does not match, because its last entry is
-//!   old. The sign disappears by itself, so the store waits for that, within the caller's time limit.
+//! - **A process has the file open for writing.** oh-my-pi keeps it open from its first append
+//!   until it exits. This is the strong sign, and waiting does not help. A process between its fork
+//!   and its exec still has the files of its parent open, so the file is refused only if a second
+//!   check finds the same. The check works on Linux (in `/proc`) and on Windows. pisess does not
+//!   take another pisess for an agent: it opens a session for writing only under the lock, and on
+//!   Linux the check skips processes that run pisess (and a child before its exec, which still runs
+//!   the program of its parent).
+//! - **The file changed within the last few seconds, and its last entry has a timestamp from that
+//!   time.** This is for systems on which processes cannot be inspected, and for the moment after
+//!   oh-my-pi renamed a new file into place and before it opens that file. A fresh copy of an old
+//!   session does not match, because its last entry is old. The sign disappears by itself, so the
+//!   store waits for that, within the caller's time limit.
 //!
-//! The second sign must not make one pisess wait because of what the previous one wrote (a thousand labels in
-//! a row are common). So it does not apply if the last entry is one that no working agent writes last: a
-//! label, a compaction, a branch summary, a `custom` entry by pisess, a bare header, or the `session_exit`
-//! that closes a session. Nor does it apply if processes can be inspected and the inode was created before these
-//! seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
+//! The second sign must not make one pisess wait because of what the previous one wrote (a thousand
+//! labels in a row are common). So it does not apply if the last entry is one that no working agent
+//! writes last: a label, a compaction, a branch summary, a `custom` entry by pisess, a bare header,
+//! or the `session_exit` that closes a session. Nor does it apply if processes can be inspected and
+//! the inode was created before these seconds: then the change was an append, and an oh-my-pi that
+//! appended still has the file open.
 
 use super::error::{Cause, StoreError};
 use super::files::{Files, Stat, Writer};
@@ -82,7 +85,8 @@ fn just_written(files: &dyn Files, file: &File, stat: &Stat) -> io::Result<Optio
 
 /// Returns the time between two moments, in either order.
 pub(super) fn distance(one: SystemTime, other: SystemTime) -> Duration {
-    one.duration_since(other).unwrap_or_else(|error| error.duration())
+    one.duration_since(other)
+        .unwrap_or_else(|error| error.duration())
 }
 
 /// The last line. A line that does not parse is ignored, because oh-my-pi writes whole lines.
@@ -108,7 +112,10 @@ impl LastEntry<'_> {
     }
 
     fn is_from(&self, moment: SystemTime) -> bool {
-        let written = self.timestamp.parse::<jiff::Timestamp>().and_then(SystemTime::try_from);
+        let written = self
+            .timestamp
+            .parse::<jiff::Timestamp>()
+            .and_then(SystemTime::try_from);
         written.is_ok_and(|written| distance(written, moment) < RECENT)
     }
 }

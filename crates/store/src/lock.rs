@@ -13,10 +13,12 @@ use std::time::{Duration, Instant};
 /// The options for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Continue without lock support (rule 3), without attributes that cannot be kept (rule 2), and despite a
-    /// live oh-my-pi (rule 5). Never despite a lock that is held, a file that changed, or hard links.
+    /// Continue without lock support (rule 3), without attributes that cannot be kept (rule 2), and
+    /// despite a live oh-my-pi (rule 5). Never despite a lock that is held, a file that changed, or
+    /// hard links.
     pub force: bool,
-    /// How long to wait for a lock that is held, and how long to decide again while the file keeps growing.
+    /// How long to wait for a lock that is held, and how long to decide again while the file keeps
+    /// growing.
     pub wait: Duration,
     /// Whether the session is one of oh-my-pi: only then rule 5 applies.
     pub is_omp: bool,
@@ -24,7 +26,11 @@ pub struct WriteOptions {
 
 impl Default for WriteOptions {
     fn default() -> WriteOptions {
-        WriteOptions { force: false, wait: Duration::from_secs(10), is_omp: false }
+        WriteOptions {
+            force: false,
+            wait: Duration::from_secs(10),
+            is_omp: false,
+        }
     }
 }
 
@@ -46,8 +52,8 @@ pub struct Locked {
     lock: Held,
 }
 
-/// A handle that may hold the lock, and unlocks when dropped. Closing the handle would not suffice: a child
-/// process has it open, too, between fork and exec.
+/// A handle that may hold the lock, and unlocks when dropped. Closing the handle would not suffice:
+/// a child process has it open, too, between fork and exec.
 #[derive(Debug)]
 pub(super) struct Held(pub File);
 
@@ -58,8 +64,8 @@ impl Drop for Held {
     }
 }
 
-/// Takes the lock (rule 3), refuses a live oh-my-pi (rule 5), and compares the file with what was read (rule
-/// 4).
+/// Takes the lock (rule 3), refuses a live oh-my-pi (rule 5), and compares the file with what was
+/// read (rule 4).
 pub fn lock(file: &SessionFile, options: &WriteOptions) -> Result<Locked, StoreError> {
     lock_on(&DISK, file, options)
 }
@@ -76,11 +82,13 @@ pub(super) fn lock_on(
     if options.is_omp && !options.force {
         live::refuse(files, path, resolved, &held.0, options.wait)?;
     }
-    // Opened for writing only under the lock, and after the search for a writer, so that no pisess mistakes
-    // another or itself for a live agent (rule 5).
-    let handle = files.open_append(resolved).map_err(|error| gone(path, "write", error))?;
-    // The path may be another file by now: a rewrite that we waited for replaces it.
-    // The file that was read is identified by its handle, because a copy-up changes its numbers (rule 4).
+    // Opened for writing only under the lock, and after the search for a writer, so that no pisess
+    // mistakes another or itself for a live agent (rule 5).
+    let handle = files
+        .open_append(resolved)
+        .map_err(|error| gone(path, "write", error))?;
+    // The path may be another file by now: a rewrite that we waited for replaces it. The file that
+    // was read is identified by its handle, because a copy-up changes its numbers (rule 4).
     let here = files.stat(&handle).map_err(failed)?;
     for other in [&held.0, &file.file] {
         if !here.is_same_inode(&files.stat(other).map_err(failed)?) {
@@ -106,9 +114,14 @@ pub(super) fn lock_on(
     })
 }
 
-/// Waits for the lock, on a handle opened for reading. If that is not possible, a handle opened for writing is
-/// used: NFS requires one for an exclusive lock.
-fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions) -> Result<Held, StoreError> {
+/// Waits for the lock, on a handle opened for reading. If that is not possible, a handle opened for
+/// writing is used: NFS requires one for an exclusive lock.
+fn take(
+    files: &dyn Files,
+    path: &Path,
+    resolved: &Path,
+    options: &WriteOptions,
+) -> Result<Held, StoreError> {
     let failed = |error| gone(path, "lock", error);
     let handle = files.open_read(resolved).map_err(failed)?;
     if files.stat(&handle).map_err(failed)?.kind != FileType::Regular {
@@ -133,8 +146,8 @@ fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
     }
 }
 
-/// Waits for the lock. The outer error means that another process holds it, the inner one that `handle` cannot be
-/// locked.
+/// Waits for the lock. The outer error means that another process holds it, the inner one that
+/// `handle` cannot be locked.
 fn wait_for(
     files: &dyn Files,
     path: &Path,
@@ -148,7 +161,10 @@ fn wait_for(
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(TryLockError::Error(error)) => return Ok(Err(error)),
             Err(TryLockError::WouldBlock) if pause.is_over() => {
-                let cause = Cause::Busy { holder: None, waited: options.wait };
+                let cause = Cause::Busy {
+                    holder: None,
+                    waited: options.wait,
+                };
                 return Err(StoreError::new("lock", path, cause));
             }
             Err(TryLockError::WouldBlock) => pause.sleep(files),
@@ -157,19 +173,25 @@ fn wait_for(
 }
 
 impl Locked {
-    /// Lets a rewrite go on if the file grows meanwhile: the new lines follow the rewritten ones unchanged. Only for changes
-    /// that neither add an entry nor depend on what follows: all others are decided again.
+    /// Lets a rewrite go on if the file grows meanwhile: the new lines follow the rewritten ones
+    /// unchanged. Only for changes that neither add an entry nor depend on what follows: all others
+    /// are decided again.
     pub fn carrying_growth(self) -> Locked {
-        Locked { carries_growth: true, ..self }
+        Locked {
+            carries_growth: true,
+            ..self
+        }
     }
 
-    /// Whether there is more to read: another process appended. On overlayfs, also if a copy-up changed what `stat`
-    /// reports. [`Locked::reopen`] and decide again; until then nothing is written.
+    /// Whether there is more to read: another process appended. On overlayfs, also if a copy-up
+    /// changed what `stat` reports. [`Locked::reopen`] and decide again; until then nothing is
+    /// written.
     pub fn is_stale(&self) -> bool {
         self.is_stale
     }
 
-    /// Opens the file again under the lock, to reload it if it is stale (rule 4). The commit is then based on this file.
+    /// Opens the file again under the lock, to reload it if it is stale (rule 4). The commit is
+    /// then based on this file.
     pub fn reopen(&mut self) -> Result<SessionFile, StoreError> {
         let file = SessionFile::open_on(self.files, &self.path)?;
         self.check_inode(&file.snapshot.stat)?;
@@ -178,13 +200,17 @@ impl Locked {
         Ok(file)
     }
 
-    /// Compares once more before a commit: whether the path is still this file, and the file is as it was read
-    /// (rules 3 and 4). Returns whether the file has grown; once the time to wait is over, that is an error.
+    /// Compares once more before a commit: whether the path is still this file, and the file is as
+    /// it was read (rules 3 and 4). Returns whether the file has grown; once the time to wait is
+    /// over, that is an error.
     pub(super) fn has_grown(&mut self) -> Result<bool, StoreError> {
         let found = self.files.stat_at(&self.resolved);
         let here = found.map_err(|error| gone(&self.path, "write", error))?;
         self.check_inode(&here)?;
-        let compared = self.base.compare(self.files, &self.file).map_err(|error| self.failed(error))?;
+        let compared = self
+            .base
+            .compare(self.files, &self.file)
+            .map_err(|error| self.failed(error))?;
         self.is_stale = match compared {
             None => false,
             Some(FileChange::Grown) if !self.is_out_of_time() => true,
@@ -194,8 +220,15 @@ impl Locked {
     }
 
     fn check_inode(&self, here: &Stat) -> Result<(), StoreError> {
-        let ours = self.files.stat(&self.file).map_err(|error| self.failed(error))?;
-        if here.is_same_inode(&ours) { Ok(()) } else { Err(self.changed(FileChange::Replaced)) }
+        let ours = self
+            .files
+            .stat(&self.file)
+            .map_err(|error| self.failed(error))?;
+        if here.is_same_inode(&ours) {
+            Ok(())
+        } else {
+            Err(self.changed(FileChange::Replaced))
+        }
     }
 
     fn is_out_of_time(&self) -> bool {
@@ -206,7 +239,8 @@ impl Locked {
         StoreError::changed(&self.path, change)
     }
 
-    /// Returns a handle to the file that was locked, for reading only where it can be locked like that.
+    /// Returns a handle to the file that was locked, for reading only where it can be locked like
+    /// that.
     pub(super) fn reading(&self) -> io::Result<File> {
         self.lock.0.try_clone()
     }

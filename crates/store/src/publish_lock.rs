@@ -1,7 +1,8 @@
-//! Rule 5: oh-my-pi's own lock file, `.<name>.lock` beside the session, which contains `pid:milliseconds`.
+//! Rule 5: oh-my-pi's own lock file, `.<name>.lock` beside the session, which contains
+//! `pid:milliseconds`.
 //!
-//! oh-my-pi waits half a second for it and then continues in ways that change the file, so it is held only
-//! during a write or a rename, never during an fsync or while a summary is made.
+//! oh-my-pi waits half a second for it and then continues in ways that change the file, so it is
+//! held only during a write or a rename, never during an fsync or while a summary is made.
 
 use super::error::{Cause, StoreError};
 use super::files::{FileType, Files, Pause, is_alive, started};
@@ -13,11 +14,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How long a lock without a readable owner is respected: its owner may have created it but not written to it
-/// yet.
+/// How long a lock without a readable owner is respected: its owner may have created it but not
+/// written to it yet.
 const MALFORMED_FOR: Duration = Duration::from_millis(500);
 
-/// How much later than its lock a process must have started not to be its owner: more than clocks are off.
+/// How much later than its lock a process must have started not to be its owner: more than clocks
+/// are off.
 const REUSED_AFTER: Duration = Duration::from_secs(10);
 
 /// oh-my-pi's lock, held by us until dropped.
@@ -49,7 +51,11 @@ fn beside(session: &Path) -> PathBuf {
     session.with_file_name(name)
 }
 
-fn wait_for(files: &'static dyn Files, path: &Path, wait: Duration) -> Result<PublishLock, StoreError> {
+fn wait_for(
+    files: &'static dyn Files,
+    path: &Path,
+    wait: Duration,
+) -> Result<PublishLock, StoreError> {
     let failed = |error| StoreError::io("lock", path, error);
     let mut pause = Pause::new(wait);
     loop {
@@ -62,8 +68,17 @@ fn wait_for(files: &'static dyn Files, path: &Path, wait: Duration) -> Result<Pu
             Some(content) => steal(files, path, &content).map_err(failed)?,
             None if pause.is_over() => {
                 let held = read(files, path).map_err(failed)?;
-                let holder = held.and_then(|(content, _)| owner(&content)).map(|(pid, _)| pid);
-                return Err(StoreError::new("lock", path, Cause::Busy { holder, waited: wait }));
+                let holder = held
+                    .and_then(|(content, _)| owner(&content))
+                    .map(|(pid, _)| pid);
+                return Err(StoreError::new(
+                    "lock",
+                    path,
+                    Cause::Busy {
+                        holder,
+                        waited: wait,
+                    },
+                ));
             }
             None => pause.sleep(files),
         }
@@ -71,29 +86,41 @@ fn wait_for(files: &'static dyn Files, path: &Path, wait: Duration) -> Result<Pu
 }
 
 fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Result<PublishLock> {
-    let since = files.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let since = files
+        .now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
     let content = format!("{}:{}\n", std::process::id(), since.as_millis()).into_bytes();
     match files.write(file, &content) {
-        Ok(written) if written == content.len() => Ok(PublishLock { files, path: path.to_owned(), content }),
+        Ok(written) if written == content.len() => Ok(PublishLock {
+            files,
+            path: path.to_owned(),
+            content,
+        }),
         failed => {
             // We created it a moment ago; it is too young for anyone to have stolen it.
             let _ = files.unlink(path);
-            Err(failed.err().unwrap_or_else(|| io::ErrorKind::StorageFull.into()))
+            Err(failed
+                .err()
+                .unwrap_or_else(|| io::ErrorKind::StorageFull.into()))
         }
     }
 }
 
-/// Returns the content of a lock whose owner is gone; `None` for one that may be held, was released meanwhile, or is a
-/// dangling link.
+/// Returns the content of a lock whose owner is gone; `None` for one that may be held, was released
+/// meanwhile, or is a dangling link.
 fn stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>> {
-    let Some((content, modified)) = read(files, path)? else { return Ok(None) };
+    let Some((content, modified)) = read(files, path)? else {
+        return Ok(None);
+    };
     let is_stale = match owner(&content) {
-        // If the clock was set back since, the modification time is in the future. Such a lock is respected no
-        // longer than any other: only the distance counts.
+        // If the clock was set back since, the modification time is in the future. Such a lock is
+        // respected no longer than any other: only the distance counts.
         None => distance(files.now(), modified) > MALFORMED_FOR,
-        // If it has our process id, but we do not hold it, it was left by an earlier process with the same id: in
-        // containers, ids repeat. Threads of one process exclude each other by the lock of rule 3. The last condition: the
-        // process that has this id now started after the lock was taken.
+        // If it has our process id, but we do not hold it, it was left by an earlier process with
+        // the same id: in containers, ids repeat. Threads of one process exclude each other by the
+        // lock of rule 3. The last condition: the process that has this id now started after the
+        // lock was taken.
         Some((pid, since)) => {
             pid == std::process::id()
                 || !is_alive(pid)
@@ -110,20 +137,28 @@ fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemT
     };
     let stat = files.stat(&file)?;
     if stat.kind != FileType::Regular {
-        return Err(io::Error::other(StoreError::new("lock", path, Cause::NotRegular)));
+        return Err(io::Error::other(StoreError::new(
+            "lock",
+            path,
+            Cause::NotRegular,
+        )));
     }
     Ok(Some((read_range(files, &file, 0, 64)?, stat.modified)))
 }
 
-/// Returns the process id and the time in `pid:milliseconds` and a newline; `None` for any other content.
+/// Returns the process id and the time in `pid:milliseconds` and a newline; `None` for any other
+/// content.
 fn owner(content: &[u8]) -> Option<(u32, SystemTime)> {
-    let (pid, since) = std::str::from_utf8(content).ok()?.strip_suffix('\n')?.split_once(':')?;
+    let (pid, since) = std::str::from_utf8(content)
+        .ok()?
+        .strip_suffix('\n')?
+        .split_once(':')?;
     let since = SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(since.parse().ok()?))?;
     Some((pid.parse().ok().filter(|pid| *pid > 0)?, since))
 }
 
-/// Moves a stale lock aside before removing it. Meanwhile oh-my-pi may have stolen it, too, and created its
-/// own: the moved file is checked again, and put back if it is a different one.
+/// Moves a stale lock aside before removing it. Meanwhile oh-my-pi may have stolen it, too, and
+/// created its own: the moved file is checked again, and put back if it is a different one.
 fn steal(files: &dyn Files, path: &Path, stale: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", std::process::id()));

@@ -56,7 +56,9 @@ pub trait ReadAt: Sync {
 
 impl ReadAt for Vec<u8> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(Vec::len(self));
+        let start = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(Vec::len(self));
         (&self[start..]).read(buf)
     }
 
@@ -68,8 +70,8 @@ impl ReadAt for Vec<u8> {
 /// The length in bytes for which there is always memory.
 const SMALL: usize = 1 << 20;
 
-/// Resizes a buffer, filling with 0. Insufficient memory for a long line is an error, and does not abort the
-/// process.
+/// Resizes a buffer, filling with 0. Insufficient memory for a long line is an error, and does not
+/// abort the process.
 pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     if bytes.is_empty() && len <= SMALL {
         // The allocator has memory that is 0 already.
@@ -96,8 +98,8 @@ const SPARE: usize = 3 * PAGE;
 /// The number of bytes from which those that stay are only moved if there is no space after them.
 const LONG: usize = 256 * 1024;
 
-/// Bytes of a file, each at the same offset within a page of memory as in the file: the kernel copies them several
-/// times faster that way.
+/// Bytes of a file, each at the same offset within a page of memory as in the file: the kernel
+/// copies them several times faster that way.
 #[derive(Debug, Default)]
 pub struct PageBuffer {
     buffer: Vec<u8>,
@@ -116,8 +118,8 @@ impl PageBuffer {
         self.extend(offset, len)
     }
 
-    /// Appends space for `more` bytes, which begin at `offset` in the file, and returns it. Other bytes than a long part
-    /// of a line move, so that the new ones are aligned.
+    /// Appends space for `more` bytes, which begin at `offset` in the file, and returns it. Other
+    /// bytes than a long part of a line move, so that the new ones are aligned.
     pub fn extend(&mut self, offset: u64, more: usize) -> io::Result<&mut [u8]> {
         let had = self.used.len();
         if had <= LONG || self.used.end + more > self.buffer.len() {
@@ -153,8 +155,8 @@ impl PageBuffer {
 /// The number of bytes to keep in memory.
 pub(super) const MEMORY: usize = 16 << 20;
 
-/// Bytes that were written or read from a stream: in memory up to a limit, else in a private temporary file without a
-/// name, so that nothing remains however the process ends (rule 6).
+/// Bytes that were written or read from a stream: in memory up to a limit, else in a private
+/// temporary file without a name, so that nothing remains however the process ends (rule 6).
 #[derive(Debug)]
 pub struct Spooled {
     data: SpooledData,
@@ -170,7 +172,10 @@ impl Spooled {
         let mut file = SpooledTempFile::new(limit);
         write(&mut file)?;
         let len = file.stream_position()?;
-        Ok(Spooled { data: file.into_inner(), len })
+        Ok(Spooled {
+            data: file.into_inner(),
+            len,
+        })
     }
 }
 
@@ -194,9 +199,12 @@ impl ReadAt for Spooled {
     }
 }
 
-/// Reads a stream to its end. If it is long, and `is_promising` returns false for its start, only the start is kept: it may
-/// have no end.
-pub fn spool(reader: &mut dyn Read, is_promising: fn(&[u8]) -> bool) -> Result<Spooled, StoreError> {
+/// Reads a stream to its end. If it is long, and `is_promising` returns false for its start, only
+/// the start is kept: it may have no end.
+pub fn spool(
+    reader: &mut dyn Read,
+    is_promising: fn(&[u8]) -> bool,
+) -> Result<Spooled, StoreError> {
     spool_named(reader, MEMORY, is_promising, Path::new("standard input"))
 }
 
@@ -208,9 +216,15 @@ pub(super) fn spool_named(
 ) -> Result<Spooled, StoreError> {
     let mut start = Vec::new();
     let more = limit as u64 + 1;
-    reader.take(more).read_to_end(&mut start).map_err(|error| StoreError::io("read", name, error))?;
+    reader
+        .take(more)
+        .read_to_end(&mut start)
+        .map_err(|error| StoreError::io("read", name, error))?;
     if start.len() <= limit || !is_promising(&start) {
-        return Ok(Spooled { len: start.len() as u64, data: SpooledData::InMemory(Cursor::new(start)) });
+        return Ok(Spooled {
+            len: start.len() as u64,
+            data: SpooledData::InMemory(Cursor::new(start)),
+        });
     }
     let spooled = Spooled::written(limit, |out| {
         out.write_all(&start)?;
@@ -220,7 +234,10 @@ pub(super) fn spool_named(
 }
 
 /// Keeps what `write` writes.
-pub fn spool_written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<Spooled, StoreError> {
+pub fn spool_written(
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> Result<Spooled, StoreError> {
     let spooled = Spooled::written(MEMORY, |out| write(out));
-    spooled.map_err(|error| StoreError::io("write a temporary file for", Path::new("the copy"), error))
+    spooled
+        .map_err(|error| StoreError::io("write a temporary file for", Path::new("the copy"), error))
 }

@@ -1,4 +1,5 @@
-//! Rule 2: new content replaces the old content in one rename. Of many files at once, each directory is synced once.
+//! Rule 2: new content replaces the old content in one rename. Of many files at once, each
+//! directory is synced once.
 
 use super::append::{Attempt, Committed};
 use super::attributes;
@@ -21,22 +22,24 @@ use std::time::Duration;
 /// How much of two files is compared at a time.
 const COMPARED_BYTES: u64 = 1 << 20;
 
-/// How long to wait for a process that has the old file open for writing: agents open it, write and close it.
+/// How long to wait for a process that has the old file open for writing: agents open it, write and
+/// close it.
 const CLOSED_WITHIN: Duration = Duration::from_secs(2);
 
-/// How long the old file must not change if another process changed it recently, or if the system cannot tell whether it
-/// is open: a process may be about to open the file that it looked up before the rename.
+/// How long the old file must not change if another process changed it recently, or if the system
+/// cannot tell whether it is open: a process may be about to open the file that it looked up before
+/// the rename.
 const QUIET: Duration = Duration::from_millis(5);
 
 /// How recent a change is after which another process is expected to append again.
 const RECENT: Duration = Duration::from_secs(10);
 
 impl Locked {
-    /// Replaces the content with what the closure writes (rule 2). With `backup`, the old content is kept
-    /// under that name, which must not exist (rule 6).
+    /// Replaces the content with what the closure writes (rule 2). With `backup`, the old content
+    /// is kept under that name, which must not exist (rule 6).
     ///
-    /// While it writes, the closure may read the [`super::SessionFile`] that was locked or reopened. It
-    /// should pass on an error of the store inside [`io::Error::other`].
+    /// While it writes, the closure may read the [`super::SessionFile`] that was locked or
+    /// reopened. It should pass on an error of the store inside [`io::Error::other`].
     pub fn rewrite(
         self,
         backup: Option<&Path>,
@@ -45,8 +48,8 @@ impl Locked {
         self.rewrite_then(backup, write, &mut || ())
     }
 
-    /// Does the same as [`Locked::rewrite`], and calls `then` when the new content is on disk and the new file is still
-    /// locked: to change what belongs to it.
+    /// Does the same as [`Locked::rewrite`], and calls `then` when the new content is on disk and
+    /// the new file is still locked: to change what belongs to it.
     pub fn rewrite_then(
         mut self,
         backup: Option<&Path>,
@@ -56,16 +59,22 @@ impl Locked {
         let Some((mut committed, new)) = self.replace(backup, write)? else {
             return Ok(Attempt::Stale(Box::new(self)));
         };
-        for folder in [Some(&*self.resolved), backup].into_iter().flatten().map(folder_of) {
-            committed.troubles.extend(sync_folder(self.files, folder).err());
+        for folder in [Some(&*self.resolved), backup]
+            .into_iter()
+            .flatten()
+            .map(folder_of)
+        {
+            committed
+                .troubles
+                .extend(sync_folder(self.files, folder).err());
         }
         then();
         drop(new);
         Ok(Attempt::Done(committed))
     }
 
-    /// Does all of a rewrite except syncing the directory, which a batch does once for many. Returns the new file,
-    /// which is locked until it is dropped; `None` if the file has grown.
+    /// Does all of a rewrite except syncing the directory, which a batch does once for many.
+    /// Returns the new file, which is locked until it is dropped; `None` if the file has grown.
     fn replace(
         &mut self,
         backup: Option<&Path>,
@@ -78,9 +87,12 @@ impl Locked {
             return Ok(None);
         }
         let mut temp = self.stage(write)?;
-        // Removed if it is dropped before the new file is in place (rule 7). If it cannot be removed, it is a complete copy,
-        // and has overwritten nothing.
-        let mut copy = backup.map(|backup| self.back_up(backup)).transpose()?.flatten();
+        // Removed if it is dropped before the new file is in place (rule 7). If it cannot be
+        // removed, it is a complete copy, and has overwritten nothing.
+        let mut copy = backup
+            .map(|backup| self.back_up(backup))
+            .transpose()?
+            .flatten();
         let publish = PublishLock::take(self)?;
         while self.has_grown()? {
             if !carries || !self.carry(&mut temp)? {
@@ -94,35 +106,54 @@ impl Locked {
         let mut committed = Committed::new(&self.path);
         if let Err(error) = carried {
             let doing = "carry over what was appended meanwhile to";
-            committed.troubles.push(StoreError::new(doing, &self.path, Cause::GrowthLost(error)));
+            committed
+                .troubles
+                .push(StoreError::new(doing, &self.path, Cause::GrowthLost(error)));
         }
         Ok(Some((committed, temp)))
     }
 
     fn refuse_hard_links(&self) -> Result<(), StoreError> {
-        match self.files.stat(&self.file).map_err(|error| self.failed(error))?.links {
+        match self
+            .files
+            .stat(&self.file)
+            .map_err(|error| self.failed(error))?
+            .links
+        {
             0 | 1 => Ok(()),
-            links => Err(StoreError::new("rewrite", &self.path, Cause::HardLinked(links))),
+            links => Err(StoreError::new(
+                "rewrite",
+                &self.path,
+                Cause::HardLinked(links),
+            )),
         }
     }
 
     /// The new file, complete and synced, but not in place.
     fn stage(&self, write: &mut Fill<'_>) -> Result<Temp, StoreError> {
         let failed = |error| StoreError::io("rewrite", &self.path, error);
-        // It is locked: a process that opens it as soon as it is in place waits until we are done (rule 3).
+        // It is locked: a process that opens it as soon as it is in place waits until we are done
+        // (rule 3).
         let mut new = Temp::beside(self.files, &self.resolved).map_err(failed)?;
         new.fill(&self.path, write)?;
-        attributes::keep(self.files, &self.path, &self.file, &new.file, self.options.force)?;
+        attributes::keep(
+            self.files,
+            &self.path,
+            &self.file,
+            &new.file,
+            self.options.force,
+        )?;
         self.files.sync(&new.file).map_err(failed)?;
         Ok(new)
     }
 
-    /// Appends to the new file what the old one has grown by since it was read, and syncs it. Returns whether it has grown:
-    /// a copy-up on overlayfs also makes it stale.
+    /// Appends to the new file what the old one has grown by since it was read, and syncs it.
+    /// Returns whether it has grown: a copy-up on overlayfs also makes it stale.
     fn carry(&mut self, new: &mut Temp) -> Result<bool, StoreError> {
         let failed = |error| StoreError::io("rewrite", &self.path, error);
         let now = Snapshot::take(self.files, &self.file).map_err(failed)?;
-        // Fails if what precedes the growth is no longer what was read; this is decided after the growth was looked at.
+        // Fails if what precedes the growth is no longer what was read; this is decided after the
+        // growth was looked at.
         let _ = self.has_grown()?;
         let failed = |error| StoreError::io("rewrite", &self.path, error);
         let grown = self.base.stat.size..now.stat.size;
@@ -137,8 +168,9 @@ impl Locked {
         Ok(true)
     }
 
-    /// Exchanges the old file and the new one, then looks at the old one again: a file that was replaced or edited after
-    /// the last look gets its name back. What another process appended to the new file meanwhile goes to that file.
+    /// Exchanges the old file and the new one, then looks at the old one again: a file that was
+    /// replaced or edited after the last look gets its name back. What another process appended to
+    /// the new file meanwhile goes to that file.
     fn put_in_place(&self, new: &mut Temp) -> Result<(), StoreError> {
         let failed = |error| StoreError::io("rewrite", &self.path, error);
         if !new.exchange(&self.resolved).map_err(failed)? {
@@ -158,19 +190,23 @@ impl Locked {
         Err(change)
     }
 
-    /// Returns how the file at this path, which was in place until now, differs from the one that was read, other than
-    /// by what was appended to it.
+    /// Returns how the file at this path, which was in place until now, differs from the one that
+    /// was read, other than by what was appended to it.
     fn change_of(&self, path: &Path) -> io::Result<Option<FileChange>> {
-        if !self.files.stat_at(path)?.is_same_inode(&self.files.stat(&self.file)?) {
+        if !self
+            .files
+            .stat_at(path)?
+            .is_same_inode(&self.files.stat(&self.file)?)
+        {
             return Ok(Some(FileChange::Replaced));
         }
         let change = self.base.compare_for_reading(self.files, &self.file)?;
         Ok(change.filter(|change| *change != FileChange::Grown))
     }
 
-    /// Copies the old file with all its attributes, complete and synced before it gets the name, which must
-    /// not exist (rule 6). It is a separate file from the beginning: a second hard link to the old file would
-    /// remain if the process was killed before the rename of the new file.
+    /// Copies the old file with all its attributes, complete and synced before it gets the name,
+    /// which must not exist (rule 6). It is a separate file from the beginning: a second hard link
+    /// to the old file would remain if the process was killed before the rename of the new file.
     fn back_up(&self, backup: &Path) -> Result<Option<Temp>, StoreError> {
         let failed = |error| StoreError::io("back up to", backup, error);
         if has_copy(self.files, backup, &self.file, self.len()).map_err(failed)? {
@@ -178,34 +214,48 @@ impl Locked {
         }
         let mut copy = Temp::beside(self.files, backup).map_err(failed)?;
         copy_range(self, 0..self.len(), &mut self.out(&copy.file)).map_err(failed)?;
-        attributes::keep(self.files, &self.path, &self.file, &copy.file, self.options.force)?;
+        attributes::keep(
+            self.files,
+            &self.path,
+            &self.file,
+            &copy.file,
+            self.options.force,
+        )?;
         self.files.sync(&copy.file).map_err(failed)?;
         copy.rename_new(backup).map_err(failed)?;
         Ok(Some(copy))
     }
 
-    /// Rule 4: a process that had the old file open may have written to it between our last comparison and
-    /// the rename, or may do so now. What it wrote is appended to the new file.
+    /// Rule 4: a process that had the old file open may have written to it between our last
+    /// comparison and the rename, or may do so now. What it wrote is appended to the new file.
     fn copy_growth(&mut self, new: &Temp) -> io::Result<()> {
         let start = self.base.stat.size;
         let mut end = start;
-        self.until_closed("another process has the old file open, and may write to it", &mut |own| {
-            let size = own.files.stat(&own.file)?.size;
-            if size <= end {
-                return Ok(false);
-            }
-            if end == start {
-                own.close_last_line(new)?;
-            }
-            copy_range(own, end..size, &mut own.out(&new.file))?;
-            end = size;
-            Ok(true)
-        })?;
-        if end > start { self.files.sync(&new.file) } else { Ok(()) }
+        self.until_closed(
+            "another process has the old file open, and may write to it",
+            &mut |own| {
+                let size = own.files.stat(&own.file)?.size;
+                if size <= end {
+                    return Ok(false);
+                }
+                if end == start {
+                    own.close_last_line(new)?;
+                }
+                copy_range(own, end..size, &mut own.out(&new.file))?;
+                end = size;
+                Ok(true)
+            },
+        )?;
+        if end > start {
+            self.files.sync(&new.file)
+        } else {
+            Ok(())
+        }
     }
 
-    /// Waits until nobody has the file open for writing, and nothing more happens to it. `look` returns whether something
-    /// has happened since it was called last; it is an error, `what`, if a process keeps the file open.
+    /// Waits until nobody has the file open for writing, and nothing more happens to it. `look`
+    /// returns whether something has happened since it was called last; it is an error, `what`, if
+    /// a process keeps the file open.
     pub(super) fn until_closed(
         &mut self,
         what: &str,
@@ -231,8 +281,9 @@ impl Locked {
         }
     }
 
-    /// Appends a newline to the new file if its last line is torn, so that what follows begins a line; but not if
-    /// the last line of the old file was torn, because what follows may be the rest of that line.
+    /// Appends a newline to the new file if its last line is torn, so that what follows begins a
+    /// line; but not if the last line of the old file was torn, because what follows may be the
+    /// rest of that line.
     fn close_last_line(&self, new: &Temp) -> io::Result<()> {
         let size = self.files.stat(&new.file)?.size;
         let last = new.read_range(size.saturating_sub(1)..size)?;
@@ -243,7 +294,11 @@ impl Locked {
     }
 
     fn out<'a>(&self, file: &'a File) -> Out<'a> {
-        Out { files: self.files, file, bytes: 0 }
+        Out {
+            files: self.files,
+            file,
+            bytes: 0,
+        }
     }
 }
 
@@ -280,21 +335,38 @@ impl Batch {
         let Some((committed, _)) = locked.replace(backup, write)? else {
             return Ok(Attempt::Stale(Box::new(locked)));
         };
-        let changed = [Some(&*locked.resolved), backup].into_iter().flatten().map(folder_of);
-        self.folders.lock().unwrap_or_else(PoisonError::into_inner).extend(changed.map(Path::to_owned));
+        let changed = [Some(&*locked.resolved), backup]
+            .into_iter()
+            .flatten()
+            .map(folder_of);
+        self.folders
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(changed.map(Path::to_owned));
         Ok(Attempt::Done(committed))
     }
 
     /// Syncs each directory once. Returns an error for each one that could not be synced.
     pub fn finish(self) -> Vec<StoreError> {
-        let folders = self.folders.into_inner().unwrap_or_else(PoisonError::into_inner);
-        folders.iter().filter_map(|folder| sync_folder(&DISK, folder).err()).collect()
+        let folders = self
+            .folders
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        folders
+            .iter()
+            .filter_map(|folder| sync_folder(&DISK, folder).err())
+            .collect()
     }
 }
 
-/// Whether `path` is another file with the first `size` bytes of `original` and no more: the copy of a process that was
-/// killed before it changed the session. Any other file is an error (rule 6).
-pub(super) fn has_copy(files: &dyn Files, path: &Path, original: &File, size: u64) -> io::Result<bool> {
+/// Whether `path` is another file with the first `size` bytes of `original` and no more: the copy
+/// of a process that was killed before it changed the session. Any other file is an error (rule 6).
+pub(super) fn has_copy(
+    files: &dyn Files,
+    path: &Path,
+    original: &File,
+    size: u64,
+) -> io::Result<bool> {
     let copy = match files.open_read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         copy => copy?,
@@ -308,7 +380,11 @@ pub(super) fn has_copy(files: &dyn Files, path: &Path, original: &File, size: u6
         is_same = read_range(files, &copy, start, end)? == read_range(files, original, start, end)?;
         start = end;
     }
-    if is_same { Ok(true) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+    if is_same {
+        Ok(true)
+    } else {
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
 }
 
 /// Returns the directory of a path, which may be a bare name.

@@ -8,7 +8,8 @@ use std::io::{self, IoSlice, Write};
 use std::iter::Peekable;
 use std::ops::Range;
 
-/// Writes a range of bytes to an open file. If the source is a file, too, the kernel copies as much as it can.
+/// Writes a range of bytes to an open file. If the source is a file, too, the kernel copies as much
+/// as it can.
 pub fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io::Result<()> {
     let mut rest = range;
     if let Some(file) = source.file().filter(|_| rest.end <= source.len()) {
@@ -60,8 +61,8 @@ const GAP: u64 = 4;
 /// Pieces that are shorter on average, in bytes, are joined and written at once.
 const SHORT: usize = 512;
 
-/// Writes pieces to an open file, in order, with `separator` between any two of them. Several threads read, and the calling
-/// one writes. The pieces before a failure may have been written.
+/// Writes pieces to an open file, in order, with `separator` between any two of them. Several
+/// threads read, and the calling one writes. The pieces before a failure may have been written.
 pub fn send_pieces<'a>(
     source: &dyn ReadAt,
     list: impl Iterator<Item = Piece<'a>> + Send,
@@ -69,7 +70,9 @@ pub fn send_pieces<'a>(
     workers: usize,
     out: &File,
 ) -> io::Result<()> {
-    let threads = workers.min(list.size_hint().1.unwrap_or(THREADS)).min(THREADS);
+    let threads = workers
+        .min(list.size_hint().1.unwrap_or(THREADS))
+        .min(THREADS);
     let mut pieces = list.peekable();
     let mut is_first = true;
     let batches = std::iter::from_fn(|| {
@@ -103,7 +106,11 @@ struct Batch<'a> {
 impl<'a> Batch<'a> {
     /// Takes from the list the next pieces to read together; none at its end.
     fn take_from(list: &mut Peekable<impl Iterator<Item = Piece<'a>>>, is_first: bool) -> Self {
-        let mut batch = Batch { pieces: Vec::new(), stored: 0..0, is_first };
+        let mut batch = Batch {
+            pieces: Vec::new(),
+            stored: 0..0,
+            is_first,
+        };
         let mut requested = 0;
         let mut has_stored = false;
         while batch.pieces.len() < BATCH {
@@ -117,7 +124,11 @@ impl<'a> Batch<'a> {
             });
             let Some(piece) = next else { break };
             if let Piece::Stored(range) = &piece {
-                let start = if has_stored { batch.stored.start } else { range.start };
+                let start = if has_stored {
+                    batch.stored.start
+                } else {
+                    range.start
+                };
                 batch.stored = start..range.end;
                 requested += range.end - range.start;
                 has_stored = true;
@@ -131,7 +142,11 @@ impl<'a> Batch<'a> {
     fn write(&self, separator: &[u8], read: &[u8], mut out: &File) -> io::Result<()> {
         let mut slices = Vec::with_capacity(2 * self.pieces.len());
         for (at, piece) in self.pieces.iter().enumerate() {
-            slices.push(IoSlice::new(if at == 0 && self.is_first { b"" } else { separator }));
+            slices.push(IoSlice::new(if at == 0 && self.is_first {
+                b""
+            } else {
+                separator
+            }));
             slices.push(IoSlice::new(match piece {
                 Piece::Stored(range) => {
                     let place = |offset: u64| (offset - self.stored.start) as usize;
@@ -143,7 +158,9 @@ impl<'a> Batch<'a> {
         let len: usize = slices.iter().map(|slice| slice.len()).sum();
         if len < SHORT * self.pieces.len() {
             let mut joined = Vec::with_capacity(len);
-            slices.iter().for_each(|slice| joined.extend_from_slice(slice));
+            slices
+                .iter()
+                .for_each(|slice| joined.extend_from_slice(slice));
             return out.write_all(&joined);
         }
         let mut rest = slices.as_mut_slice();

@@ -10,9 +10,9 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A session file opened for reading: its content at that moment, and enough to determine later whether it
-/// changed (rule 4). Reads go to the inode that was opened, whatever is renamed onto its path, and end at its
-/// size at that moment.
+/// A session file opened for reading: its content at that moment, and enough to determine later
+/// whether it changed (rule 4). Reads go to the inode that was opened, whatever is renamed onto its
+/// path, and end at its size at that moment.
 #[derive(Debug)]
 pub struct SessionFile {
     path: PathBuf,
@@ -36,7 +36,12 @@ impl SessionFile {
         // Another file may have replaced it meanwhile.
         refuse_irregular(path, files.stat(&file).map_err(failed)?.kind)?;
         let snapshot = Snapshot::take(files, &file).map_err(failed)?;
-        Ok(SessionFile { path: path.to_owned(), resolved, file, snapshot })
+        Ok(SessionFile {
+            path: path.to_owned(),
+            resolved,
+            file,
+            snapshot,
+        })
     }
 
     /// Returns the path as given.
@@ -59,14 +64,14 @@ impl SessionFile {
         &self.snapshot
     }
 
-    /// Whether `stat` is that of this file. The stat of the handle is read again, because a copy-up on
-    /// overlayfs changes it.
+    /// Whether `stat` is that of this file. The stat of the handle is read again, because a copy-up
+    /// on overlayfs changes it.
     pub(super) fn is_at(&self, files: &dyn Files, stat: &Stat) -> io::Result<bool> {
         Ok(files.stat(&self.file)?.is_same_inode(stat))
     }
 
-    /// Whether the content that was read is still there (rule 4): the file is the same or has only grown.
-    /// Readers that take two passes check this after the second one.
+    /// Whether the content that was read is still there (rule 4): the file is the same or has only
+    /// grown. Readers that take two passes check this after the second one.
     pub fn still_same(&self) -> Result<bool, StoreError> {
         self.snapshot.is_start_of(self)
     }
@@ -75,7 +80,11 @@ impl SessionFile {
 fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), StoreError> {
     match kind {
         FileType::Regular => Ok(()),
-        FileType::Folder => Err(StoreError::io("read", path, io::ErrorKind::IsADirectory.into())),
+        FileType::Folder => Err(StoreError::io(
+            "read",
+            path,
+            io::ErrorKind::IsADirectory.into(),
+        )),
         FileType::Other => Err(StoreError::new("read", path, Cause::NotRegular)),
     }
 }
@@ -97,10 +106,17 @@ impl ReadAt for SessionFile {
 impl Snapshot {
     /// Opens what is at the path now; returns `None` if it is the same file, unchanged.
     pub fn look(&self, path: &Path) -> Result<Option<SessionFile>, StoreError> {
-        let new = DISK.stat_at(path).map_err(|error| StoreError::io("read", path, error))?;
+        let new = DISK
+            .stat_at(path)
+            .map_err(|error| StoreError::io("read", path, error))?;
         let old = &self.stat;
-        let is_unchanged = (new.size, new.modified, new.changed) == (old.size, old.modified, old.changed);
-        if is_unchanged && new.is_same_inode(old) { Ok(None) } else { SessionFile::open(path).map(Some) }
+        let is_unchanged =
+            (new.size, new.modified, new.changed) == (old.size, old.modified, old.changed);
+        if is_unchanged && new.is_same_inode(old) {
+            Ok(None)
+        } else {
+            SessionFile::open(path).map(Some)
+        }
     }
 
     /// Whether it is of this file, which has the same content, or only more at its end.
@@ -115,7 +131,8 @@ impl Snapshot {
     }
 }
 
-/// A regular file opened for reading only, without the snapshot that a later write would need (rule 4).
+/// A regular file opened for reading only, without the snapshot that a later write would need (rule
+/// 4).
 #[derive(Debug)]
 pub struct Glance {
     file: File,
@@ -160,8 +177,8 @@ fn read_before(end: u64, file: &File, buf: &mut [u8], offset: u64) -> io::Result
     DISK.read_at(file, &mut buf[..wanted], offset)
 }
 
-/// A path opened for reading: a file, or the content of a pipe (`<(zcat old.jsonl.gz)`, a FIFO), which can be
-/// read but not written back.
+/// A path opened for reading: a file, or the content of a pipe (`<(zcat old.jsonl.gz)`, a FIFO),
+/// which can be read but not written back.
 #[derive(Debug)]
 pub enum Opened {
     /// A regular file.
@@ -170,12 +187,16 @@ pub enum Opened {
     Stream(Spooled),
 }
 
-/// Opens anything that can be read: a regular file; a stream, which is spooled (see [`super::spool`]); or an archive, of
-/// which the session is decompressed like a stream.
+/// Opens anything that can be read: a regular file; a stream, which is spooled (see
+/// [`super::spool`]); or an archive, of which the session is decompressed like a stream.
 pub fn open(path: &Path, is_promising: fn(&[u8]) -> bool) -> Result<Opened, StoreError> {
     match SessionFile::open(path) {
-        Err(StoreError { cause: Cause::NotRegular, .. }) => {
-            let mut stream = File::open(path).map_err(|error| StoreError::io("read", path, error))?;
+        Err(StoreError {
+            cause: Cause::NotRegular,
+            ..
+        }) => {
+            let mut stream =
+                File::open(path).map_err(|error| StoreError::io("read", path, error))?;
             spool_named(&mut stream, MEMORY, is_promising, path).map(Opened::Stream)
         }
         Ok(file) if Archive::begins(&file.snapshot.head) => {

@@ -12,11 +12,12 @@ const TAIL_BYTES: u64 = 4096;
 /// How long, on a busy machine, the size may lag behind the modification time during an append.
 const APPENDED_WITHIN: Duration = Duration::from_millis(100);
 
-/// The state of a file at one moment: its `stat`, its first 256 bytes, in which oh-my-pi overwrites its title in
-/// place, and its last 4 KB, in which an append that was undone and replaced would show.
+/// The state of a file at one moment: its `stat`, its first 256 bytes, in which oh-my-pi overwrites
+/// its title in place, and its last 4 KB, in which an append that was undone and replaced would
+/// show.
 ///
-/// The bytes are kept, not a hash: 4 KB cost nothing and cannot collide. It has no handle, so that thousands of files can be
-/// watched.
+/// The bytes are kept, not a hash: 4 KB cost nothing and cannot collide. It has no handle, so that
+/// thousands of files can be watched.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(super) stat: Stat,
@@ -34,11 +35,13 @@ impl Snapshot {
         })
     }
 
-    /// Compares with another handle to the same file in its current state; `None` if it is the same. A change outside both
-    /// ranges that keeps the size shows only in the ctime, so even a `chmod` counts as a change.
+    /// Compares with another handle to the same file in its current state; `None` if it is the
+    /// same. A change outside both ranges that keeps the size shows only in the ctime, so even a
+    /// `chmod` counts as a change.
     ///
-    /// On overlayfs, the first open for writing copies the file up, which changes its ctime and may change
-    /// its device and inode. Then the content decides: it must be read again, as if the file had grown.
+    /// On overlayfs, the first open for writing copies the file up, which changes its ctime and may
+    /// change its device and inode. Then the content decides: it must be read again, as if the file
+    /// had grown.
     pub(super) fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Option<FileChange>> {
         let new = self.settled(files, file)?;
         let old = &self.stat;
@@ -49,11 +52,13 @@ impl Snapshot {
         if new.modified != old.modified || !files.copies_up(file) {
             return Ok(Some(FileChange::Edited));
         }
-        Ok(self.compare_content(files, file, &new)?.or(Some(FileChange::Grown)))
+        Ok(self
+            .compare_content(files, file, &new)?
+            .or(Some(FileChange::Grown)))
     }
 
-    /// Compares for a reader, for whom renaming, replacing or changing the mode of the file does not matter: the
-    /// mtime is compared instead of the ctime.
+    /// Compares for a reader, for whom renaming, replacing or changing the mode of the file does
+    /// not matter: the mtime is compared instead of the ctime.
     pub(super) fn compare_for_reading(
         &self,
         files: &dyn Files,
@@ -66,8 +71,8 @@ impl Snapshot {
         self.compare_content(files, file, &new)
     }
 
-    /// Returns the file's current state. During an append, Linux updates the modification time before the size: a
-    /// state between the two is not an edit, so this waits for the size.
+    /// Returns the file's current state. During an append, Linux updates the modification time
+    /// before the size: a state between the two is not an edit, so this waits for the size.
     fn settled(&self, files: &dyn Files, file: &File) -> io::Result<Stat> {
         let mut pause = Pause::new(APPENDED_WITHIN);
         loop {
@@ -80,7 +85,12 @@ impl Snapshot {
         }
     }
 
-    fn compare_content(&self, files: &dyn Files, file: &File, new: &Stat) -> io::Result<Option<FileChange>> {
+    fn compare_content(
+        &self,
+        files: &dyn Files,
+        file: &File,
+        new: &Stat,
+    ) -> io::Result<Option<FileChange>> {
         let old = &self.stat;
         if new.size < old.size {
             return Ok(Some(FileChange::Truncated));
@@ -104,9 +114,17 @@ fn tail_start(size: u64) -> u64 {
 }
 
 /// Returns the bytes from `start` to `end`, or fewer if the file is shorter now.
-pub(super) fn read_range(files: &dyn Files, file: &File, start: u64, end: u64) -> io::Result<Box<[u8]>> {
+pub(super) fn read_range(
+    files: &dyn Files,
+    file: &File,
+    start: u64,
+    end: u64,
+) -> io::Result<Box<[u8]>> {
     let mut bytes = Vec::new();
-    resize(&mut bytes, usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?)?;
+    resize(
+        &mut bytes,
+        usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?,
+    )?;
     let mut filled = 0;
     while filled < bytes.len() {
         match files.read_at(file, &mut bytes[filled..], start + filled as u64) {

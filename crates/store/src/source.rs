@@ -14,7 +14,8 @@ use zrip::FrameEncoder;
 
 /// The number of bytes of a piece.
 const PIECE_BYTES: usize = 1 << 20;
-/// The level of compression: the second highest of the library. The highest takes half as long again, for 4 % less.
+/// The level of compression: the second highest of the library. The highest takes half as long
+/// again, for 4 % less.
 const LEVEL: i32 = 3;
 
 /// A file to be archived: its name in the archive, and its state when it was found.
@@ -32,7 +33,11 @@ impl Source {
     pub fn of(name: String, file: &SessionFile) -> Source {
         let stat = &file.snapshot.stat;
         let member = Member::new(name, stat.size, stat.modified, stat.mode);
-        Source { member, path: file.resolved().to_owned(), seen: file.snapshot.clone() }
+        Source {
+            member,
+            path: file.resolved().to_owned(),
+            seen: file.snapshot.clone(),
+        }
     }
 
     /// Finds a file.
@@ -51,33 +56,45 @@ impl Source {
         match () {
             () if !new.is_same_inode(old) => Err(changed(FileChange::Replaced)),
             () if new.size > old.size => Err(changed(FileChange::Grown)),
-            () if (new.size, new.modified) != (old.size, old.modified) => Err(changed(FileChange::Edited)),
+            () if (new.size, new.modified) != (old.size, old.modified) => {
+                Err(changed(FileChange::Edited))
+            }
             () => Ok(file),
         }
     }
 
-    /// Removes the file, whose content is in an archive, if it is as it was found and no agent has it open.
+    /// Removes the file, whose content is in an archive, if it is as it was found and no agent has
+    /// it open.
     pub fn remove(&self, options: &WriteOptions) -> Result<(), StoreError> {
         lock(&self.open()?, options)?.remove_companion()
     }
 
     fn copy(&self, out: &mut dyn Write) -> io::Result<()> {
-        copy_range(&self.open().map_err(io::Error::other)?, 0..self.member.size, out)
+        copy_range(
+            &self.open().map_err(io::Error::other)?,
+            0..self.member.size,
+            out,
+        )
     }
 }
 
-/// Writes an archive of these files, of which the first is the session; `head` is what a list shows of it.
+/// Writes an archive of these files, of which the first is the session; `head` is what a list shows
+/// of it.
 pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
     let files: Vec<&Member> = sources.iter().map(|source| &source.member).collect();
     let mut first = serde_json::to_vec(&files)?;
     first.push(b'\n');
     first.extend_from_slice(head);
     write_skippable(HEAD, &first, out)?;
-    let Some((session, others)) = sources.split_first() else { return Ok(()) };
+    let Some((session, others)) = sources.split_first() else {
+        return Ok(());
+    };
     if !others.is_empty() {
         let frames = FnWriter(|piece: &[u8]| write_skippable(PIECE, piece, out));
         let mut stream = encoder(BufWriter::with_capacity(PIECE_BYTES, frames))?;
-        others.iter().try_for_each(|source| source.copy(&mut stream))?;
+        others
+            .iter()
+            .try_for_each(|source| source.copy(&mut stream))?;
         stream.finish()?.flush()?;
     }
     let mut stream = encoder(out)?;
@@ -97,8 +114,8 @@ fn write_skippable(number: [u8; 4], content: &[u8], out: &mut dyn Write) -> io::
 }
 
 impl Archive {
-    /// Whether these files are in the archive as they are now. It may contain others, which a run that was killed removed
-    /// already.
+    /// Whether these files are in the archive as they are now. It may contain others, which a run
+    /// that was killed removed already.
     pub fn holds(&self, source: &dyn ReadAt, files: &[Source]) -> io::Result<bool> {
         let is_listed = |file: &Source| self.members.contains(&file.member);
         if !files.iter().all(is_listed) {
@@ -107,7 +124,9 @@ impl Archive {
         let mut is_same = true;
         self.contents(source, &mut |member, content| {
             match files.iter().find(|file| file.member == *member) {
-                Some(file) => is_same &= is_content(&file.open().map_err(io::Error::other)?, content)?,
+                Some(file) => {
+                    is_same &= is_content(&file.open().map_err(io::Error::other)?, content)?
+                }
                 None => drop(io::copy(content, &mut io::sink())?),
             }
             Ok(())

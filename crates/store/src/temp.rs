@@ -13,32 +13,39 @@ pub type Fill<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
 
 /// A temporary file, removed when dropped (rule 7). It is created with mode 0600.
 ///
-/// Its name is derived from that of its target, so that the next writer of that target finds and removes what
-/// a killed process left. A lock on the file shows that its writer is alive; only the holder of the lock
-/// renames or removes it.
+/// Its name is derived from that of its target, so that the next writer of that target finds and
+/// removes what a killed process left. A lock on the file shows that its writer is alive; only the
+/// holder of the lock renames or removes it.
 #[derive(Debug)]
 pub(super) struct Temp {
     files: &'static dyn Files,
     pub path: PathBuf,
     pub file: File,
-    /// The number of bytes that [`Temp::fill`] wrote to it, and that were carried over from the old file since.
+    /// The number of bytes that [`Temp::fill`] wrote to it, and that were carried over from the old
+    /// file since.
     pub bytes: u64,
     is_placed: bool,
 }
 
-/// The maximum number of processes that can write to the same target at the same time, each to its own temporary
-/// file. One more is an error.
+/// The maximum number of processes that can write to the same target at the same time, each to its
+/// own temporary file. One more is an error.
 const MOST_AT_ONCE: u32 = 1000;
 
 impl Temp {
-    /// Creates a file beside `target`. Its name starts with a dot and does not end in `.jsonl`: agents list
-    /// only visible `*.jsonl`, and oh-my-pi promotes only `*.jsonl.*.bak` (rule 2). It is short, so that it
-    /// is valid beside any target.
+    /// Creates a file beside `target`. Its name starts with a dot and does not end in `.jsonl`:
+    /// agents list only visible `*.jsonl`, and oh-my-pi promotes only `*.jsonl.*.bak` (rule 2). It
+    /// is short, so that it is valid beside any target.
     pub fn beside(files: &'static dyn Files, target: &Path) -> io::Result<Temp> {
         let name = target.file_name().unwrap_or_default().as_encoded_bytes();
-        let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name).simple().to_string();
+        let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name)
+            .simple()
+            .to_string();
         for number in 0..MOST_AT_ONCE {
-            let number = if number == 0 { String::new() } else { format!(".{number}") };
+            let number = if number == 0 {
+                String::new()
+            } else {
+                format!(".{number}")
+            };
             let path = target.with_file_name(format!(".pisess-{}{number}.part", &mark[..8]));
             if let Some(temp) = Temp::at(files, &path)? {
                 return Ok(temp);
@@ -50,18 +57,26 @@ impl Temp {
     /// Returns `None` if another process is writing to that file.
     fn at(files: &'static dyn Files, path: &Path) -> io::Result<Option<Temp>> {
         let file = match files.create_new(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && remove_dead(files, path) => {
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists && remove_dead(files, path) =>
+            {
                 files.create_new(path)
             }
             made => made,
         };
         let mut temp = match file {
-            Ok(file) => Temp { files, path: path.to_owned(), file, bytes: 0, is_placed: false },
+            Ok(file) => Temp {
+                files,
+                path: path.to_owned(),
+                file,
+                bytes: 0,
+                is_placed: false,
+            },
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         };
-        // Another process may just have taken the new file for abandoned, and locked or removed it; without lock
-        // support, that cannot happen.
+        // Another process may just have taken the new file for abandoned, and locked or removed it;
+        // without lock support, that cannot happen.
         let is_taken = matches!(files.try_lock(&temp.file), Err(TryLockError::WouldBlock));
         temp.is_placed = is_taken || !names(files, path, &temp.file)?;
         Ok((!temp.is_placed).then_some(temp))
@@ -69,25 +84,32 @@ impl Temp {
 
     /// Lets the caller write the content.
     pub fn fill(&mut self, path: &Path, fill: &mut Fill<'_>) -> Result<(), StoreError> {
-        let out = Out { files: self.files, file: &self.file, bytes: 0 };
+        let out = Out {
+            files: self.files,
+            file: &self.file,
+            bytes: 0,
+        };
         self.bytes = write_through(out, path, fill)?;
         Ok(())
     }
 
-    /// Gives the file a name that must be free. Until it is kept by [`Temp::placed`], dropping it still removes it.
+    /// Gives the file a name that must be free. Until it is kept by [`Temp::placed`], dropping it
+    /// still removes it.
     pub fn rename_new(&mut self, path: &Path) -> io::Result<()> {
         self.files.rename_new(&self.path, path)?;
         self.path = path.to_owned();
         Ok(())
     }
 
-    /// Records that the file stays: it was renamed and its old name is no longer ours, or is kept under its new one.
+    /// Records that the file stays: it was renamed and its old name is no longer ours, or is kept
+    /// under its new one.
     pub fn placed(&mut self) {
         self.is_placed = true;
     }
 
-    /// Gives the file the name of `old`, and `old` the name of the temporary file, so that it is removed with it; if the
-    /// system cannot do that, `old` is gone. Returns whether it can be exchanged back.
+    /// Gives the file the name of `old`, and `old` the name of the temporary file, so that it is
+    /// removed with it; if the system cannot do that, `old` is gone. Returns whether it can be
+    /// exchanged back.
     pub fn exchange(&mut self, old: &Path) -> io::Result<bool> {
         let is_kept = self.files.exchange(&self.path, old)?;
         self.is_placed = !is_kept;
@@ -131,7 +153,9 @@ impl Drop for Temp {
 
 /// Removes the file of a process that has ended. Returns whether it did.
 fn remove_dead(files: &dyn Files, path: &Path) -> bool {
-    let Ok(file) = files.open_append(path) else { return false };
+    let Ok(file) = files.open_append(path) else {
+        return false;
+    };
     let is_dead = files.try_lock(&file).is_ok() && names(files, path, &file).unwrap_or(false);
     is_dead && files.unlink(path).is_ok()
 }
@@ -145,13 +169,19 @@ fn names(files: &dyn Files, path: &Path, file: &File) -> io::Result<bool> {
 }
 
 /// Lets the caller write to an open file through a buffer. Returns the number of bytes.
-pub(super) fn write_through(out: Out<'_>, path: &Path, fill: &mut Fill<'_>) -> Result<u64, StoreError> {
+pub(super) fn write_through(
+    out: Out<'_>,
+    path: &Path,
+    fill: &mut Fill<'_>,
+) -> Result<u64, StoreError> {
     let mut buffered = BufWriter::with_capacity(128 * 1024, out);
     let filled = fill(&mut buffered).and_then(|()| buffered.flush());
     let bytes = buffered.get_ref().bytes;
     // Dropping a `BufWriter` would try to write its buffer once more; taking it apart does not.
     drop(buffered.into_parts());
-    filled.map(|()| bytes).map_err(|error| StoreError::io("write", path, error))
+    filled
+        .map(|()| bytes)
+        .map_err(|error| StoreError::io("write", path, error))
 }
 
 /// Writes through the seam.

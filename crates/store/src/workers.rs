@@ -5,13 +5,14 @@ use std::iter::Fuse;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// The number of results per worker that may wait for an earlier one: large enough that one slow item does
-/// not block the others, small enough that memory does not grow with the number of items.
+/// The number of results per worker that may wait for an earlier one: large enough that one slow
+/// item does not block the others, small enough that memory does not grow with the number of items.
 const AHEAD: usize = 4;
 
-/// Calls `work` on each item, on `workers` threads including the calling one, and passes the results to `take`, on the
-/// calling thread, in the order of the items, each as soon as all before it are done. While the next result is not
-/// done, the calling thread works, too. If `take` fails, no further item is started.
+/// Calls `work` on each item, on `workers` threads including the calling one, and passes the
+/// results to `take`, on the calling thread, in the order of the items, each as soon as all before
+/// it are done. While the next result is not done, the calling thread works, too. If `take` fails,
+/// no further item is started.
 pub fn in_order<I, T: Send, E, S>(
     items: S,
     workers: usize,
@@ -24,8 +25,17 @@ where
 {
     let items = items.into_iter();
     let threads = workers.min(items.size_hint().1.unwrap_or(workers)).max(1);
-    let state = State { items: items.fuse(), taken: 0, begun: VecDeque::new(), is_over: false };
-    let queue = Queue { state: Mutex::new(state), changed: Condvar::new(), ahead: threads * AHEAD };
+    let state = State {
+        items: items.fuse(),
+        taken: 0,
+        begun: VecDeque::new(),
+        is_over: false,
+    };
+    let queue = Queue {
+        state: Mutex::new(state),
+        changed: Condvar::new(),
+        ahead: threads * AHEAD,
+    };
     thread::scope(|scope| {
         let help = || {
             let stop = Stop(&queue);
@@ -69,7 +79,8 @@ enum Turn<I, T> {
     Take(T),
     /// Work on an item with this number.
     Work(usize, I),
-    /// Nothing: all items are begun and, for the calling thread, all results taken; or a thread has failed.
+    /// Nothing: all items are begun and, for the calling thread, all results taken; or a thread has
+    /// failed.
     Over,
 }
 
@@ -87,8 +98,8 @@ impl<I: Iterator, T> Queue<I, T> {
         }
     }
 
-    /// Returns the next result in order, if it is done and the thread takes results, else an item to work on; waits if there
-    /// is neither, or too many results are pending.
+    /// Returns the next result in order, if it is done and the thread takes results, else an item
+    /// to work on; waits if there is neither, or too many results are pending.
     fn turn(&self, takes_results: bool) -> Turn<I::Item, T> {
         let mut state = self.lock();
         loop {
@@ -111,7 +122,10 @@ impl<I: Iterator, T> Queue<I, T> {
                     None => {}
                 }
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -136,18 +150,28 @@ pub struct Pool<B, F> {
 impl<B, F: Fn() -> B> Pool<B, F> {
     /// Returns an empty pool, whose values are made by `new`.
     pub fn new(new: F) -> Self {
-        Pool { new, free: Mutex::new(Vec::new()) }
+        Pool {
+            new,
+            free: Mutex::new(Vec::new()),
+        }
     }
 
     /// Returns a value that was put back, as it is, or a new one.
     pub fn get(&self) -> B {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let free = self
+            .free
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
         free.unwrap_or_else(&self.new)
     }
 
     /// Puts a value back.
     pub fn put(&self, value: B) {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+        self.free
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(value);
     }
 
     /// Calls `work` with a value that is not in use.
@@ -189,13 +213,22 @@ mod tests {
                 taken += 1;
                 if item == 3 { Err("full") } else { Ok(()) }
             };
-            assert_eq!(in_order((0..1000).inspect(|_| begun += 1), workers, |item| item, take), Err("full"));
+            assert_eq!(
+                in_order(
+                    (0..1000).inspect(|_| begun += 1),
+                    workers,
+                    |item| item,
+                    take
+                ),
+                Err("full")
+            );
             assert_eq!(taken, 4);
             assert!(begun <= 4 + workers * AHEAD, "{begun} {workers}");
         }
     }
 
-    /// The first item waits until as many others as allowed are done; without a limit, all of them would be.
+    /// The first item waits until as many others as allowed are done; without a limit, all of them
+    /// would be.
     #[test]
     fn few_results_wait() {
         let done = AtomicUsize::new(0);

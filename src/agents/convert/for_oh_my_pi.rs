@@ -22,37 +22,63 @@ pub(super) fn message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted
         None => None,
     };
     let message = edited.as_deref().map_or(message, Raw::checked);
-    let turned = if role == Role::Assistant { assistant(message) } else { None };
+    let turned = if role == Role::Assistant {
+        assistant(message)
+    } else {
+        None
+    };
     let message = turned.or(edited)?;
     Some(Entry(with(entry, "message", &message)))
 }
 
-/// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs no change.
+/// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs
+/// no change.
 fn assistant(message: Raw) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let known = blocks(content, |block| {
-        let is_redacted = is_block(block, "thinking") && block.get("redacted").is_some_and(Raw::is_truthy);
-        Some(match block.get("thinkingSignature").filter(|_| is_redacted) {
-            Some(data) => Object::new().str("type", "redactedThinking").raw("data", data).finish().into(),
-            None => block.bytes().into(),
-        })
+        let is_redacted =
+            is_block(block, "thinking") && block.get("redacted").is_some_and(Raw::is_truthy);
+        Some(
+            match block.get("thinkingSignature").filter(|_| is_redacted) {
+                Some(data) => Object::new()
+                    .str("type", "redactedThinking")
+                    .raw("data", data)
+                    .finish()
+                    .into(),
+                None => block.bytes().into(),
+            },
+        )
     });
     // oh-my-pi fails to open a session in which an assistant message has no content.
-    let accepted = if content.is_null() { Some(b"[]".to_vec()) } else { known };
+    let accepted = if content.is_null() {
+        Some(b"[]".to_vec())
+    } else {
+        known
+    };
     let changed = accepted.map(|content| with(message, "content", &content));
-    let is_deferred = message.get("stopReason").is_some_and(|reason| reason.is("deferred"));
+    let is_deferred = message
+        .get("stopReason")
+        .is_some_and(|reason| reason.is("deferred"));
     if !is_deferred {
         return changed;
     }
     let calls = content.items().any(|block| is_block(block, "toolCall"));
     let reason: &[u8] = if calls { b"\"toolUse\"" } else { b"\"stop\"" };
-    Some(with(changed.as_deref().map_or(message, Raw::checked), "stopReason", reason))
+    Some(with(
+        changed.as_deref().map_or(message, Raw::checked),
+        "stopReason",
+        reason,
+    ))
 }
 
 pub(super) fn custom_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     match edit? {
         Edit::Omit => Some(Kept("an edit omits it from the context")),
-        Edit::Replace(content) => Some(Entry(with(entry, "content", content.as_deref().unwrap_or(b"[]")))),
+        Edit::Replace(content) => Some(Entry(with(
+            entry,
+            "content",
+            content.as_deref().unwrap_or(b"[]"),
+        ))),
     }
 }
 
@@ -66,19 +92,32 @@ pub(super) fn model_change(entry: Raw) -> Option<Vec<u8>> {
 }
 
 pub(super) fn title_change(entry: Raw) -> Vec<u8> {
-    let name = entry.get_text("name").map(|name| name.trim().into_owned()).unwrap_or_default();
-    typed("title_change", entry).text("title", &name).str("source", "user").finish()
+    let name = entry
+        .get_text("name")
+        .map(|name| name.trim().into_owned())
+        .unwrap_or_default();
+    typed("title_change", entry)
+        .text("title", &name)
+        .str("source", "user")
+        .finish()
 }
 
 pub(super) fn usage(entry: Raw) -> Vec<u8> {
-    let kind = entry.get_text("kind").unwrap_or_else(|| Text::from("usage"));
-    typed("model_usage", entry).text("purpose", &kind).copy(entry, &["provider", "model", "usage"]).finish()
+    let kind = entry
+        .get_text("kind")
+        .unwrap_or_else(|| Text::from("usage"));
+    typed("model_usage", entry)
+        .text("purpose", &kind)
+        .copy(entry, &["provider", "model", "usage"])
+        .finish()
 }
 
 /// In oh-my-pi, `fromId` is where the branch begins.
 pub(super) fn branch_summary(entry: Raw) -> Option<Vec<u8>> {
     let parent = entry.get("parentId").filter(|parent| parent.is_string());
     let begins = parent.map_or(&b"\"root\""[..], Raw::bytes);
-    let is_there = entry.get("fromId").is_some_and(|from| from.bytes() == begins);
+    let is_there = entry
+        .get("fromId")
+        .is_some_and(|from| from.bytes() == begins);
     (!is_there).then(|| with(entry, "fromId", begins))
 }

@@ -20,15 +20,19 @@ pub(super) fn message(entry: Raw) -> Option<Converted> {
             let message = with(message, "role", b"\"custom\"");
             Some(Entry(with(entry, "message", &message)))
         }
-        Role::PythonExecution if truthy(message, "excludeFromContext") => {
-            Some(Kept("Python that the user ran outside of the context; pi has no such message"))
-        }
+        Role::PythonExecution if truthy(message, "excludeFromContext") => Some(Kept(
+            "Python that the user ran outside of the context; pi has no such message",
+        )),
         Role::Developer | Role::FileMention | Role::PythonExecution => {
             Some(Entry(as_custom_message(entry, message, role)))
         }
         _ => {
             let content = blocks(message.get("content")?, block)?;
-            Some(Entry(with(entry, "message", &with(message, "content", &content))))
+            Some(Entry(with(
+                entry,
+                "message",
+                &with(message, "content", &content),
+            )))
         }
     }
 }
@@ -40,8 +44,11 @@ fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
         let given = Raw::checked(&converted).get("content").unwrap_or(Raw::NULL);
         match given.text() {
             Some(text) => content.push(text_block(&text)),
-            None => content
-                .extend(given.items().map(|item| block(item).map_or(item.bytes().to_vec(), Cow::into_owned))),
+            None => content.extend(
+                given
+                    .items()
+                    .map(|item| block(item).map_or(item.bytes().to_vec(), Cow::into_owned)),
+            ),
         }
     }
     Object::new()
@@ -53,7 +60,8 @@ fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
         .finish()
 }
 
-/// Converts a block. pi cannot send an image that oh-my-pi keeps outside of the session, so text replaces it.
+/// Converts a block. pi cannot send an image that oh-my-pi keeps outside of the session, so text
+/// replaces it.
 fn block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let is_kept_outside = |data: Text| data.as_bytes().starts_with(b"blob:");
     if is_block(block, "image") && block.get_text("data").is_some_and(is_kept_outside) {
@@ -76,7 +84,9 @@ fn block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
 
 pub(super) fn custom_message(entry: Raw) -> Option<Converted> {
     if is_transient(entry) {
-        return Some(Kept("a note that oh-my-pi leaves out when it opens the session again"));
+        return Some(Kept(
+            "a note that oh-my-pi leaves out when it opens the session again",
+        ));
     }
     let Some(content) = sendable(entry) else {
         return Some(Kept("a custom message without content"));
@@ -84,30 +94,43 @@ pub(super) fn custom_message(entry: Raw) -> Option<Converted> {
     Some(Entry(with(entry, "content", &blocks(content, block)?)))
 }
 
-/// Converts a change of the default model. oh-my-pi also has models for other roles; a change of those is
-/// kept as a custom entry.
+/// Converts a change of the default model. oh-my-pi also has models for other roles; a change of
+/// those is kept as a custom entry.
 pub(super) fn model_change(entry: Raw) -> Option<Converted> {
     let model = entry.get_text("model")?.to_string();
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
     let Some((provider, id)) = model.split_once('/').filter(|_| is_default) else {
         return Some(Kept("a model for a role that pi does not have"));
     };
-    let line = typed("model_change", entry).str("provider", provider).str("modelId", id);
+    let line = typed("model_change", entry)
+        .str("provider", provider)
+        .str("modelId", id);
     Some(Entry(line.finish()))
 }
 
 pub(super) fn thinking_level(entry: Raw) -> Option<Vec<u8>> {
     let has_level = entry.get("thinkingLevel").is_some_and(Raw::is_string);
-    (!has_level).then(|| typed("thinking_level_change", entry).str("thinkingLevel", "off").finish())
+    (!has_level).then(|| {
+        typed("thinking_level_change", entry)
+            .str("thinkingLevel", "off")
+            .finish()
+    })
 }
 
 pub(super) fn session_info(entry: Raw) -> Vec<u8> {
-    typed("session_info", entry).text("name", &entry.get_text("title").unwrap_or_default()).finish()
+    typed("session_info", entry)
+        .text("name", &entry.get_text("title").unwrap_or_default())
+        .finish()
 }
 
 pub(super) fn usage(entry: Raw) -> Vec<u8> {
-    let purpose = entry.get_text("purpose").unwrap_or_else(|| Text::from("usage"));
-    typed("usage", entry).text("kind", &purpose).copy(entry, &["provider", "model", "usage"]).finish()
+    let purpose = entry
+        .get_text("purpose")
+        .unwrap_or_else(|| Text::from("usage"));
+    typed("usage", entry)
+        .text("kind", &purpose)
+        .copy(entry, &["provider", "model", "usage"])
+        .finish()
 }
 
 /// Returns a compaction that keeps nothing, so that nothing before it is sent.

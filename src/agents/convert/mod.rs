@@ -1,7 +1,7 @@
 //! Converts entries of one agent to those of the other.
 //!
-//! A converted entry keeps its id, its parent and its time. If more than a key's spelling changes, it also
-//! contains the original, so that converting it back restores the bytes:
+//! A converted entry keeps its id, its parent and its time. If more than a key's spelling changes,
+//! it also contains the original, so that converting it back restores the bytes:
 //!
 //! ```text
 //! has a counterpart     {"type":"model_change", … ,"pisess":{"agent":"pi","entry":{the original}}}
@@ -36,12 +36,13 @@ const PLACE: [&str; 3] = ["id", "parentId", "timestamp"];
 enum Converted {
     /// This entry.
     Entry(Vec<u8>),
-    /// A custom entry that keeps it, because the other agent has nothing like it: the note explains why.
+    /// A custom entry that keeps it, because the other agent has nothing like it: the note explains
+    /// why.
     Kept(&'static str),
 }
 
-/// Converts a line for an agent; if it was converted from that agent before, returns the original. `edit` is pi's edit of
-/// the entry, with the content as JSON, if it has any.
+/// Converts a line for an agent; if it was converted from that agent before, returns the original.
+/// `edit` is pi's edit of the entry, with the content as JSON, if it has any.
 pub fn entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>) -> Cow<'a, [u8]> {
     let bytes = line.trim_ascii();
     let entry = Raw::checked(bytes);
@@ -50,15 +51,20 @@ pub fn entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>) -> Cow<
     }
     let kind = Kind::of(entry.get("type"));
     let spelled = respelled(kind, entry, to);
-    match counterpart(kind, spelled.as_deref().map_or(entry, Raw::checked), to, edit) {
+    match counterpart(
+        kind,
+        spelled.as_deref().map_or(entry, Raw::checked),
+        to,
+        edit,
+    ) {
         None => spelled.map_or(Cow::Borrowed(bytes), Cow::Owned),
         Some(Converted::Entry(line)) => Cow::Owned(with_origin(&line, entry, other(to))),
         Some(Converted::Kept(note)) => Cow::Owned(kept(entry, other(to), note)),
     }
 }
 
-/// Returns an entry with the key that marks a summary as a hook's in the agent's spelling, if it has the other one. This is
-/// undone without the original.
+/// Returns an entry with the key that marks a summary as a hook's in the agent's spelling, if it
+/// has the other one. This is undone without the original.
 fn respelled(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     if !matches!(kind, Kind::Compaction | Kind::BranchSummary) {
         return None;
@@ -75,7 +81,12 @@ fn respelled(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
 }
 
 /// Returns what an entry becomes, `None` if it is the same for both agents.
-fn counterpart(kind: Kind, entry: Raw, to: Dialect, edit: Option<&LoadedEdit>) -> Option<Converted> {
+fn counterpart(
+    kind: Kind,
+    entry: Raw,
+    to: Dialect,
+    edit: Option<&LoadedEdit>,
+) -> Option<Converted> {
     use Converted::{Entry, Kept};
     use Dialect::{OhMyPi, Pi};
     match (kind, to) {
@@ -92,10 +103,15 @@ fn counterpart(kind: Kind, entry: Raw, to: Dialect, edit: Option<&LoadedEdit>) -
         (Kind::ModelUsage, Pi) => Some(Entry(for_pi::usage(entry))),
         (Kind::Usage, OhMyPi) => Some(Entry(for_oh_my_pi::usage(entry))),
         (Kind::ResetBoundary, Pi) => Some(Entry(for_pi::cleared(entry))),
-        // What only the other agent writes; all else is the same in both, or not an entry of the other agent.
+        // What only the other agent writes; all else is the same in both, or not an entry of the
+        // other agent.
         _ => {
             let schema = kind.schema();
-            schema.fields.writer().filter(|&writer| writer != to).map(|_| Kept(schema.kept_as))
+            schema
+                .fields
+                .writer()
+                .filter(|&writer| writer != to)
+                .map(|_| Kept(schema.kept_as))
         }
     }
 }
@@ -106,9 +122,14 @@ fn typed(kind: &str, entry: Raw) -> Object {
 }
 
 /// Returns content with its blocks converted or dropped; `None` if all stay the same, borrowed.
-fn blocks<'a>(content: Raw<'a>, convert: impl Fn(Raw<'a>) -> Option<Cow<'a, [u8]>>) -> Option<Vec<u8>> {
+fn blocks<'a>(
+    content: Raw<'a>,
+    convert: impl Fn(Raw<'a>) -> Option<Cow<'a, [u8]>>,
+) -> Option<Vec<u8>> {
     let all: Vec<_> = content.items().map(convert).collect();
-    let changes = all.iter().any(|block| !matches!(block, Some(Cow::Borrowed(_))));
+    let changes = all
+        .iter()
+        .any(|block| !matches!(block, Some(Cow::Borrowed(_))));
     changes.then(|| array(all.into_iter().flatten()))
 }
 
@@ -121,25 +142,41 @@ fn other(to: Dialect) -> Dialect {
 }
 
 fn with_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
-    let origin = Object::new().str("agent", agent.agent().name).raw("entry", original).finish();
+    let origin = Object::new()
+        .str("agent", agent.agent().name)
+        .raw("entry", original)
+        .finish();
     with(Raw::checked(line), ORIGIN, &origin)
 }
 
 fn kept(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
-    let data =
-        Object::new().str("agent", agent.agent().name).str("note", note).raw("entry", original).finish();
-    let kept = Object::new().str("type", "custom").str("customType", KEPT).json("data", &data);
+    let data = Object::new()
+        .str("agent", agent.agent().name)
+        .str("note", note)
+        .raw("entry", original)
+        .finish();
+    let kept = Object::new()
+        .str("type", "custom")
+        .str("customType", KEPT)
+        .json("data", &data);
     kept.copy(original, &PLACE).finish()
 }
 
-/// Returns the original of a converted entry, with the id, parent and first kept entry of the converted one.
+/// Returns the original of a converted entry, with the id, parent and first kept entry of the
+/// converted one.
 fn restored(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     let is_kept = entry.get("customType").is_some_and(|kind| kind.is(KEPT));
-    let origin = if is_kept { entry.get("data") } else { entry.get(ORIGIN) }?;
+    let origin = if is_kept {
+        entry.get("data")
+    } else {
+        entry.get(ORIGIN)
+    }?;
     if !origin.get("agent")?.is(to.agent().name) {
         return None;
     }
-    let original = origin.get("entry").filter(|original| original.is_object())?;
+    let original = origin
+        .get("entry")
+        .filter(|original| original.is_object())?;
     // A header or title is not an entry, and restoring one would add a second header.
     let kind = original.get_text("type")?;
     if matches!(kind.as_bytes(), b"session" | b"title") {
@@ -147,10 +184,14 @@ fn restored(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     }
     let mut edit = LineEdit::new(original.bytes()).ok()?;
     for key in ["id", "parentId", "firstKeptEntryId"] {
-        let is_reference = key != "firstKeptEntryId" || Kind::named(kind.as_bytes()) == Kind::Compaction;
-        let Some(now) = entry.get(key).filter(|_| is_reference) else { continue };
+        let is_reference =
+            key != "firstKeptEntryId" || Kind::named(kind.as_bytes()) == Kind::Compaction;
+        let Some(now) = entry.get(key).filter(|_| is_reference) else {
+            continue;
+        };
         // The same text may be escaped differently.
-        let is_same = |then: Raw| then.bytes() == now.bytes() || now.is_string() && then.text() == now.text();
+        let is_same =
+            |then: Raw| then.bytes() == now.bytes() || now.is_string() && then.text() == now.text();
         if !original.get(key).is_some_and(is_same) {
             edit.set(key, now.bytes());
         }

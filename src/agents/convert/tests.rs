@@ -9,8 +9,14 @@ fn to(line: &str, to: Dialect) -> String {
 
 /// An entry with the common fields.
 fn line(kind: &str, rest: &str) -> String {
-    let rest = if rest.is_empty() { String::new() } else { format!(",{rest}") };
-    format!(r#"{{"type":"{kind}","id":"a1","parentId":"a0","timestamp":"2026-01-01T00:00:00.000Z"{rest}}}"#)
+    let rest = if rest.is_empty() {
+        String::new()
+    } else {
+        format!(",{rest}")
+    };
+    format!(
+        r#"{{"type":"{kind}","id":"a1","parentId":"a0","timestamp":"2026-01-01T00:00:00.000Z"{rest}}}"#
+    )
 }
 
 fn message(rest: &str) -> String {
@@ -22,7 +28,11 @@ fn there_and_back(from: Dialect, line: &str) -> String {
     let there = to(line, other(from));
     assert!(Raw::parse(there.as_bytes()).is_ok(), "{there}");
     for key in ["id", "parentId", "timestamp"] {
-        let value = |line: &str| Raw::checked(line.as_bytes()).get(key).map(|value| value.bytes().to_vec());
+        let value = |line: &str| {
+            Raw::checked(line.as_bytes())
+                .get(key)
+                .map(|value| value.bytes().to_vec())
+        };
         assert_eq!(value(&there), value(line), "{there}");
     }
     assert_eq!(to(&there, from), line, "there: {there}");
@@ -32,16 +42,26 @@ fn there_and_back(from: Dialect, line: &str) -> String {
 fn kind(line: &str) -> String {
     let line = Raw::checked(line.as_bytes());
     let kept = line.get("customType").filter(|kind| kind.is(KEPT));
-    kept.or(line.get("type")).unwrap().text().unwrap().to_string()
+    kept.or(line.get("type"))
+        .unwrap()
+        .text()
+        .unwrap()
+        .to_string()
 }
 
-/// Every type and role that an agent writes comes back. For the other agent, it has the same type, or is kept if only the
-/// first one writes the type, except for these.
+/// Every type and role that an agent writes comes back. For the other agent, it has the same type,
+/// or is kept if only the first one writes the type, except for these.
 #[test]
 fn each_sample_comes_back_as_it_was() {
-    let (pi, oh_my_pi) =
-        (include_str!("../../../fixtures/kinds/pi.jsonl"), include_str!("../../../fixtures/kinds/omp.jsonl"));
-    let for_oh_my_pi = [("system", KEPT), ("session_info", "title_change"), ("usage", "model_usage")];
+    let (pi, oh_my_pi) = (
+        include_str!("../../../fixtures/kinds/pi.jsonl"),
+        include_str!("../../../fixtures/kinds/omp.jsonl"),
+    );
+    let for_oh_my_pi = [
+        ("system", KEPT),
+        ("session_info", "title_change"),
+        ("usage", "model_usage"),
+    ];
     let for_pi = [
         ("developer", "custom_message"),
         ("fileMention", "custom_message"),
@@ -50,14 +70,21 @@ fn each_sample_comes_back_as_it_was() {
         ("model_usage", "usage"),
         ("reset_boundary", "compaction"),
     ];
-    for (from, lines, others) in [(Dialect::Pi, pi, &for_oh_my_pi[..]), (Dialect::OhMyPi, oh_my_pi, &for_pi)]
-    {
+    for (from, lines, others) in [
+        (Dialect::Pi, pi, &for_oh_my_pi[..]),
+        (Dialect::OhMyPi, oh_my_pi, &for_pi),
+    ] {
         let is_entry = |line: &&str| Raw::checked(line.as_bytes()).get("parentId").is_some();
         for line in lines.lines().filter(is_entry) {
             let entry = Raw::checked(line.as_bytes());
-            let role = entry.get("message").and_then(|message| message.get_text("role"));
+            let role = entry
+                .get("message")
+                .and_then(|message| message.get_text("role"));
             let name = role.or(entry.get_text("type")).unwrap();
-            let other = others.iter().find(|(own, _)| name == *own).map(|(_, there)| *there);
+            let other = others
+                .iter()
+                .find(|(own, _)| name == *own)
+                .map(|(_, there)| *there);
             let own = kind(line);
             let is_kept = Kind::named(own.as_bytes()).schema().fields.writer() == Some(from);
             let wanted = other.unwrap_or(if is_kept { KEPT } else { &own });
@@ -69,44 +96,104 @@ fn each_sample_comes_back_as_it_was() {
 #[test]
 fn each_entry_comes_back_as_it_was() {
     use Dialect::{OhMyPi, Pi};
-    let redacted = r#"{"type":"thinking","thinking":"[R]","thinkingSignature":"e","redacted":true}"#;
+    let redacted =
+        r#"{"type":"thinking","thinking":"[R]","thinkingSignature":"e","redacted":true}"#;
     let deferred = format!(r#""role":"assistant","content":[{redacted}],"stopReason":"deferred""#);
-    let of_hook =
-        r#""summary":"s","firstKeptEntryId":"a0","tokensBefore":1,"fromHook":true,"systemMessage":{}"#;
+    let of_hook = r#""summary":"s","firstKeptEntryId":"a0","tokensBefore":1,"fromHook":true,"systemMessage":{}"#;
     let blob = r#""role":"user","content":[{"type":"image","data":"blob:sha256:00","mimeType":"image/png"}]"#;
     let python = r#""role":"pythonExecution","code":"1","output":"2","excludeFromContext":true"#;
-    let blocks = r#"[{"type":"redactedThinking","data":"e"},{"type":"fallback","from":"a","to":"b"}]"#;
+    let blocks =
+        r#"[{"type":"redactedThinking","data":"e"},{"type":"fallback","from":"a","to":"b"}]"#;
     let extended = r#""summary":"s","firstKeptEntryId":"a0","tokensBefore":1,"fromExtension":true,"preserveData":{"k":1}"#;
     let transient = r#""customType":"prewalk-plan","content":"y","display":true"#;
     for (from, entry, wanted) in [
         (Pi, message(&deferred), "message"),
-        (Pi, line("model_change", r#""provider":"p","modelId":"m/n""#), "model_change"),
+        (
+            Pi,
+            line("model_change", r#""provider":"p","modelId":"m/n""#),
+            "model_change",
+        ),
         (Pi, line("compaction", of_hook), "compaction"),
-        (Pi, line("branch_summary", r#""fromId":"b9","summary":"s","fromHook":false"#), "branch_summary"),
-        (Pi, line("branch_summary", r#""fromId":"a0","summary":"s","fromHook":false"#), "branch_summary"),
-        (Pi, line("session_info", r#""name":" My name ""#), "title_change"),
-        (OhMyPi, line("title_change", r#""title":"T","source":"user","previousTitle":"S""#), "session_info"),
+        (
+            Pi,
+            line(
+                "branch_summary",
+                r#""fromId":"b9","summary":"s","fromHook":false"#,
+            ),
+            "branch_summary",
+        ),
+        (
+            Pi,
+            line(
+                "branch_summary",
+                r#""fromId":"a0","summary":"s","fromHook":false"#,
+            ),
+            "branch_summary",
+        ),
+        (
+            Pi,
+            line("session_info", r#""name":" My name ""#),
+            "title_change",
+        ),
+        (
+            OhMyPi,
+            line(
+                "title_change",
+                r#""title":"T","source":"user","previousTitle":"S""#,
+            ),
+            "session_info",
+        ),
         (
             Pi,
             message(r#""role":"bashExecution","command":"ls","output":"","fullOutputPath":"/x""#),
             "message",
         ),
-        (Pi, message(r#""role":"system","content":"p","toolsAdded":[]"#), KEPT),
-        (Pi, line("never_seen", r#""a":[1,2.50,{"b":1e400}]"#), "never_seen"),
+        (
+            Pi,
+            message(r#""role":"system","content":"p","toolsAdded":[]"#),
+            KEPT,
+        ),
+        (
+            Pi,
+            line("never_seen", r#""a":[1,2.50,{"b":1e400}]"#),
+            "never_seen",
+        ),
         (OhMyPi, message(blob), "message"),
         (OhMyPi, message(python), KEPT),
-        (OhMyPi, message(r#""role":"hookMessage","customType":"x","content":"y","display":true"#), "message"),
         (
             OhMyPi,
-            message(&format!(r#""role":"assistant","content":{blocks},"stopReason":"stop""#)),
+            message(r#""role":"hookMessage","customType":"x","content":"y","display":true"#),
             "message",
         ),
-        (OhMyPi, line("model_change", r#""model":"p/m","role":"smol""#), KEPT),
+        (
+            OhMyPi,
+            message(&format!(
+                r#""role":"assistant","content":{blocks},"stopReason":"stop""#
+            )),
+            "message",
+        ),
+        (
+            OhMyPi,
+            line("model_change", r#""model":"p/m","role":"smol""#),
+            KEPT,
+        ),
         (OhMyPi, line("model_change", r#""model":"m""#), KEPT),
-        (OhMyPi, line("thinking_level_change", r#""thinkingLevel":null"#), "thinking_level_change"),
-        (OhMyPi, line("service_tier_change", r#""serviceTier":null"#), KEPT),
+        (
+            OhMyPi,
+            line("thinking_level_change", r#""thinkingLevel":null"#),
+            "thinking_level_change",
+        ),
+        (
+            OhMyPi,
+            line("service_tier_change", r#""serviceTier":null"#),
+            KEPT,
+        ),
         (OhMyPi, line("compaction", extended), "compaction"),
-        (OhMyPi, line("branch_summary", r#""fromId":"a0","fromExtension":true"#), "branch_summary"),
+        (
+            OhMyPi,
+            line("branch_summary", r#""fromId":"a0","fromExtension":true"#),
+            "branch_summary",
+        ),
         (OhMyPi, line("custom_message", transient), KEPT),
     ] {
         assert_eq!(kind(&there_and_back(from, &entry)), wanted, "{entry}");
@@ -116,30 +203,45 @@ fn each_entry_comes_back_as_it_was() {
 #[test]
 fn an_edit_is_applied_to_the_entry_that_it_edits() {
     let entry_of = |line: &str, edit| {
-        String::from_utf8(entry(line.as_bytes(), Dialect::OhMyPi, Some(&edit)).into_owned()).unwrap()
+        String::from_utf8(entry(line.as_bytes(), Dialect::OhMyPi, Some(&edit)).into_owned())
+            .unwrap()
     };
     let answer = message(r#""role":"assistant","content":[],"stopReason":"stop""#);
     let omitted = entry_of(&answer, Edit::Omit);
     assert_eq!(kind(&omitted), KEPT);
     let replaced = entry_of(&answer, Edit::Replace(Some(b"\"new\"".to_vec())));
-    assert!(replaced.contains(r#""content":[{"type":"text","text":"new"}]"#), "{replaced}");
+    assert!(
+        replaced.contains(r#""content":[{"type":"text","text":"new"}]"#),
+        "{replaced}"
+    );
     for converted in [omitted, replaced] {
         assert_eq!(to(&converted, Dialect::Pi), answer);
     }
 }
 
-/// Between two conversions references may change; the restored entry gets its id and parent from the
-/// converted one.
+/// Between two conversions references may change; the restored entry gets its id and parent from
+/// the converted one.
 #[test]
 fn what_is_restored_is_at_its_present_place() {
-    let members = r#""summary":"s","firstKeptEntryId":"a0","preserveData":{"a":1},"fromExtension":true"#;
+    let members =
+        r#""summary":"s","firstKeptEntryId":"a0","preserveData":{"a":1},"fromExtension":true"#;
     let compaction = line("compaction", members);
     let moved = |line: &str| line.replace("\"a0\"", "\"b0\"").replace("\"a1\"", "\"b1\"");
-    assert_eq!(to(&moved(&to(&compaction, Dialect::Pi)), Dialect::OhMyPi), moved(&compaction));
+    assert_eq!(
+        to(&moved(&to(&compaction, Dialect::Pi)), Dialect::OhMyPi),
+        moved(&compaction)
+    );
     let there = to(&line("mode_change", r#""mode":"plan""#), Dialect::Pi);
-    let moved = there.replacen(r#""parentId":"a0","timestamp""#, r#""parentId":null,"timestamp""#, 2);
+    let moved = there.replacen(
+        r#""parentId":"a0","timestamp""#,
+        r#""parentId":null,"timestamp""#,
+        2,
+    );
     let back = to(&moved, Dialect::OhMyPi);
-    assert!(back.contains("\"mode\":\"plan\"") && kind(&back) == "mode_change", "{back}");
+    assert!(
+        back.contains("\"mode\":\"plan\"") && kind(&back) == "mode_change",
+        "{back}"
+    );
 }
 
 #[test]
@@ -158,7 +260,10 @@ fn a_forged_original_is_not_restored() {
             &format!(r#""customType":"{KEPT}","data":{{"agent":"oh-my-pi","entry":{original}}}"#),
         );
         assert_eq!(to(&forged, Dialect::OhMyPi), forged);
-        let forged = line("label", &format!(r#""pisess":{{"agent":"oh-my-pi","entry":{original}}}"#));
+        let forged = line(
+            "label",
+            &format!(r#""pisess":{{"agent":"oh-my-pi","entry":{original}}}"#),
+        );
         assert_eq!(to(&forged, Dialect::OhMyPi), forged);
     }
     for odd in [
@@ -172,16 +277,26 @@ fn a_forged_original_is_not_restored() {
     ] {
         for dialect in Dialect::ALL {
             let there = to(&odd, dialect);
-            assert!(Raw::parse(there.as_bytes()).is_ok_and(Raw::is_object), "{there}");
+            assert!(
+                Raw::parse(there.as_bytes()).is_ok_and(Raw::is_object),
+                "{there}"
+            );
         }
     }
 }
 
 #[test]
 fn a_turn_without_content_gets_an_empty_one_for_oh_my_pi() {
-    for missing in [r#""role":"assistant","content":null"#, r#""role":"assistant""#] {
+    for missing in [
+        r#""role":"assistant","content":null"#,
+        r#""role":"assistant""#,
+    ] {
         let there = there_and_back(Dialect::Pi, &message(missing));
         let message = Raw::checked(there.as_bytes()).get("message").unwrap();
-        assert_eq!(message.get("content").map(Raw::bytes), Some(&b"[]"[..]), "{there}");
+        assert_eq!(
+            message.get("content").map(Raw::bytes),
+            Some(&b"[]"[..]),
+            "{there}"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! The table of oh-my-pi.
 
 use super::{
-    archive, branch, compaction, context, defects, files, llm, message, prompt, row, row_call, row_note,
-    sizes, tokens, transcript,
+    archive, branch, compaction, context, defects, files, llm, message, prompt, row, row_call,
+    row_note, sizes, tokens, transcript,
 };
 use crate::agents::agent::Agent;
 use crate::agents::oh_my_pi::title::title_line;
@@ -59,13 +59,19 @@ pub static OH_MY_PI: Agent = Agent {
             .str("type", "title_change")
             .text("title", name)
             .str("source", USER)
-            .with(previous, |entry, previous| entry.text("previousTitle", previous))
+            .with(previous, |entry, previous| {
+                entry.text("previousTitle", previous)
+            })
     },
     title_line: |name, timestamp| {
         let (title, source) = (encoded(name), encoded(&Text::from(USER)));
         // Without a name, the agent may give the session one again.
         let source = Some(Raw::checked(&source)).filter(|_| !name.is_empty());
-        Some(title_line(Some(Raw::checked(&title)), source, &Text::from(timestamp)))
+        Some(title_line(
+            Some(Raw::checked(&title)),
+            source,
+            &Text::from(timestamp),
+        ))
     },
     model_entry: |provider, model| {
         let entry = Object::new().str("type", "model_change");

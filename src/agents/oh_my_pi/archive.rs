@@ -1,7 +1,7 @@
 //! The archive of a snapcompact compaction: old history as text, and as pictures of text.
 //!
-//! A model receives pictures up to a limit in bytes. Pictures that the agent moved into its blob store are not
-//! read; they count as missing, as they do for the agent if the blob is missing.
+//! A model receives pictures up to a limit in bytes. Pictures that the agent moved into its blob
+//! store are not read; they count as missing, as they do for the agent if the blob is missing.
 
 use super::data_url::elided;
 use crate::session::content;
@@ -21,7 +21,9 @@ const CUT_NOTICE: &[u8] = b"\n\n[Session persistence truncated large content]";
 
 /// Returns the blocks of a compaction's archive, oldest first; none if it has no archive.
 pub fn blocks(preserve_data: Raw) -> Vec<Vec<u8>> {
-    Archive::of(preserve_data).map(|archive| archive.blocks()).unwrap_or_default()
+    Archive::of(preserve_data)
+        .map(|archive| archive.blocks())
+        .unwrap_or_default()
 }
 
 /// Returns the text that a compaction's archive was made from; `None` if it has none.
@@ -51,10 +53,17 @@ impl<'a> Archive<'a> {
     fn of(preserve_data: Raw<'a>) -> Option<Self> {
         let slot = preserve_data.get("snapcompact")?;
         let text = |key| slot.get_text(key).filter(|text| !text.is_empty());
-        let frames = slot.get("frames").unwrap_or(Raw::NULL).items().filter_map(Frame::of);
+        let frames = slot
+            .get("frames")
+            .unwrap_or(Raw::NULL)
+            .items()
+            .filter_map(Frame::of);
         let mut archive = Archive {
             frames: frames.collect(),
-            truncated_chars: slot.get("truncatedChars").and_then(Raw::number).unwrap_or(0.0),
+            truncated_chars: slot
+                .get("truncatedChars")
+                .and_then(Raw::number)
+                .unwrap_or(0.0),
             text: text("text"),
             head: text("textHead"),
             tail: text("textTail"),
@@ -80,11 +89,12 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Whether this is an old archive of a size that made requests fail. The pictures of such an archive are
-    /// omitted.
+    /// Whether this is an old archive of a size that made requests fail. The pictures of such an
+    /// archive are omitted.
     fn is_risky(&self) -> bool {
         let many = self.frames.len() >= 16;
-        let old = |frame: &Frame| frame.raw.get("font").is_none() && frame.raw.get("variant").is_none();
+        let old =
+            |frame: &Frame| frame.raw.get("font").is_none() && frame.raw.get("variant").is_none();
         let bytes: usize = self.frames.iter().map(|frame| frame.bytes).sum();
         self.frames.iter().any(old)
             && (many || bytes >= FRAME_BYTES)
@@ -92,7 +102,12 @@ impl<'a> Archive<'a> {
     }
 
     fn source(&self) -> Text<'static> {
-        let both = || joined([&self.head, &self.tail].into_iter().flatten().cloned(), NEWLINE_GLYPH);
+        let both = || {
+            joined(
+                [&self.head, &self.tail].into_iter().flatten().cloned(),
+                NEWLINE_GLYPH,
+            )
+        };
         readable(&self.text.clone().unwrap_or_else(both))
     }
 
@@ -104,11 +119,16 @@ impl<'a> Archive<'a> {
         // The last text, which may continue.
         let mut text = self.head.as_ref().map(|head| {
             let mut head = readable(head);
-            head.push_str(if has_images { "\n-------------- imaged middle below\n" } else { "" });
+            head.push_str(if has_images {
+                "\n-------------- imaged middle below\n"
+            } else {
+                ""
+            });
             head
         });
         // Consecutive frames that are omitted for the same reason are one gap.
-        let is_one_gap = |(one, is_shown): &(Frame, bool), (next, is_next_shown): &(Frame, bool)| {
+        let is_one_gap = |(one, is_shown): &(Frame, bool),
+                          (next, is_next_shown): &(Frame, bool)| {
             !is_shown && !is_next_shown && one.is_blob == next.is_blob
         };
         for run in frames.chunk_by(is_one_gap) {
@@ -124,7 +144,8 @@ impl<'a> Archive<'a> {
                 (false, true) => "\n-------------- middle history omitted above\n",
                 (false, false) => "",
             };
-            text.get_or_insert_default().push_all(&[&lead, &readable(tail)]);
+            text.get_or_insert_default()
+                .push_all(&[&lead, &readable(tail)]);
         }
         blocks.extend(text.map(|text| content::text_block(&text)));
         blocks
@@ -138,7 +159,12 @@ impl<'a> Archive<'a> {
             used += if fits { frame.bytes } else { 0 };
             fits
         };
-        let mut frames: Vec<_> = self.frames.iter().rev().map(|frame| (*frame, fits(frame))).collect();
+        let mut frames: Vec<_> = self
+            .frames
+            .iter()
+            .rev()
+            .map(|frame| (*frame, fits(frame)))
+            .collect();
         frames.reverse();
         frames
     }
@@ -150,12 +176,15 @@ impl<'a> Frame<'a> {
         raw.get("mimeType").filter(|mime| mime.is_string())?;
         let text = raw.get_text("data").filter(|data| !data.is_empty())?;
         let data = text.as_bytes();
-        ["cols", "rows", "chars"].into_iter().all(is_number).then(|| Frame {
-            raw,
-            bytes: utf16_len(data),
-            is_blob: data.starts_with(b"blob:sha256:"),
-            is_cut: data.ends_with(CUT_NOTICE),
-        })
+        ["cols", "rows", "chars"]
+            .into_iter()
+            .all(is_number)
+            .then(|| Frame {
+                raw,
+                bytes: utf16_len(data),
+                is_blob: data.starts_with(b"blob:sha256:"),
+                is_cut: data.ends_with(CUT_NOTICE),
+            })
     }
 }
 
@@ -164,7 +193,10 @@ fn image(frame: Raw) -> Vec<u8> {
     Object::new()
         .str("type", "image")
         .copy(frame, &["data", "mimeType"])
-        .with(frame.get("detail").filter(|d| d.is_truthy()), |object, detail| object.raw("detail", detail))
+        .with(
+            frame.get("detail").filter(|d| d.is_truthy()),
+            |object, detail| object.raw("detail", detail),
+        )
         .finish()
 }
 
@@ -197,8 +229,8 @@ fn data_size(bytes: f64) -> String {
     }
 }
 
-/// Returns archived text with real newlines, without data URLs and without the characters 0x0E and 0x0F, which
-/// switch between dim and normal ink in a picture.
+/// Returns archived text with real newlines, without data URLs and without the characters 0x0E and
+/// 0x0F, which switch between dim and normal ink in a picture.
 fn readable(text: &Text) -> Text<'static> {
     static MARK: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(&format!(r"{NEWLINE_GLYPH}|[\x0e\x0f]")).expect("a constant"));

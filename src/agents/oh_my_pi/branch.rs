@@ -8,27 +8,36 @@ use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
 use std::io;
 
-/// Prepares the summary of `entries`, oldest first. Tool results are included, truncated to 2,000 units each, except those
-/// marked useless.
+/// Prepares the summary of `entries`, oldest first. Tool results are included, truncated to 2,000
+/// units each, except those marked useless.
 pub fn prepare(
     entries: &[EntryIx],
     reader: &EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
-    prepare_branch(entries, reader, budget, tokens::estimate_in_branch, |ix| message_of(ix, reader))
+    prepare_branch(entries, reader, budget, tokens::estimate_in_branch, |ix| {
+        message_of(ix, reader)
+    })
 }
 
 /// Returns the message of an entry of the branch, unless it is a useless result.
 fn message_of(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Message>> {
     let entry = reader.session().entry(ix);
-    if !matches!(entry.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction) {
+    if !matches!(
+        entry.kind,
+        Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction
+    ) {
         return Ok(None);
     }
     let is_dropped = |line: Raw| {
-        let message = line.get("message").filter(|_| entry.role == Role::ToolResult);
+        let message = line
+            .get("message")
+            .filter(|_| entry.role == Role::ToolResult);
         message.is_some_and(|message| is_useless(message, message.get("isError")))
     };
-    let body = reader.with_entry(ix, |line| message::plain(line, entry).filter(|_| !is_dropped(line)))?;
+    let body = reader.with_entry(ix, |line| {
+        message::plain(line, entry).filter(|_| !is_dropped(line))
+    })?;
     Ok(body.map(|body| Message { entry: ix, body }))
 }
 
@@ -40,9 +49,18 @@ mod tests {
 
     #[test]
     fn results_are_included_unless_useless() {
-        let useless = says("toolResult", r#""toolCallId":"d","content":[],"useless":true"#);
-        let made = chain(&[user("a"), call("write", "w.ts"), result("r"), useless, compacted("e0", "")])
-            .of_oh_my_pi();
+        let useless = says(
+            "toolResult",
+            r#""toolCallId":"d","content":[],"useless":true"#,
+        );
+        let made = chain(&[
+            user("a"),
+            call("write", "w.ts"),
+            result("r"),
+            useless,
+            compacted("e0", ""),
+        ])
+        .of_oh_my_pi();
         let path = made.path();
         let (messages, ops) = prepare(&path, &made.reader(), BRANCH_BUDGET).unwrap();
         assert_eq!(made.ids(&messages), ["e0", "e1", "e2", "e4"]);
@@ -51,7 +69,13 @@ mod tests {
 
     #[test]
     fn the_newest_that_fit_are_included() {
-        let made = chain(&[user("aaaa"), compacted("none", ""), user("bbbb"), user("cccc")]).of_oh_my_pi();
+        let made = chain(&[
+            user("aaaa"),
+            compacted("none", ""),
+            user("bbbb"),
+            user("cccc"),
+        ])
+        .of_oh_my_pi();
         let (messages, _) = prepare(&made.path(), &made.reader(), 2).unwrap();
         assert_eq!(made.ids(&messages), ["e2", "e3"]);
     }

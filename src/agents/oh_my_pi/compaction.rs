@@ -1,13 +1,13 @@
-//! What a compaction would summarize, and where it would cut (`prepareCompaction`, with the estimate that the
-//! agent uses for an unknown model).
+//! What a compaction would summarize, and where it would cut (`prepareCompaction`, with the
+//! estimate that the agent uses for an unknown model).
 //!
 //! ```text
 //! C  u  a  t  t  a  t  u  a  t  t  a        the path since the last compaction
 //!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
 //! ```
 //!
-//! A group is a message at which a cut may be, with the results that follow it. The cut keeps whole groups: as
-//! many as fit, at least the last.
+//! A group is a message at which a cut may be, with the results that follow it. The cut keeps whole
+//! groups: as many as fit, at least the last.
 
 use super::message;
 use super::{native, tokens};
@@ -19,12 +19,16 @@ use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
 use std::io;
 
-/// Prepares a compaction at the end of `path`, which keeps what follows `from`; of a number of tokens, fewer if the provider
-/// counted more than the estimate.
+/// Prepares a compaction at the end of `path`, which keeps what follows `from`; of a number of
+/// tokens, fewer if the provider counted more than the estimate.
 ///
-/// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
-/// the entry at the cut has no id.
-pub fn prepare(path: &[EntryIx], reader: &EntryReader, from: FirstKept) -> io::Result<Option<Preparation>> {
+/// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes
+/// the cut, or the entry at the cut has no id.
+pub fn prepare(
+    path: &[EntryIx],
+    reader: &EntryReader,
+    from: FirstKept,
+) -> io::Result<Option<Preparation>> {
     let session = reader.session();
     if ends_compacted(path, reader)? {
         return Ok(None);
@@ -37,12 +41,16 @@ pub fn prepare(path: &[EntryIx], reader: &EntryReader, from: FirstKept) -> io::R
     let (cut, kept) = match from {
         FirstKept::Nothing => (said.len(), None),
         FirstKept::Entry(entry) => {
-            let Some(place) = path.iter().position(|&ix| ix == entry) else { return Ok(None) };
+            let Some(place) = path.iter().position(|&ix| ix == entry) else {
+                return Ok(None);
+            };
             (said.partition_point(|said| said.place < place), Some(entry))
         }
         FirstKept::Within(tokens) => {
             let cut = choose(&said, session, budget(tokens as f64, scale));
-            let Some(first) = said.get(cut) else { return Ok(None) };
+            let Some(first) = said.get(cut) else {
+                return Ok(None);
+            };
             (cut, Some(first.message.entry))
         }
     };
@@ -50,7 +58,11 @@ pub fn prepare(path: &[EntryIx], reader: &EntryReader, from: FirstKept) -> io::R
     let starts = |said: &Said| starts_turn(session.entry(said.message.entry));
     let splits = said.get(cut).is_some_and(|said| !starts(said));
     let turn_start = said[..cut].iter().rposition(starts).filter(|_| splits);
-    let mut messages: Vec<_> = said.into_iter().take(cut).map(|said| said.message).collect();
+    let mut messages: Vec<_> = said
+        .into_iter()
+        .take(cut)
+        .map(|said| said.message)
+        .collect();
     let prefix = turn_start.map_or(Vec::new(), |start| messages.split_off(start));
     let preparation = Preparation {
         first_kept: kept,
@@ -64,34 +76,55 @@ pub fn prepare(path: &[EntryIx], reader: &EntryReader, from: FirstKept) -> io::R
     preparation.completed(path, reader)
 }
 
-/// Whether the path ends in a compaction. One that a provider replays does not count: it need not cover all
-/// messages before it.
+/// Whether the path ends in a compaction. One that a provider replays does not count: it need not
+/// cover all messages before it.
 fn ends_compacted(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool> {
-    let Some(&last) = path.last().filter(|&&ix| reader.session().entry(ix).kind == Kind::Compaction) else {
+    let Some(&last) = path
+        .last()
+        .filter(|&&ix| reader.session().entry(ix).kind == Kind::Compaction)
+    else {
         return Ok(false);
     };
-    reader.with_entry(last, |line| !content::truthy(line, "providerReplayThroughEntryId"))
+    reader.with_entry(last, |line| {
+        !content::truthy(line, "providerReplayThroughEntryId")
+    })
 }
 
 /// Returns how many tokens the provider counted for each estimated one, at least 1.
 fn scale(usage: Option<tokens::ContextUsage>, said: &[Said]) -> f64 {
     let estimate: u64 = said.iter().map(|said| said.tokens).sum();
-    let ratio = usage.filter(|_| estimate > 0).map_or(0.0, |usage| usage.prompt / estimate as f64);
-    if ratio.is_finite() { ratio.max(1.0) } else { 1.0 }
+    let ratio = usage
+        .filter(|_| estimate > 0)
+        .map_or(0.0, |usage| usage.prompt / estimate as f64);
+    if ratio.is_finite() {
+        ratio.max(1.0)
+    } else {
+        1.0
+    }
 }
 
 /// Returns the number of estimated tokens to keep.
 fn budget(keep: f64, scale: f64) -> f64 {
-    if scale > 1.0 { (keep / scale).floor().max(1.0) } else { keep }
+    if scale > 1.0 {
+        (keep / scale).floor().max(1.0)
+    } else {
+        keep
+    }
 }
 
-/// Returns the index on the path of the part to be summarized: after the last reset, starting with the entries that the
-/// last compaction kept, from which `preparation` continues.
-fn start(path: &[EntryIx], reader: &EntryReader, preparation: &mut Preparation) -> io::Result<usize> {
+/// Returns the index on the path of the part to be summarized: after the last reset, starting with
+/// the entries that the last compaction kept, from which `preparation` continues.
+fn start(
+    path: &[EntryIx],
+    reader: &EntryReader,
+    preparation: &mut Preparation,
+) -> io::Result<usize> {
     let session = reader.session();
     let last = |kind| session.last_on(path, kind);
     let reset = last(Kind::ResetBoundary).map_or(0, |at| at + 1);
-    let Some(previous) = last(Kind::Compaction).filter(|&at| at >= reset) else { return Ok(reset) };
+    let Some(previous) = last(Kind::Compaction).filter(|&at| at >= reset) else {
+        return Ok(reset);
+    };
     reader.with_entry(path[previous], |line| {
         preparation.continue_from(line, session);
         let place = |key| session.place_on(&path[..previous], &line.get_text(key)?);
@@ -109,13 +142,17 @@ fn start(path: &[EntryIx], reader: &EntryReader, preparation: &mut Preparation) 
 
 /// Whether a compaction carries its history as returned by OpenAI, in either of its forms.
 fn is_replayed(preserved: Raw) -> bool {
-    let Some(remote) = preserved.get("openaiRemoteCompaction") else { return false };
+    let Some(remote) = preserved.get("openaiRemoteCompaction") else {
+        return false;
+    };
     let names = ["provider", "replacementHistory", "compactionItem"];
     let [provider, history, item] = content::members(remote, names);
     let item = item.unwrap_or(Raw::NULL);
-    let classic =
-        content::is(item, "type", "compaction") && item.get("encrypted_content").is_some_and(Raw::is_string);
-    let named = provider.and_then(Raw::text).is_some_and(|provider| !provider.is_empty());
+    let classic = content::is(item, "type", "compaction")
+        && item.get("encrypted_content").is_some_and(Raw::is_string);
+    let named = provider
+        .and_then(Raw::text)
+        .is_some_and(|provider| !provider.is_empty());
     history.is_some_and(Raw::is_array)
         && (named || classic || content::is(item, "type", "compaction_summary"))
 }
@@ -140,7 +177,11 @@ fn said(path: &[EntryIx], start: usize, reader: &EntryReader) -> io::Result<Vec<
         let Some(body) = body else { continue };
         let message = Message { entry, body };
         let tokens = message.with(reader, tokens::estimate)?;
-        said.push(Said { message, tokens, place });
+        said.push(Said {
+            message,
+            tokens,
+            place,
+        });
     }
     Ok(said)
 }
@@ -165,7 +206,8 @@ fn choose(said: &[Said], session: &Session, budget: f64) -> usize {
 fn starts_turn(entry: &Entry) -> bool {
     matches!(
         (entry.kind, entry.role),
-        (Kind::BranchSummary | Kind::CustomMessage, _) | (Kind::Message, Role::User | Role::BashExecution)
+        (Kind::BranchSummary | Kind::CustomMessage, _)
+            | (Kind::Message, Role::User | Role::BashExecution)
     )
 }
 
@@ -218,19 +260,34 @@ mod tests {
     #[test]
     fn what_the_last_compaction_kept_is_summarized_with_it() {
         let files = r#","details":{"readFiles":["r:raw"],"modifiedFiles":["m"]}"#;
-        let made = chain(&[user("a"), user("b"), compacted("e1", files), user("c"), user("d")]);
+        let made = chain(&[
+            user("a"),
+            user("b"),
+            compacted("e1", files),
+            user("c"),
+            user("d"),
+        ]);
         assert_eq!(made.cut(1, None), "e1 e3 | e4");
         let preparation = made.prepared(1, None).unwrap();
         assert_eq!(preparation.previous_summary.unwrap(), "S");
         assert!(preparation.file_ops.read.keys().eq(["r"]));
         assert!(preparation.file_ops.edited.keys().eq(["m"]));
-        assert_eq!(chain(&[user("a"), compacted("e0", "")]).cut(1, None), "nothing");
+        assert_eq!(
+            chain(&[user("a"), compacted("e0", "")]).cut(1, None),
+            "nothing"
+        );
     }
 
     #[test]
     fn what_a_native_snapshot_does_not_cover_is_summarized_next() {
         let through = r#","providerReplayThroughEntryId":"e0""#;
-        let made = chain(&[user("a"), user("b"), compacted("", through), user("c"), user("d")]);
+        let made = chain(&[
+            user("a"),
+            user("b"),
+            compacted("", through),
+            user("c"),
+            user("d"),
+        ]);
         assert_eq!(made.cut(1, None), "e1 e3 | e4");
     }
 

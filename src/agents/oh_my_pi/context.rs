@@ -1,11 +1,12 @@
-//! The context of oh-my-pi's model at the end of a path: `buildSessionContext`, not its display transcript.
+//! The context of oh-my-pi's model at the end of a path: `buildSessionContext`, not its display
+//! transcript.
 //!
 //! ```text
 //! notes · summary · [last request] · kept ── compaction ── after it
 //! ```
 //!
-//! A reset after the last compaction leaves only what follows it. Then calls without results and failed turns
-//! are removed (`repair`).
+//! A reset after the last compaction leaves only what follows it. Then calls without results and
+//! failed turns are removed (`repair`).
 
 use super::repair::{MessageKind, repaired};
 use super::{archive, message, native, notes, settings, tokens};
@@ -17,31 +18,53 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io;
 
-/// Builds the context for the leaf at the end of `path` (root first; empty for the empty conversation).
+/// Builds the context for the leaf at the end of `path` (root first; empty for the empty
+/// conversation).
 pub fn build(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
     let settings = settings::read(path, reader)?;
-    let mut emitter = Emitter { path, reader, items: Vec::new() };
+    let mut emitter = Emitter {
+        path,
+        reader,
+        items: Vec::new(),
+    };
     if let Some(notes) = notes::message(path, reader)? {
         emitter.items.push((notes, MessageKind::Other));
     }
     emitter.emit()?;
-    Ok(Context { messages: repaired(emitter.items, reader)?, settings })
+    Ok(Context {
+        messages: repaired(emitter.items, reader)?,
+        settings,
+    })
 }
 
-/// Returns the entries above a compaction, the last of `path`, that contexts below it and the next compaction use: what
-/// it keeps or a provider replays, the settings, the last count of a provider, and the request of a rollover.
+/// Returns the entries above a compaction, the last of `path`, that contexts below it and the next
+/// compaction use: what it keeps or a provider replays, the settings, the last count of a provider,
+/// and the request of a rollover.
 pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
-    let Some((&compaction, above)) = path.split_last() else { return Ok(Vec::new()) };
+    let Some((&compaction, above)) = path.split_last() else {
+        return Ok(Vec::new());
+    };
     let line = reader.line(compaction)?;
     let line = Raw::checked(line.trim_ascii());
-    let emitter = Emitter { path, reader, items: Vec::new() };
+    let emitter = Emitter {
+        path,
+        reader,
+        items: Vec::new(),
+    };
     let named = ["firstKeptEntryId", "providerReplayThroughEntryId"];
-    let first = named.into_iter().filter_map(|key| emitter.place(line.get_text(key))).min();
+    let first = named
+        .into_iter()
+        .filter_map(|key| emitter.place(line.get_text(key)))
+        .min();
     let mut used = above[first.unwrap_or(above.len()).min(above.len())..].to_vec();
     used.extend(settings::used(above, reader)?);
     used.extend(tokens::last_counted(above, reader)?.map(|(ix, _)| ix));
     let reset = reader.session().last_on(above, Kind::ResetBoundary);
-    used.extend(emitter.request(above.len(), reset)?.map(|place| path[place]));
+    used.extend(
+        emitter
+            .request(above.len(), reset)?
+            .map(|place| path[place]),
+    );
     Ok(used)
 }
 
@@ -72,20 +95,39 @@ impl Emitter<'_> {
         let first_kept = self.place(line.get_text("firstKeptEntryId"));
         let remote = remote_payload(preserved);
         let anthropic = native::payload(preserved);
-        let replayed = self.place(line.get_text("providerReplayThroughEntryId")).map(|through| through + 1);
+        let replayed = self
+            .place(line.get_text("providerReplayThroughEntryId"))
+            .map(|through| through + 1);
         let is_snapshot = anthropic.is_some() && native::through(line).is_some();
         let retained = if is_snapshot { replayed } else { first_kept };
-        // A model must accept the signatures in what is kept: they are from before the summary was written.
-        let rewritten = anthropic.is_some().then(|| self.before_retained(retained, at)).flatten();
+        // A model must accept the signatures in what is kept: they are from before the summary was
+        // written.
+        let rewritten = anthropic
+            .is_some()
+            .then(|| self.before_retained(retained, at))
+            .flatten();
         let kept_is_replayed = remote.is_some();
         let (payload, blocks) = (remote.or(anthropic), archive::blocks(preserved));
         let entry = self.reader.session().entry(ix);
-        let summary = message::compaction_summary(line, entry, payload.as_deref(), &blocks, rewritten);
-        self.items.push((Message { entry: ix, body: Body::built(summary) }, MessageKind::Other));
-        if content::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
+        let summary =
+            message::compaction_summary(line, entry, payload.as_deref(), &blocks, rewritten);
+        self.items.push((
+            Message {
+                entry: ix,
+                body: Body::built(summary),
+            },
+            MessageKind::Other,
+        ));
+        if content::is(
+            line.get("details").unwrap_or(Raw::NULL),
+            "kind",
+            "experimental-context-rollover",
+        ) {
             // It gets the newest user request before it, unless it keeps that request.
             let request = self.request(at, reset)?;
-            if let Some(place) = request.filter(|&place| first_kept.is_some_and(|kept| place < kept)) {
+            if let Some(place) =
+                request.filter(|&place| first_kept.is_some_and(|kept| place < kept))
+            {
                 self.append(self.path[place])?;
             }
         }
@@ -101,8 +143,8 @@ impl Emitter<'_> {
         self.reader.session().place_on(self.path, &id?)
     }
 
-    /// Returns a time one millisecond before the first entry that the compaction at `at` keeps or, if it keeps
-    /// none, before the next entry.
+    /// Returns a time one millisecond before the first entry that the compaction at `at` keeps or,
+    /// if it keeps none, before the next entry.
     fn before_retained(&self, retained: Option<usize>, at: usize) -> Option<f64> {
         let next = retained.filter(|&kept| kept < at).unwrap_or(at + 1);
         let time = self.reader.session().entry(*self.path.get(next)?).js_time();
@@ -125,7 +167,9 @@ impl Emitter<'_> {
         match (entry.kind, entry.role) {
             (Kind::Message, Role::User) => Ok(true),
             (Kind::Message, Role::Custom) | (Kind::CustomMessage, _) => {
-                self.reader.with_entry(ix, |line| message::is_user_request(line, entry.kind, entry.role))
+                self.reader.with_entry(ix, |line| {
+                    message::is_user_request(line, entry.kind, entry.role)
+                })
             }
             _ => Ok(false),
         }
@@ -143,10 +187,17 @@ impl Emitter<'_> {
             Kind::CustomMessage => self.reader.with_entry(ix, |line| {
                 let json = message::custom(line, entry).filter(|_| !message::is_transient(line))?;
                 let kind = MessageKind::of(Raw::checked(&json))?;
-                Some((Message { entry: ix, body: Body::built(json) }, kind))
+                Some((
+                    Message {
+                        entry: ix,
+                        body: Body::built(json),
+                    },
+                    kind,
+                ))
             })?,
             Kind::BranchSummary => self.reader.with_entry(ix, |line| {
-                let body = message::plain(line, entry).filter(|_| content::truthy(line, "summary"))?;
+                let body =
+                    message::plain(line, entry).filter(|_| content::truthy(line, "summary"))?;
                 Some((Message { entry: ix, body }, MessageKind::Other))
             })?,
             _ => None,
@@ -155,27 +206,47 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Returns the message of a `message` entry, unless its turn was retried or failed before any output.
+    /// Returns the message of a `message` entry, unless its turn was retried or failed before any
+    /// output.
     fn stored(&self, ix: EntryIx) -> io::Result<Option<(Message, MessageKind)>> {
         let role = self.reader.session().entry(ix).role;
-        if !matches!(role, Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing) {
-            return Ok(Some((Message { entry: ix, body: Body::Stored }, MessageKind::Other)));
+        if !matches!(
+            role,
+            Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing
+        ) {
+            return Ok(Some((
+                Message {
+                    entry: ix,
+                    body: Body::Stored,
+                },
+                MessageKind::Other,
+            )));
         }
         self.reader.with_entry(ix, |line| {
             let message = line.get("message")?;
             let body = message::loaded(message, role);
-            let kind =
-                MessageKind::of(if let Body::Built(json) = &body { Raw::checked(json) } else { message });
+            let kind = MessageKind::of(if let Body::Built(json) = &body {
+                Raw::checked(json)
+            } else {
+                message
+            });
             Some((Message { entry: ix, body }, kind?))
         })
     }
 }
 
-/// Returns the history as returned by OpenAI's compaction; a provider replays it in place of what was kept.
+/// Returns the history as returned by OpenAI's compaction; a provider replays it in place of what
+/// was kept.
 fn remote_payload(preserved: Raw) -> Option<Vec<u8>> {
-    let remote = preserved.get("openaiRemoteCompaction").filter(|remote| remote.is_object())?;
-    let provider = remote.get_text("provider").filter(|provider| !provider.is_empty())?;
-    let items = remote.get("replacementHistory").filter(|history| history.is_array())?;
+    let remote = preserved
+        .get("openaiRemoteCompaction")
+        .filter(|remote| remote.is_object())?;
+    let provider = remote
+        .get_text("provider")
+        .filter(|provider| !provider.is_empty())?;
+    let items = remote
+        .get("replacementHistory")
+        .filter(|history| history.is_array())?;
     items.items().all(Raw::is_object).then(|| {
         Object::new()
             .str("type", "openaiResponsesHistory")
@@ -218,7 +289,13 @@ mod tests {
         let context = build(&[], &chain(&[]).reader()).unwrap();
         assert!(context.messages.is_empty());
         let keys = context.settings.iter().map(|(key, _)| *key);
-        assert!(keys.eq(["thinkingLevel", "model", "models", "mode", "injectedTtsrRules"]));
+        assert!(keys.eq([
+            "thinkingLevel",
+            "model",
+            "models",
+            "mode",
+            "injectedTtsrRules"
+        ]));
     }
 
     #[test]
@@ -245,60 +322,96 @@ mod tests {
         }
         // A chosen model is not guessed again.
         let chosen = entry(r#""type":"model_change","model":"x/y""#);
-        assert_eq!(setting(&[assistant("a"), chosen, assistant("b")], "model").unwrap(), r#""x/y""#);
+        assert_eq!(
+            setting(&[assistant("a"), chosen, assistant("b")], "model").unwrap(),
+            r#""x/y""#
+        );
         assert_eq!(setting(&[user("a")], "model").unwrap(), "null");
     }
 
     #[test]
     fn a_reset_behind_the_last_compaction_wins() {
         let reset = entry(r#""type":"reset_boundary""#);
-        let entries = [user("a"), compacted("e0", ""), user("b"), reset.clone(), user("c")];
+        let entries = [
+            user("a"),
+            compacted("e0", ""),
+            user("b"),
+            reset.clone(),
+            user("c"),
+        ];
         assert_eq!(context(&entries), ["user c"]);
         let entries = [user("a"), reset, user("b"), compacted("e0", ""), user("c")];
-        assert_eq!(context(&entries), ["compactionSummary S", "user a", "user b", "user c"]);
+        assert_eq!(
+            context(&entries),
+            ["compactionSummary S", "user a", "user b", "user c"]
+        );
     }
 
     #[test]
     fn what_a_compaction_keeps() {
-        let remote =
-            r#","preserveData":{"openaiRemoteCompaction":{"provider":"o","replacementHistory":[{}]}}"#;
-        let through = |id: &str, more: &str| format!(r#","providerReplayThroughEntryId":"{id}"{more}"#);
+        let remote = r#","preserveData":{"openaiRemoteCompaction":{"provider":"o","replacementHistory":[{}]}}"#;
+        let through =
+            |id: &str, more: &str| format!(r#","providerReplayThroughEntryId":"{id}"{more}"#);
         for (first_kept, more, kept) in [
             ("e1", "".to_owned(), Some("user b")),
             ("none", "".to_owned(), None),
-            ("e1", r#","details":{"kind":"experimental-context-rollover"}"#.to_owned(), Some("user b")),
+            (
+                "e1",
+                r#","details":{"kind":"experimental-context-rollover"}"#.to_owned(),
+                Some("user b"),
+            ),
             // A provider replays what it compacted.
             ("e0", remote.to_owned(), None),
             ("e0", through("e0", remote), Some("user b")),
-            // A native snapshot keeps what follows the last entry that it covers. It keeps nothing if it covers everything,
-            // names an entry that is not there, or cannot be replayed.
+            // A native snapshot keeps what follows the last entry that it covers. It keeps nothing
+            // if it covers everything, names an entry that is not there, or cannot be replayed.
             ("", through("e0", NATIVE), Some("user b")),
             ("", through("e1", NATIVE), None),
             ("", through("gone", NATIVE), None),
             ("", through("e0", ""), None),
         ] {
-            let shown = context(&[user("a"), user("b"), compacted(first_kept, &more), user("c")]);
-            let wanted = ["compactionSummary S"].into_iter().chain(kept).chain(["user c"]);
+            let shown = context(&[
+                user("a"),
+                user("b"),
+                compacted(first_kept, &more),
+                user("c"),
+            ]);
+            let wanted = ["compactionSummary S"]
+                .into_iter()
+                .chain(kept)
+                .chain(["user c"]);
             assert!(wanted.eq(shown.iter()), "{first_kept}{more}: {shown:?}");
         }
         // An older compaction in the kept part contributes nothing.
-        let entries = [user("a"), compacted("e0", ""), user("b"), compacted("e0", ""), user("c")];
-        assert_eq!(context(&entries), ["compactionSummary S", "user a", "user b", "user c"]);
+        let entries = [
+            user("a"),
+            compacted("e0", ""),
+            user("b"),
+            compacted("e0", ""),
+            user("c"),
+        ];
+        assert_eq!(
+            context(&entries),
+            ["compactionSummary S", "user a", "user b", "user c"]
+        );
     }
 
-    const NATIVE: &str = r#","preserveData":{"anthropicCompaction":{"provider":"anthropic","content":"C"}}"#;
+    const NATIVE: &str =
+        r#","preserveData":{"anthropicCompaction":{"provider":"anthropic","content":"C"}}"#;
 
     #[test]
     fn a_native_summary_rewrites_history_before_what_it_keeps() {
         let snapshot = format!(r#","providerReplayThroughEntryId":"e0"{NATIVE}"#);
-        for (first_kept, more, rewritten) in
-            [("e2", NATIVE, 1767225600001_u64), ("", &snapshot, 1767225600000)]
-        {
+        for (first_kept, more, rewritten) in [
+            ("e2", NATIVE, 1767225600001_u64),
+            ("", &snapshot, 1767225600000),
+        ] {
             let path = [user("a"), user("b"), user("c"), compacted(first_kept, more)];
             let made = chain(&path);
-            let summary = made.json(&build(&made.path(), &made.reader()).unwrap().messages).remove(0);
-            let payload =
-                r#""providerPayload":{"type":"anthropicCompaction","provider":"anthropic","content":"C"}"#;
+            let summary = made
+                .json(&build(&made.path(), &made.reader()).unwrap().messages)
+                .remove(0);
+            let payload = r#""providerPayload":{"type":"anthropicCompaction","provider":"anthropic","content":"C"}"#;
             assert!(summary.contains(payload), "{summary}");
             let times = format!(r#""historyRewriteAt":{rewritten},"timestamp":1767225600003}}"#);
             assert!(summary.ends_with(&times), "{summary}");
@@ -308,8 +421,17 @@ mod tests {
     #[test]
     fn a_rollover_tells_the_last_request_again() {
         let rollover = r#","details":{"kind":"experimental-context-rollover"}"#;
-        let entries = [user("a"), user("b"), assistant("c"), compacted("e2", rollover), user("d")];
-        assert_eq!(context(&entries), ["compactionSummary S", "user b", "assistant c", "user d"]);
+        let entries = [
+            user("a"),
+            user("b"),
+            assistant("c"),
+            compacted("e2", rollover),
+            user("d"),
+        ];
+        assert_eq!(
+            context(&entries),
+            ["compactionSummary S", "user b", "assistant c", "user d"]
+        );
     }
 
     #[test]
@@ -346,7 +468,12 @@ mod tests {
             r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"toolCall","id":"c"}],"x":1}"#
         );
         let made = chain(&[call("read", "p")]);
-        assert!(build(&made.path(), &made.reader()).unwrap().messages.is_empty());
+        assert!(
+            build(&made.path(), &made.reader())
+                .unwrap()
+                .messages
+                .is_empty()
+        );
     }
 
     #[test]
@@ -361,14 +488,19 @@ mod tests {
             "{shown:?}"
         );
         assert_eq!(shown[1..], ["user a"]);
-        assert_eq!(context(&[notes("n"), entry(r#""type":"reset_boundary""#), user("a")]), ["user a"]);
+        assert_eq!(
+            context(&[notes("n"), entry(r#""type":"reset_boundary""#), user("a")]),
+            ["user a"]
+        );
         assert_eq!(context(&[notes("n"), notes(""), user("a")]), ["user a"]);
     }
 
     #[test]
     fn an_archive_is_given_back_in_blocks() {
         let frame = |data: &str| {
-            format!(r#"{{"data":"{data}","mimeType":"image/png","cols":1,"rows":1,"chars":1,"font":"f"}}"#)
+            format!(
+                r#"{{"data":"{data}","mimeType":"image/png","cols":1,"rows":1,"chars":1,"font":"f"}}"#
+            )
         };
         let archive = format!(
             r#","preserveData":{{"snapcompact":{{"frames":[{},{}],"textHead":"old█text","textTail":"new"}}}}"#,
@@ -379,8 +511,10 @@ mod tests {
         let context = build(&made.path(), &made.reader()).unwrap();
         let summary = made.json(&context.messages).remove(0);
         let blocks = Raw::checked(summary.as_bytes()).get("blocks").unwrap();
-        let texts: Vec<_> =
-            blocks.items().map(|block| block.get_text("text").unwrap_or_default().to_string()).collect();
+        let texts: Vec<_> = blocks
+            .items()
+            .map(|block| block.get_text("text").unwrap_or_default().to_string())
+            .collect();
         assert_eq!(
             texts,
             [

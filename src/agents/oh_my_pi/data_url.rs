@@ -1,26 +1,31 @@
-//! Inline images in archived text: a reader cannot use their bytes, and providers reject truncated ones, so
-//! each data URL is replaced by a short note (`elideDataUrls` of snapcompact, for archives).
+//! Inline images in archived text: a reader cannot use their bytes, and providers reject truncated
+//! ones, so each data URL is replaced by a short note (`elideDataUrls` of snapcompact, for
+//! archives).
 
 use pisess_json::js;
 use pisess_json::text::{JS_SPACE, Text, utf16_len};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
 
-/// Matches a data URL, its payload perhaps truncated by an earlier version, and a `)` that follows (`DATA_URL_ATOM`).
+/// Matches a data URL, its payload perhaps truncated by an earlier version, and a `)` that follows
+/// (`DATA_URL_ATOM`).
 static DATA_URL: LazyLock<Regex> = LazyLock::new(|| {
     let token = r"[\w!#$%&'*+.^|~-]+";
     let marker = r"\[(?:…|\.{3})(?<elided>\d+)ch elided(?:…|\.{3})\]";
     let media_type = format!(r"[a-z][\w.+-]*/[\w.+-]+(?:;{token}={token})*");
     let payload = format!("[a-z0-9+/=]*(?:(?<marker>{JS_SPACE}*{marker}{JS_SPACE}*)[a-z0-9+/=]*)?");
-    let url = format!(r"data:(?<type>{media_type});base64,(?<payload>{payload})(?<close>{JS_SPACE}*\))?");
+    let url =
+        format!(r"data:(?<type>{media_type});base64,(?<payload>{payload})(?<close>{JS_SPACE}*\))?");
     Regex::new(&format!("(?i-u){url}")).expect("a constant")
 });
 
 /// Matches `![label](` or `[label](` directly before a URL.
-static MARKDOWN_OPENER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(&format!(r"(?-u)!?\[[^\]\n]*\]\({JS_SPACE}*$")).expect("a constant"));
+static MARKDOWN_OPENER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(&format!(r"(?-u)!?\[[^\]\n]*\]\({JS_SPACE}*$")).expect("a constant")
+});
 
-/// Returns the text with every base64 data URL replaced, including a Markdown image or link around it.
+/// Returns the text with every base64 data URL replaced, including a Markdown image or link around
+/// it.
 pub fn elided(text: &Text) -> Text<'static> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -32,16 +37,22 @@ pub fn elided(text: &Text) -> Text<'static> {
         let is_wrapped = opener.is_some() && close.is_some();
         out.extend_from_slice(&before[..opener.filter(|_| is_wrapped).unwrap_or(before.len())]);
         let mut chars = utf16_len(&found["payload"]) as f64;
-        // The agent counts the characters that an earlier marker replaced only if the marker is in lower case.
+        // The agent counts the characters that an earlier marker replaced only if the marker is in
+        // lower case.
         if let Some(marker) = found
             .name("marker")
             .filter(|marker| memchr::memmem::find(marker.as_bytes(), b"ch elided").is_some())
         {
-            let elided: f64 = String::from_utf8_lossy(&found["elided"]).parse().unwrap_or(f64::NAN);
+            let elided: f64 = String::from_utf8_lossy(&found["elided"])
+                .parse()
+                .unwrap_or(f64::NAN);
             chars += elided - utf16_len(marker.as_bytes()) as f64;
         }
         let media_type = String::from_utf8_lossy(&found["type"]);
-        let note = format!("[data URL omitted: {media_type}, {} base64 chars]", js::number(chars));
+        let note = format!(
+            "[data URL omitted: {media_type}, {} base64 chars]",
+            js::number(chars)
+        );
         out.extend_from_slice(note.as_bytes());
         if !is_wrapped {
             out.extend_from_slice(close.map_or(&b""[..], |close| close.as_bytes()));
@@ -62,12 +73,18 @@ mod tests {
 
     #[test]
     fn a_data_url_becomes_a_note() {
-        check("a data:image/png;base64,AAAA b", "a [data URL omitted: image/png, 4 base64 chars] b");
+        check(
+            "a data:image/png;base64,AAAA b",
+            "a [data URL omitted: image/png, 4 base64 chars] b",
+        );
         check(
             "x data:image/png;charset=u;base64,",
             "x [data URL omitted: image/png;charset=u, 0 base64 chars]",
         );
-        check("no data:image/png;base65,AAAA", "no data:image/png;base65,AAAA");
+        check(
+            "no data:image/png;base65,AAAA",
+            "no data:image/png;base65,AAAA",
+        );
     }
 
     #[test]
@@ -76,12 +93,21 @@ mod tests {
             "see ![a [b](data:image/png;base64,AA== ) ok",
             "see [data URL omitted: image/png, 4 base64 chars] ok",
         );
-        check("(data:image/png;base64,AAAA)", "([data URL omitted: image/png, 4 base64 chars])");
-        check("[x]( data:a/b;base64,AAAA y", "[x]( [data URL omitted: a/b, 4 base64 chars] y");
+        check(
+            "(data:image/png;base64,AAAA)",
+            "([data URL omitted: image/png, 4 base64 chars])",
+        );
+        check(
+            "[x]( data:a/b;base64,AAAA y",
+            "[x]( [data URL omitted: a/b, 4 base64 chars] y",
+        );
     }
 
     #[test]
     fn what_was_elided_before_is_counted() {
-        check("DATA:a/b;BASE64,AAAA […96ch elided…] BB", "[data URL omitted: a/b, 102 base64 chars]");
+        check(
+            "DATA:a/b;BASE64,AAAA […96ch elided…] BB",
+            "[data URL omitted: a/b, 102 base64 chars]",
+        );
     }
 }

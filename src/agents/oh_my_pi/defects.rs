@@ -1,31 +1,46 @@
-//! The consequences of a file's defects in oh-my-pi, where they differ from those in pi. They were observed in the
-//! running agent; see `docs/format.md`.
+//! The consequences of a file's defects in oh-my-pi, where they differ from those in pi. They were
+//! observed in the running agent; see `docs/format.md`.
 
 use crate::session::defect::FindingKind as K;
 use crate::session::defect::Severity::{self, Error, Note, Warning};
 
-/// Returns the severity of a defect and its consequence; `None` if they are as in pi. `grave`: whether the defect
-/// has the form or position that does most harm.
+/// Returns the severity of a defect and its consequence; `None` if they are as in pi. `grave`:
+/// whether the defect has the form or position that does most harm.
 pub fn weight(kind: K, grave: bool) -> Option<(Severity, &'static str)> {
     Some(match kind {
         K::ByteOrderMark => (Error, "oh-my-pi opens it, but every later rewrite fails"),
         K::OldVersion => (Note, "oh-my-pi rewrites the whole file at the first change"),
-        K::SecondHeader if grave => (Error, "oh-my-pi treats it as the leaf and opens the session empty"),
+        K::SecondHeader if grave => (
+            Error,
+            "oh-my-pi treats it as the leaf and opens the session empty",
+        ),
         K::SecondHeader => (Warning, "oh-my-pi treats it as an entry"),
-        K::MalformedLine | K::NulBytes | K::TornTail => {
-            (Error, "its content is lost: oh-my-pi deletes the line at its next write")
-        }
-        K::FusedLine => (Error, "oh-my-pi reads the first value and deletes the rest at its next write"),
-        K::NoFinalNewline => (Error, "oh-my-pi appends the next entry to this line and loses it"),
+        K::MalformedLine | K::NulBytes | K::TornTail => (
+            Error,
+            "its content is lost: oh-my-pi deletes the line at its next write",
+        ),
+        K::FusedLine => (
+            Error,
+            "oh-my-pi reads the first value and deletes the rest at its next write",
+        ),
+        K::NoFinalNewline => (
+            Error,
+            "oh-my-pi appends the next entry to this line and loses it",
+        ),
         K::NullLine => (Error, "oh-my-pi does not open the session"),
-        K::InvalidUtf8 => {
-            (Error, "oh-my-pi shows U+FFFD, and every rewrite fails: later entries stay in memory only")
-        }
+        K::InvalidUtf8 => (
+            Error,
+            "oh-my-pi shows U+FFFD, and every rewrite fails: later entries stay in memory only",
+        ),
         K::SelfParent if grave => (Error, "the tree selector of oh-my-pi hangs"),
-        K::ParentCycle if grave => {
-            (Error, "oh-my-pi stops where the cycle closes; earlier entries are not seen")
-        }
-        K::NoContent if grave => (Error, "oh-my-pi opens the session and fails when it builds the context"),
+        K::ParentCycle if grave => (
+            Error,
+            "oh-my-pi stops where the cycle closes; earlier entries are not seen",
+        ),
+        K::NoContent if grave => (
+            Error,
+            "oh-my-pi opens the session and fails when it builds the context",
+        ),
         K::NoContent => (Warning, "oh-my-pi sends it without content"),
         _ => return None,
     })

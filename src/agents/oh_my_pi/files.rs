@@ -13,8 +13,8 @@ const LISTED: usize = 20;
 
 pub use template::BRANCH_PREAMBLE;
 
-/// Matches a path with a suffix that the read tool interprets as a selection: `:50-200`, `:raw`, `:1-50:raw`
-/// (`splitReadSelector`).
+/// Matches a path with a suffix that the read tool interprets as a selection: `:50-200`, `:raw`,
+/// `:1-50:raw` (`splitReadSelector`).
 static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
     let range = r"L?\d+(?:(?:[-+]|\.\.)L?\d+|-|\.\.)?";
     let ranges = format!("{range}(?:,{range})*");
@@ -36,7 +36,11 @@ pub fn append(summary: Text<'static>, files: &FileLists, read: &Ordered<Text>) -
 
 /// Returns the files as an outline in its tag; empty if there are none.
 fn listed(files: &FileLists, read: &Ordered<Text>) -> Text<'static> {
-    let mut all: Vec<&Text> = files.read_files.iter().chain(&files.modified_files).collect();
+    let mut all: Vec<&Text> = files
+        .read_files
+        .iter()
+        .chain(&files.modified_files)
+        .collect();
     all.sort_by(|a, b| a.cmp_utf16(b));
     all.dedup();
     if all.is_empty() {
@@ -59,14 +63,20 @@ fn listed(files: &FileLists, read: &Ordered<Text>) -> Text<'static> {
     if let more @ 1.. = all.len().saturating_sub(LISTED) {
         tree.push_str(&format!("\n[…{more} files elided…]"));
     }
-    if tree.is_empty() { tree } else { template::files(&tree) }
+    if tree.is_empty() {
+        tree
+    } else {
+        template::files(&tree)
+    }
 }
 
-/// Returns the text without lists added by this agent or an older version, and without trailing white space.
+/// Returns the text without lists added by this agent or an older version, and without trailing
+/// white space.
 fn without_lists(summary: &Text) -> Text<'static> {
     static PATTERNS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         let list = |tag| format!("(?s-u)<{tag}>.*?</{tag}>{JS_SPACE}*");
-        ["files", "read-files", "modified-files"].map(|tag| Regex::new(&list(tag)).expect("a constant"))
+        ["files", "read-files", "modified-files"]
+            .map(|tag| Regex::new(&list(tag)).expect("a constant"))
     });
     let without = |text: Vec<u8>, list: &Regex| list.replace_all(&text, b"").into_owned();
     let text = PATTERNS.iter().fold(summary.as_bytes().to_vec(), without);
@@ -82,7 +92,11 @@ pub fn is_url(path: &Text) -> bool {
 pub fn without_selector(path: Text) -> Text {
     // Most paths have no colon, which is faster to find out.
     let has_colon = path.as_bytes().contains(&b':');
-    let found = if has_colon { SELECTION.captures(path.as_bytes()) } else { None };
+    let found = if has_colon {
+        SELECTION.captures(path.as_bytes())
+    } else {
+        None
+    };
     match found.and_then(|found| found.name("path")) {
         Some(found) => path.part(found.range()),
         None => path,
@@ -111,7 +125,15 @@ mod tests {
         ] {
             assert_eq!(without_selector(Text::from(path)), "a.ts", "{path}");
         }
-        for path in ["a.ts:", ":50", "a.ts:x", "a.ts:5+", "a.ts:5,", "a.ts:raw:raw2", "C:a"] {
+        for path in [
+            "a.ts:",
+            ":50",
+            "a.ts:x",
+            "a.ts:5+",
+            "a.ts:5,",
+            "a.ts:raw:raw2",
+            "C:a",
+        ] {
             assert_eq!(without_selector(Text::from(path)), path, "{path}");
         }
         assert_eq!(without_selector(Text::from("a:raw:raw")), "a:raw");
@@ -140,7 +162,8 @@ mod tests {
         ops.written.set("c.ts".into(), ());
         ops.edited.set("a://b".into(), ());
         let session = chain(&[]).of_oh_my_pi().session;
-        let summary = Text::from("S\n<files>\nold\n</files>\n\n<read-files>\nx\n</read-files> end \n");
+        let summary =
+            Text::from("S\n<files>\nold\n</files>\n\n<read-files>\nx\n</read-files> end \n");
         assert_eq!(
             ops.below(summary.clone(), &session),
             "S\nend\n\n<files>\nc.ts (Write)\n# src/\na.ts (Read)\nb.ts (RW)\n</files>"

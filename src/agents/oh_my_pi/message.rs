@@ -24,68 +24,99 @@ const USER_INTERRUPT: u32 = 0x0400_0000;
 
 /// Returns the ids of the tool calls in a content; `None` represents an id that is not a string.
 pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
-    content::blocks_of(content, "toolCall").map(|call| call.get_text("id").map(Text::into_owned)).collect()
+    content::blocks_of(content, "toolCall")
+        .map(|call| call.get_text("id").map(Text::into_owned))
+        .collect()
 }
 
-/// Returns the message of a `message` entry as the agent loads it: without the data that GitHub Copilot binds to a
-/// connection (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
+/// Returns the message of a `message` entry as the agent loads it: without the data that GitHub
+/// Copilot binds to a connection (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
 pub fn loaded(message: Raw, role: Role) -> Body {
     if role != Role::Assistant {
         return Body::Stored;
     }
     let [provider, payload] = content::members(message, ["provider", "providerPayload"]);
-    let replays = content::is(payload.unwrap_or(Raw::NULL), "type", "openaiResponsesHistory");
+    let replays = content::is(
+        payload.unwrap_or(Raw::NULL),
+        "type",
+        "openaiResponsesHistory",
+    );
     if !replays || !provider.is_some_and(|provider| provider.is("github-copilot")) {
         return Body::Stored;
     }
-    let unsigned =
-        |block: Raw| content::is_block(block, "thinking").then(|| without(block, "thinkingSignature"));
+    let unsigned = |block: Raw| {
+        content::is_block(block, "thinking").then(|| without(block, "thinkingSignature"))
+    };
     let loaded = without(message, "providerPayload");
     let Some(content) = message.get("content").filter(|content| content.is_array()) else {
         return Body::built(loaded);
     };
-    let blocks = content.items().map(|block| unsigned(block).unwrap_or_else(|| block.bytes().to_vec()));
+    let blocks = content
+        .items()
+        .map(|block| unsigned(block).unwrap_or_else(|| block.bytes().to_vec()));
     Body::built(with(Raw::checked(&loaded), "content", &array(blocks)))
 }
 
-/// Returns a `custom_message` entry as a message, with defaults for missing members; `None` if its content
-/// cannot be sent.
+/// Returns a `custom_message` entry as a message, with defaults for missing members; `None` if its
+/// content cannot be sent.
 pub fn custom(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
     let content = sendable(line)?;
-    let attribution = line.get("attribution").map(|given| if given.is("user") { "user" } else { "agent" });
+    let attribution = line
+        .get("attribution")
+        .map(|given| if given.is("user") { "user" } else { "agent" });
     let object = Object::new()
         .str("role", "custom")
         .text("customType", &custom_type(line))
         .raw("content", content)
-        .bool("display", line.get("display").and_then(Raw::bool).unwrap_or(false))
+        .bool(
+            "display",
+            line.get("display").and_then(Raw::bool).unwrap_or(false),
+        )
         .copy(line, &["details"])
-        .with(attribution, |object, attribution| object.str("attribution", attribution))
+        .with(attribution, |object, attribution| {
+            object.str("attribution", attribution)
+        })
         .number("timestamp", entry.js_time());
     Some(object.finish())
 }
 
 /// Returns the custom type of a `custom_message` entry, or the default.
 pub fn custom_type(line: Raw) -> Text<'static> {
-    let given = line.get_text("customType").filter(|given| !given.is_empty());
+    let given = line
+        .get_text("customType")
+        .filter(|given| !given.is_empty());
     given.map_or(Text::from(DEFAULT_CUSTOM_TYPE), Text::into_owned)
 }
 
-/// Returns the message of an entry with the members that the entry has, as compactions and branch summaries read it; `None`
-/// if it has none.
+/// Returns the message of an entry with the members that the entry has, as compactions and branch
+/// summaries read it; `None` if it has none.
 pub fn plain(line: Raw, entry: &Entry) -> Option<Body> {
     let (role, members): (_, &[&str]) = match entry.kind {
-        Kind::Message => return line.get("message").map(|message| loaded(message, entry.role)),
-        Kind::CustomMessage => ("custom", &["customType", "content", "display", "details", "attribution"]),
+        Kind::Message => {
+            return line
+                .get("message")
+                .map(|message| loaded(message, entry.role));
+        }
+        Kind::CustomMessage => (
+            "custom",
+            &["customType", "content", "display", "details", "attribution"],
+        ),
         Kind::BranchSummary => ("branchSummary", &["summary", "fromId"]),
-        Kind::Compaction => ("compactionSummary", &["summary", "shortSummary", "tokensBefore"]),
+        Kind::Compaction => (
+            "compactionSummary",
+            &["summary", "shortSummary", "tokensBefore"],
+        ),
         _ => return None,
     };
     let message = Object::new().str("role", role).copy(line, members);
-    Some(Body::built(message.number("timestamp", entry.js_time()).finish()))
+    Some(Body::built(
+        message.number("timestamp", entry.js_time()).finish(),
+    ))
 }
 
-/// Returns a `compaction` entry as a message: with the history as a provider replays it, the blocks of the archive, oldest
-/// first, and when the history before the summary was rewritten, if not at the time of the entry.
+/// Returns a `compaction` entry as a message: with the history as a provider replays it, the blocks
+/// of the archive, oldest first, and when the history before the summary was rewritten, if not at
+/// the time of the entry.
 pub fn compaction_summary(
     line: Raw,
     entry: &Entry,
@@ -97,18 +128,31 @@ pub fn compaction_summary(
     let images: Vec<_> = blocks.iter().filter(is_image).collect();
     Object::new()
         .str("role", "compactionSummary")
-        .copy(line, &["summary", "shortSummary", "tokensBefore", "tokensAfter", "method"])
-        .with(provider_payload, |object, payload| object.json("providerPayload", payload))
+        .copy(
+            line,
+            &[
+                "summary",
+                "shortSummary",
+                "tokensBefore",
+                "tokensAfter",
+                "method",
+            ],
+        )
+        .with(provider_payload, |object, payload| {
+            object.json("providerPayload", payload)
+        })
         .list("blocks", blocks)
         .list("images", &images)
         .copy(line, &["warning"])
-        .with(rewrite_ms, |object, time| object.number("historyRewriteAt", time))
+        .with(rewrite_ms, |object, time| {
+            object.number("historyRewriteAt", time)
+        })
         .number("timestamp", entry.js_time())
         .finish()
 }
 
-/// Whether an entry is a user request: a user message, or a skill or collaboration prompt attributed to the
-/// user.
+/// Whether an entry is a user request: a user message, or a skill or collaboration prompt
+/// attributed to the user.
 pub fn is_user_request(line: Raw, kind: Kind, role: Role) -> bool {
     match (kind, role) {
         (Kind::Message, Role::User) => true,
@@ -120,12 +164,16 @@ pub fn is_user_request(line: Raw, kind: Kind, role: Role) -> bool {
 
 /// Returns the content of a custom message, if it is of a kind that can be sent.
 pub fn sendable(message: Raw<'_>) -> Option<Raw<'_>> {
-    message.get("content").filter(|content| content.is_string() || content.is_array())
+    message
+        .get("content")
+        .filter(|content| content.is_string() || content.is_array())
 }
 
 /// Whether a custom message is removed when the context is rebuilt.
 pub fn is_transient(message: Raw) -> bool {
-    TRANSIENT.iter().any(|name| content::is(message, "customType", name))
+    TRANSIENT
+        .iter()
+        .any(|name| content::is(message, "customType", name))
 }
 
 /// Whether a custom message begins a turn of the user.
@@ -145,10 +193,12 @@ pub fn is_user_collab(message: Raw) -> bool {
 
 /// Whether a turn with this `errorId` and `errorMessage` ended because the user interrupted it.
 pub fn is_user_interrupt(id: Option<Raw>, message: Option<Raw>) -> bool {
-    js::has_bit(id, USER_INTERRUPT) || message.is_some_and(|message| message.is("Interrupted by user"))
+    js::has_bit(id, USER_INTERRUPT)
+        || message.is_some_and(|message| message.is("Interrupted by user"))
 }
 
-/// Whether a turn that ended in an error had no output before it. Such a turn was never part of a context.
+/// Whether a turn that ended in an error had no output before it. Such a turn was never part of a
+/// context.
 pub fn is_empty_turn(content: Raw) -> bool {
     let blank = |block: Raw, key| content::is_blank(block, key);
     let says_something = |block: Raw| match block.get_text("type").unwrap_or_default().as_bytes() {
@@ -171,9 +221,17 @@ pub fn draft_text(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>
 
 /// Returns the text of a user request or of another custom message; `None` for every other entry.
 fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
-    let message = if kind == Kind::Message { line.get("message")? } else { line };
+    let message = if kind == Kind::Message {
+        line.get("message")?
+    } else {
+        line
+    };
     if is_user_request(line, kind, role) {
-        let typed = if is_user_skill(message) { skill_draft(message) } else { None };
+        let typed = if is_user_skill(message) {
+            skill_draft(message)
+        } else {
+            None
+        };
         return Some(typed.unwrap_or_else(|| content::joined_text(message.get("content"), "")));
     }
     let reedited = kind == Kind::CustomMessage && !content::is(line, "customType", SKILL_PROMPT);
@@ -183,10 +241,17 @@ fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
 /// Returns what the user typed to invoke a skill: the message's content is the skill.
 pub fn skill_draft(message: Raw) -> Option<Text<'static>> {
     let details = message.get("details").unwrap_or(Raw::NULL);
-    let typed = ["__queueChipText", "prompt"].into_iter().find_map(|key| content::trimmed(details, key));
+    let typed = ["__queueChipText", "prompt"]
+        .into_iter()
+        .find_map(|key| content::trimmed(details, key));
     typed.or_else(|| {
         let arguments = content::trimmed(details, "args");
-        let Some(name) = content::trimmed(details, "name") else { return arguments };
-        Some(joined(std::iter::once(concat(&[&"/skill:", &name])).chain(arguments), " "))
+        let Some(name) = content::trimmed(details, "name") else {
+            return arguments;
+        };
+        Some(joined(
+            std::iter::once(concat(&[&"/skill:", &name])).chain(arguments),
+            " ",
+        ))
     })
 }

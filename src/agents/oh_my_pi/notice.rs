@@ -1,5 +1,5 @@
-//! The notice after the output of a command: how much of it is shown, which limit was reached, what a
-//! language server reported (`formatOutputNotice`).
+//! The notice after the output of a command: how much of it is shown, which limit was reached, what
+//! a language server reported (`formatOutputNotice`).
 
 use super::path_tree::outline;
 use crate::agents::ordered::Ordered;
@@ -13,25 +13,47 @@ use std::sync::LazyLock;
 
 /// Returns the notice for the `meta` of an execution; empty if there is none.
 pub fn notice(meta: Option<Raw>) -> Text<'static> {
-    let names = ["truncation", "source", "artifactError", "limits", "diagnostics"];
+    let names = [
+        "truncation",
+        "source",
+        "artifactError",
+        "limits",
+        "diagnostics",
+    ];
     let [truncation, source, artifact_error, limits, diagnostics] =
         content::members(meta.unwrap_or(Raw::NULL), names);
     let mut parts: Vec<Text> = Vec::new();
-    parts.extend(truncation.filter(|given| given.is_truthy()).map(|given| shown(given, source)));
+    parts.extend(
+        truncation
+            .filter(|given| given.is_truthy())
+            .map(|given| shown(given, source)),
+    );
     if let Some(error) = artifact_error.filter(|error| error.is_truthy()) {
         let error = js::string(error);
-        parts.push(concat(&[&"Full output was not saved completely (artifact ", &error, &" failed)"]));
+        parts.push(concat(&[
+            &"Full output was not saved completely (artifact ",
+            &error,
+            &" failed)",
+        ]));
     }
     parts.extend(limits.map(reached).unwrap_or_default());
     let has_parts = !parts.is_empty();
     let notice = concat(&[&"\n\n[", &joined(parts, ". "), &"]"]);
     let complaints = diagnostics.and_then(complaints).unwrap_or_default();
-    if has_parts { concat(&[&notice, &complaints]) } else { complaints }
+    if has_parts {
+        concat(&[&notice, &complaints])
+    } else {
+        complaints
+    }
 }
 
 fn reached(limits: Raw) -> Vec<Text<'static>> {
     let mut parts = Vec::new();
-    for (key, what) in [("matchLimit", "matches"), ("resultLimit", "results"), ("headLimit", "results")] {
+    for (key, what) in [
+        ("matchLimit", "matches"),
+        ("resultLimit", "results"),
+        ("headLimit", "results"),
+    ] {
         if let Some(limit) = limits.get(key).filter(|limit| limit.is_truthy()) {
             let [reached, suggestion] = content::members(limit, ["reached", "suggestion"]);
             let [reached, suggestion] = [js::template(reached), js::template(suggestion)];
@@ -39,10 +61,18 @@ fn reached(limits: Raw) -> Vec<Text<'static>> {
             parts.push(concat(&[&reached, &what, &suggestion, &" for more"]));
         }
     }
-    if let Some(limit) = limits.get("columnTruncated").filter(|limit| limit.is_truthy()) {
+    if let Some(limit) = limits
+        .get("columnTruncated")
+        .filter(|limit| limit.is_truthy())
+    {
         let [column, unit, artifact] = content::members(limit, ["maxColumn", "unit", "artifactId"]);
         let unit = given(unit).map_or(Text::from("chars"), |unit| js::string(unit));
-        let mut part = concat(&[&"Some lines truncated to ", &js::template(column), &" ", &unit]);
+        let mut part = concat(&[
+            &"Some lines truncated to ",
+            &js::template(column),
+            &" ",
+            &unit,
+        ]);
         if let Some(artifact) = given(artifact) {
             part.push_all(&[&". ", &full_output(artifact)]);
         }
@@ -53,7 +83,8 @@ fn reached(limits: Raw) -> Vec<Text<'static>> {
 
 /// Returns how much of the output is shown (`formatTruncationMetaNotice`).
 fn shown(truncation: Raw, source: Option<Raw>) -> Text<'static> {
-    let [direction, next, artifact] = content::members(truncation, ["direction", "nextOffset", "artifactId"]);
+    let [direction, next, artifact] =
+        content::members(truncation, ["direction", "nextOffset", "artifactId"]);
     let middle = direction.is_some_and(|direction| direction.is("middle"));
     let partial = !middle && content::truthy(truncation, "partialLine");
     let mut notice = match (middle, partial) {
@@ -72,9 +103,22 @@ fn shown(truncation: Raw, source: Option<Raw>) -> Text<'static> {
 }
 
 fn middle_left_out(truncation: Raw) -> Text<'static> {
-    let names = ["headRange", "tailRange", "totalLines", "elidedBytes", "elidedLines", "totalBytes"];
-    let [head, tail, total_lines, elided_bytes, elided_lines, total_bytes] =
-        content::members(truncation, names);
+    let names = [
+        "headRange",
+        "tailRange",
+        "totalLines",
+        "elidedBytes",
+        "elidedLines",
+        "totalBytes",
+    ];
+    let [
+        head,
+        tail,
+        total_lines,
+        elided_bytes,
+        elided_lines,
+        total_bytes,
+    ] = content::members(truncation, names);
     let [output_bytes, output_lines] = content::members(truncation, ["outputBytes", "outputLines"]);
     let lines = js::operand(total_lines);
     let left = |given_: Option<Raw>, total, shown| match given(given_) {
@@ -84,42 +128,85 @@ fn middle_left_out(truncation: Raw) -> Text<'static> {
     let bytes = left(elided_bytes, total_bytes, output_bytes);
     let elided = left(elided_lines, total_lines, output_lines);
     let many = |count: f64| if count == 1.0 { "" } else { "s" };
-    if let (Some(head), Some(tail)) = (head.filter(|r| r.is_truthy()), tail.filter(|r| r.is_truthy())) {
+    if let (Some(head), Some(tail)) = (
+        head.filter(|r| r.is_truthy()),
+        tail.filter(|r| r.is_truthy()),
+    ) {
         let (count, size) = (js::grouped(elided), size(bytes));
         let elided = format!("; {count} middle line{} ({size}) elided", many(elided));
         let total = js::template(total_lines);
-        return concat(&[&"Showing lines ", &span(head), &" and ", &span(tail), &" of ", &total, &elided]);
+        return concat(&[
+            &"Showing lines ",
+            &span(head),
+            &" and ",
+            &span(tail),
+            &" of ",
+            &total,
+            &elided,
+        ]);
     }
     if bytes > 0.0 {
         let count = js::grouped(lines);
         let size = size(bytes);
-        return format!("Showing head and tail bytes of {count} line{}; {size} elided", many(lines)).into();
+        return format!(
+            "Showing head and tail bytes of {count} line{}; {size} elided",
+            many(lines)
+        )
+        .into();
     }
     let shown = js::number(js::operand(output_lines).min(lines));
-    concat(&[&"Showing ", &shown, &" of ", &js::template(total_lines), &" lines; middle elided"])
+    concat(&[
+        &"Showing ",
+        &shown,
+        &" of ",
+        &js::template(total_lines),
+        &" lines; middle elided",
+    ])
 }
 
 fn partial_line(truncation: Raw) -> Text<'static> {
     let names = ["shownRange", "outputBytes", "totalBytes", "totalLines"];
     let [range, output, total, lines] = content::members(truncation, names);
-    let line =
-        range.and_then(|range| range.get_some("start")).map_or(Text::from("1"), |line| js::string(line));
-    let part = format!(" (partial, {} of {}) of ", size(js::operand(output)), size(js::operand(total)));
+    let line = range
+        .and_then(|range| range.get_some("start"))
+        .map_or(Text::from("1"), |line| js::string(line));
+    let part = format!(
+        " (partial, {} of {}) of ",
+        size(js::operand(output)),
+        size(js::operand(total))
+    );
     concat(&[&"Showing line ", &line, &part, &js::template(lines)])
 }
 
 fn range(truncation: Raw) -> Text<'static> {
-    let names = ["shownRange", "totalLines", "outputLines", "truncatedBy", "maxBytes", "outputBytes"];
+    let names = [
+        "shownRange",
+        "totalLines",
+        "outputLines",
+        "truncatedBy",
+        "maxBytes",
+        "outputBytes",
+    ];
     let [range, total, output, by, max_bytes, output_bytes] = content::members(truncation, names);
     let total = js::template(total);
-    let is_range =
-        |range: &Raw| range.is_truthy() && js::operand(range.get("end")) >= js::operand(range.get("start"));
+    let is_range = |range: &Raw| {
+        range.is_truthy() && js::operand(range.get("end")) >= js::operand(range.get("start"))
+    };
     let mut text = match range.filter(is_range) {
         Some(range) => concat(&[&"Showing lines ", &span(range), &" of ", &total]),
-        None => concat(&[&"Showing ", &js::template(output), &" of ", &total, &" lines"]),
+        None => concat(&[
+            &"Showing ",
+            &js::template(output),
+            &" of ",
+            &total,
+            &" lines",
+        ]),
     };
     if by.is_some_and(|by| by.is("bytes")) {
-        text.push_str(&format!(" ({} limit)", size(js::operand(given(max_bytes).or(output_bytes)))));
+        text.push_str(&format!(
+            " ({} limit)",
+            size(js::operand(given(max_bytes).or(output_bytes)))
+        ));
     }
     text
 }
@@ -130,19 +217,33 @@ fn span(range: Raw) -> Text<'static> {
 }
 
 fn full_output(artifact: Raw) -> Text<'static> {
-    concat(&[&"Read artifact://", &js::string(artifact), &" for full output"])
+    concat(&[
+        &"Read artifact://",
+        &js::string(artifact),
+        &" for full output",
+    ])
 }
 
 fn full_report(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
-    let report = source.filter(|source| source.get("type").is_some_and(|kind| kind.is("report")))?;
+    let report =
+        source.filter(|source| source.get("type").is_some_and(|kind| kind.is("report")))?;
     let value = js::template(report.get("value"));
-    Some(concat(&[&"Read artifact://", &js::string(artifact), &" for full report (", &value, &")"]))
+    Some(concat(&[
+        &"Read artifact://",
+        &js::string(artifact),
+        &" for full report (",
+        &value,
+        &")",
+    ]))
 }
 
 /// Returns the reports of a language server, by file.
 fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
     let [summary, messages] = content::members(diagnostics, ["summary", "messages"]);
-    let messages: Vec<_> = messages?.items().map(|message| js::string(message)).collect();
+    let messages: Vec<_> = messages?
+        .items()
+        .map(|message| js::string(message))
+        .collect();
     if messages.is_empty() {
         return None;
     }
@@ -162,14 +263,24 @@ fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
         let slash = if file.is_none() { "/" } else { "" };
         lines.push(concat(&[&"#".repeat(depth + 1), &" ", &name, &slash]));
         let rests = file.and_then(|file| files.get(file));
-        lines.extend(rests.into_iter().flatten().map(|rest| concat(&[&"  ", rest])));
+        lines.extend(
+            rests
+                .into_iter()
+                .flatten()
+                .map(|rest| concat(&[&"  ", rest])),
+        );
     });
     if !files.is_empty() && !others.is_empty() {
         lines.push(Text::default());
     }
     lines.extend(others);
     let summary = js::template(summary);
-    Some(concat(&[&"\n\nLSP Diagnostics (", &summary, &"):\n", &joined(lines, "\n")]))
+    Some(concat(&[
+        &"\n\nLSP Diagnostics (",
+        &summary,
+        &"):\n",
+        &joined(lines, "\n"),
+    ]))
 }
 
 /// Splits `path:line:column rest` into two parts, the path with forward slashes.
@@ -181,7 +292,10 @@ fn place<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
         Regex::new(&format!("(?-u){place}")).expect("a constant")
     });
     let found = PLACE.captures(message.as_bytes())?;
-    Some((Text::from_wtf8(with_slashes(&found["file"])), message.part(found.name("rest")?.range())))
+    Some((
+        Text::from_wtf8(with_slashes(&found["file"])),
+        message.part(found.name("rest")?.range()),
+    ))
 }
 
 /// Formats a number of bytes for people.

@@ -1,4 +1,5 @@
-//! Paths as an outline: directories as `# headings/`, a chain of directories with one child as one heading.
+//! Paths as an outline: directories as `# headings/`, a chain of directories with one child as one
+//! heading.
 
 use crate::agents::ordered::Ordered;
 use crate::session::paths::with_slashes;
@@ -17,11 +18,12 @@ struct Node<'a> {
     folders: Ordered<Vec<u8>, usize>,
 }
 
-/// Calls `put` with each line of the outline of paths: in each directory its files, then its subdirectories, in order of
-/// first occurrence. A path that ends in a slash is a directory; URLs are files at the top.
+/// Calls `put` with each line of the outline of paths: in each directory its files, then its
+/// subdirectories, in order of first occurrence. A path that ends in a slash is a directory; URLs
+/// are files at the top.
 ///
-/// A line has its depth, from 0; the directories of a heading joined with `/`, or a file's name; and the path as given,
-/// unless it is a heading.
+/// A line has its depth, from 0; the directories of a heading joined with `/`, or a file's name;
+/// and the path as given, unless it is a heading.
 pub fn outline<'a>(
     paths: impl IntoIterator<Item = &'a Text<'a>>,
     mut put: impl FnMut(usize, &[u8], Option<&'a Text<'a>>),
@@ -96,16 +98,29 @@ mod tests {
         outline(&paths, |depth, name, file| {
             let name = std::str::from_utf8(name).unwrap();
             let heading = || format!("{} {name}/", "#".repeat(depth + 1));
-            lines.push(if file.is_some() { name.to_owned() } else { heading() });
+            lines.push(if file.is_some() {
+                name.to_owned()
+            } else {
+                heading()
+            });
         });
         lines
     }
 
     #[test]
     fn chains_of_folders_are_one_heading() {
-        assert_eq!(drawn(&["/a/b/c.ts", "/a/b/d/e.ts", "/a/b/d/e.ts"]), ["# /a/b/", "c.ts", "## d/", "e.ts"]);
-        assert_eq!(drawn(&["x.ts", "a/y.ts", "b/"]), ["x.ts", "# a/", "y.ts", "# b/"]);
-        assert_eq!(drawn(&["https://h/p", "a\\b.ts", "/"]), ["https://h/p", "# a/", "b.ts"]);
+        assert_eq!(
+            drawn(&["/a/b/c.ts", "/a/b/d/e.ts", "/a/b/d/e.ts"]),
+            ["# /a/b/", "c.ts", "## d/", "e.ts"]
+        );
+        assert_eq!(
+            drawn(&["x.ts", "a/y.ts", "b/"]),
+            ["x.ts", "# a/", "y.ts", "# b/"]
+        );
+        assert_eq!(
+            drawn(&["https://h/p", "a\\b.ts", "/"]),
+            ["https://h/p", "# a/", "b.ts"]
+        );
     }
 
     #[test]

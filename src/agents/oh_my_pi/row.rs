@@ -1,9 +1,11 @@
-//! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`, `#applyFilter`).
+//! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`,
+//! `#applyFilter`).
 
 use super::message::is_user_interrupt;
 use super::row_note;
 use crate::agents::row::{
-    CUT, NamedValue, ROW_UNITS, RowText, head, message_head, named_value, normalize, push_text_or, role_name,
+    CUT, NamedValue, ROW_UNITS, RowText, head, message_head, named_value, normalize, push_text_or,
+    role_name,
 };
 use crate::session::column::Parts;
 use crate::session::content;
@@ -28,7 +30,11 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
             let tokens = js::operand(entry.get("tokensBefore"));
             // JavaScript's Math.round rounds halves up.
             let thousands = (tokens / 1000.0 + 0.5).floor();
-            let thousands = if thousands.is_finite() { js::number(thousands) } else { "NaN".to_owned() };
+            let thousands = if thousands.is_finite() {
+                js::number(thousands)
+            } else {
+                "NaN".to_owned()
+            };
             bracketed("compaction", &Text::from(format!("{thousands}k tokens")))
         }
         Kind::BranchSummary => {
@@ -40,12 +46,23 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
         Kind::TitleChange => bracketed("title", &normalize(display(entry.get("title")))),
         Kind::Missing => bracketed("", &Text::from("no type")),
         _ => match named_value(Dialect::OhMyPi, kind, entry) {
-            Some(NamedValue { name, value, missing }) => {
-                bracketed(name, &value.map_or(Text::from(missing), |value| display(Some(value))))
-            }
+            Some(NamedValue {
+                name,
+                value,
+                missing,
+            }) => bracketed(
+                name,
+                &value.map_or(Text::from(missing), |value| display(Some(value))),
+            ),
             None => {
-                let name = record.kind.map(|kind| decode(kind.bytes)).unwrap_or_default();
-                let spaced = name.as_bytes().iter().map(|&byte| if byte == b'_' { b' ' } else { byte });
+                let name = record
+                    .kind
+                    .map(|kind| decode(kind.bytes))
+                    .unwrap_or_default();
+                let spaced = name
+                    .as_bytes()
+                    .iter()
+                    .map(|&byte| if byte == b'_' { b' ' } else { byte });
                 bracketed("", &Text::from_wtf8(spaced.collect::<Vec<_>>()))
             }
         },
@@ -53,18 +70,30 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
 }
 
 /// Appends the row of a message; for a tool result, its row if its call is not found.
-pub fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
+pub fn push_message(
+    role: Role,
+    message: &MessageFacts,
+    blocks: &[Block],
+    row: &mut Vec<u8>,
+) -> Parts {
     let text = match role {
         Role::User => return push_text_or("user", message, blocks, row, Text::default),
         Role::Developer => return push_text_or("developer", message, blocks, row, Text::default),
         Role::Assistant => return push_assistant(message, blocks, row),
         Role::ToolResult => {
             let name = message.get(Member::ToolName).filter(|name| !name.is_null());
-            bracketed("", &name.map_or(Text::from("tool"), |name| display(Some(name))))
+            bracketed(
+                "",
+                &name.map_or(Text::from("tool"), |name| display(Some(name))),
+            )
         }
         Role::BashExecution => {
-            let command = message.get(Member::Command).filter(|command| command.is_string());
-            let text = command.map(|command| display(Some(command))).unwrap_or_default();
+            let command = message
+                .get(Member::Command)
+                .filter(|command| command.is_string());
+            let text = command
+                .map(|command| display(Some(command)))
+                .unwrap_or_default();
             RowText::named("bash", &normalize(text).head(ROW_UNITS))
         }
         _ => bracketed("", &role_name(role, message)),
@@ -81,7 +110,9 @@ fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -
         return RowText::said(ROLE, &note).append_to(row);
     }
     push_text_or(ROLE, message, blocks, row, || {
-        let aborted = message.get(Member::StopReason).is_some_and(|reason| reason.is("aborted"));
+        let aborted = message
+            .get(Member::StopReason)
+            .is_some_and(|reason| reason.is("aborted"));
         match ending(message).filter(|_| !is("superseded")) {
             Some(ending) => normalize(ending).head(80),
             None => Text::from(if aborted { "(aborted)" } else { "(no content)" }),
@@ -91,12 +122,18 @@ fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -
 
 /// Returns the text for a turn that failed or was aborted (`resolveAssistantErrorPresentation`).
 fn ending(message: &MessageFacts) -> Option<Text<'static>> {
-    let error = message.get(Member::ErrorMessage).filter(|error| error.is_truthy());
+    let error = message
+        .get(Member::ErrorMessage)
+        .filter(|error| error.is_truthy());
     let says = |text: &str| error.is_some_and(|error| error.is(text));
     let bit = |bit| js::has_bit(message.get(Member::ErrorId), bit);
     let silent = bit(SILENT_ABORT) || says("__omp.silent_abort__");
     let is_reported = !silent && !is_user_interrupt(message.get(Member::ErrorId), error);
-    let stopped = |reason: &str| message.get(Member::StopReason).is_some_and(|given| given.is(reason));
+    let stopped = |reason: &str| {
+        message
+            .get(Member::StopReason)
+            .is_some_and(|given| given.is(reason))
+    };
     let shown = |error: Raw| display(Some(error));
     if stopped("aborted") {
         let reason = error.filter(|_| !bit(ABORT) && !says("Request was aborted"));
@@ -109,11 +146,21 @@ fn ending(message: &MessageFacts) -> Option<Text<'static>> {
 }
 
 fn custom_message(entry: Raw) -> RowText<'static> {
-    if entry.get("customType").is_some_and(|kind| kind.is("advisor")) {
+    if entry
+        .get("customType")
+        .is_some_and(|kind| kind.is("advisor"))
+    {
         let notes = row_note::advice(entry);
         let advisors = row_note::advisors(&notes);
-        let role = if advisors.is_empty() { "advisor".to_owned() } else { format!("advisor ({advisors})") };
-        return RowText::said(&role, &normalize(row_note::advice_text(&notes)).head(ROW_UNITS));
+        let role = if advisors.is_empty() {
+            "advisor".to_owned()
+        } else {
+            format!("advisor ({advisors})")
+        };
+        return RowText::said(
+            &role,
+            &normalize(row_note::advice_text(&notes)).head(ROW_UNITS),
+        );
     }
     let content = content::joined_text(entry.get("content"), "");
     let mut row = bracketed("", &display(entry.get("customType")));
@@ -142,12 +189,13 @@ fn service_tier(entry: Raw) -> Text<'static> {
     }
 }
 
-/// Returns the tier of each provider family. Older entries store one word, of which oh-my-pi prints each letter
-/// with its index.
+/// Returns the tier of each provider family. Older entries store one word, of which oh-my-pi prints
+/// each letter with its index.
 fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     if let Some(word) = tier.text() {
         let letters = word.to_string_lossy();
-        let letter = |(at, c): (usize, char)| (Text::from(at.to_string()), Text::from(c.to_string()));
+        let letter =
+            |(at, c): (usize, char)| (Text::from(at.to_string()), Text::from(c.to_string()));
         return letters.chars().enumerate().map(letter).collect();
     }
     let pair = |(family, tier): (Text, Raw)| (family.into_owned(), js::string(tier).into_owned());
@@ -156,19 +204,36 @@ fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
 
 /// Returns the text for searching, without the label.
 pub fn searchable(typed: &Typed) -> Text<'static> {
-    let Typed { kind, role, record, blocks } = *typed;
+    let Typed {
+        kind,
+        role,
+        record,
+        blocks,
+    } = *typed;
     let entry = Raw::checked(record.bytes);
     let parts: Vec<Text> = match kind {
         Kind::Message => {
-            let Some(message) = record.message else { return Text::default() };
-            let command =
-                message.get(Member::Command).filter(|_| role == Role::BashExecution).and_then(Raw::text);
+            let Some(message) = record.message else {
+                return Text::default();
+            };
+            let command = message
+                .get(Member::Command)
+                .filter(|_| role == Role::BashExecution)
+                .and_then(Raw::text);
             let head = message_head(&message, blocks, ROW_UNITS);
             vec![role_name(role, &message), head, command.unwrap_or_default()]
         }
-        Kind::CustomMessage if entry.get("customType").is_some_and(|kind| kind.is("advisor")) => {
+        Kind::CustomMessage
+            if entry
+                .get("customType")
+                .is_some_and(|kind| kind.is("advisor")) =>
+        {
             let notes = row_note::advice(entry);
-            vec![Text::from("advisor"), row_note::advisors(&notes), row_note::advice_text(&notes)]
+            vec![
+                Text::from("advisor"),
+                row_note::advisors(&notes),
+                row_note::advice_text(&notes),
+            ]
         }
         Kind::CustomMessage => {
             let content = content::joined_text(entry.get("content"), "");
@@ -178,23 +243,37 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         }
         Kind::Compaction => vec![Text::from("compaction")],
         Kind::BranchSummary => {
-            vec![Text::from("branch summary"), entry.get_text("summary").unwrap_or_default()]
+            vec![
+                Text::from("branch summary"),
+                entry.get_text("summary").unwrap_or_default(),
+            ]
         }
-        Kind::ModelUsage => std::iter::once(Text::from("model usage")).chain(used_model(entry)).collect(),
+        Kind::ModelUsage => std::iter::once(Text::from("model usage"))
+            .chain(used_model(entry))
+            .collect(),
         Kind::ThinkingLevelChange => {
-            let level = entry.get_some("thinkingLevel").map(|level| js::string(level));
+            let level = entry
+                .get_some("thinkingLevel")
+                .map(|level| js::string(level));
             vec![Text::from("thinking"), level.unwrap_or(Text::from("off"))]
         }
         Kind::ServiceTierChange => {
             let tiers = entry.get("serviceTier").map(tiers).unwrap_or_default();
             let given = tiers.into_iter().filter(|(_, tier)| !tier.is_empty());
             let words = given.flat_map(|(family, tier)| [family, tier]);
-            std::iter::once(Text::from("service tier")).chain(words).collect()
+            std::iter::once(Text::from("service tier"))
+                .chain(words)
+                .collect()
         }
         Kind::TtsrInjection => {
-            let rules =
-                entry.get("injectedRules").into_iter().flat_map(Raw::items).map(|rule| js::string(rule));
-            std::iter::once(Text::from("ttsr injection")).chain(rules).collect()
+            let rules = entry
+                .get("injectedRules")
+                .into_iter()
+                .flat_map(Raw::items)
+                .map(|rule| js::string(rule));
+            std::iter::once(Text::from("ttsr injection"))
+                .chain(rules)
+                .collect()
         }
         Kind::ResetBoundary => vec![Text::from("reset boundary")],
         Kind::SessionInit => vec![Text::from("session init")],
@@ -202,14 +281,18 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             Vec::new(),
             |NamedValue { name, value, .. }| {
                 let given = value.filter(|value| !value.is_null());
-                vec![Text::from(name), given.map(|value| js::string(value)).unwrap_or_default()]
+                vec![
+                    Text::from(name),
+                    given.map(|value| js::string(value)).unwrap_or_default(),
+                ]
             },
         ),
     };
     joined(parts, " ")
 }
 
-/// Returns the start of `String(value)`, one unit longer than a row, so that [`bracketed`] detects truncation.
+/// Returns the start of `String(value)`, one unit longer than a row, so that [`bracketed`] detects
+/// truncation.
 pub(super) fn display(value: Option<Raw>) -> Text<'static> {
     let given = value.and_then(|value| head(value, ROW_UNITS + 1));
     given.unwrap_or_else(|| js::template(value).head(ROW_UNITS + 1).into_owned())
@@ -227,46 +310,103 @@ mod tests {
     use crate::load::{Options, load};
     use crate::session::entry::Flags;
 
-    /// Returns the row of an entry with these members, whether it is silent, and its text for searching.
+    /// Returns the row of an entry with these members, whether it is silent, and its text for
+    /// searching.
     fn row(members: &str) -> (String, bool, String) {
         let title = r#"{"type":"title","v":1,"title":"","updatedAt":"","pad":""}"#;
         let header = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#;
-        let file = format!("{title}\n{header}\n{{\"id\":\"a\",\"parentId\":null,{members}}}\n").into_bytes();
-        let rows = RowOptions { searchable: true, ..RowOptions::default() };
-        let session = load(&file, &Options { rows: Some(rows), ..Options::default() }).unwrap();
+        let file = format!("{title}\n{header}\n{{\"id\":\"a\",\"parentId\":null,{members}}}\n")
+            .into_bytes();
+        let rows = RowOptions {
+            searchable: true,
+            ..RowOptions::default()
+        };
+        let session = load(
+            &file,
+            &Options {
+                rows: Some(rows),
+                ..Options::default()
+            },
+        )
+        .unwrap();
         let entry = crate::session::entry::EntryIx::new(0);
         let silent = session.entry(entry).flags.has(Flags::SILENT);
-        (session.row(entry).to_string(), silent, session.text(session.collected.searchable[0]).to_string())
+        (
+            session.row(entry).to_string(),
+            silent,
+            session.text(session.collected.searchable[0]).to_string(),
+        )
     }
 
     fn turn(members: &str) -> (String, bool) {
-        let (row, silent, _) =
-            row(&format!(r#""type":"message","message":{{"role":"assistant",{members}}}"#));
+        let (row, silent, _) = row(&format!(
+            r#""type":"message","message":{{"role":"assistant",{members}}}"#
+        ));
         (row, silent)
     }
 
     #[test]
     fn turns_tell_how_they_ended() {
         let cases = [
-            (r#""content":[{"type":"text","text":" a\nb "}]"#, "a b", false),
-            (r#""content":[{"type":"text","text":"…"}],"stopReason":"stop""#, "…", true),
-            (r#""content":[],"stopReason":"aborted""#, "Operation aborted", false),
-            (r#""content":[],"stopReason":"aborted","errorMessage":"why""#, "why", false),
-            (r#""content":[],"stopReason":"aborted","errorId":67108864"#, "(aborted)", false),
+            (
+                r#""content":[{"type":"text","text":" a\nb "}]"#,
+                "a b",
+                false,
+            ),
+            (
+                r#""content":[{"type":"text","text":"…"}],"stopReason":"stop""#,
+                "…",
+                true,
+            ),
+            (
+                r#""content":[],"stopReason":"aborted""#,
+                "Operation aborted",
+                false,
+            ),
+            (
+                r#""content":[],"stopReason":"aborted","errorMessage":"why""#,
+                "why",
+                false,
+            ),
+            (
+                r#""content":[],"stopReason":"aborted","errorId":67108864"#,
+                "(aborted)",
+                false,
+            ),
             (r#""content":[],"stopReason":"error""#, "Error", false),
-            (r#""content":[],"retryRecovery":{"status":"recovered","note":"a\n b"}"#, "a b", true),
-            (r#""content":[],"stopReason":"toolUse""#, "(no content)", true),
+            (
+                r#""content":[],"retryRecovery":{"status":"recovered","note":"a\n b"}"#,
+                "a b",
+                true,
+            ),
+            (
+                r#""content":[],"stopReason":"toolUse""#,
+                "(no content)",
+                true,
+            ),
         ];
         for (members, text, silent) in cases {
-            assert_eq!(turn(members), (format!("assistant: {text}"), silent), "{members}");
+            assert_eq!(
+                turn(members),
+                (format!("assistant: {text}"), silent),
+                "{members}"
+            );
         }
     }
 
     #[test]
     fn bookkeeping_is_named() {
         let cases = [
-            (r#""type":"model_change","model":"a/b""#, "[model: a/b]", "model a/b"),
-            (r#""type":"thinking_level_change","thinkingLevel":null"#, "[thinking: off]", "thinking off"),
+            (
+                r#""type":"model_change","model":"a/b""#,
+                "[model: a/b]",
+                "model a/b",
+            ),
+            (
+                r#""type":"thinking_level_change","thinkingLevel":null"#,
+                "[thinking: off]",
+                "thinking off",
+            ),
             (
                 r#""type":"service_tier_change","serviceTier":{"openai":"flex"}"#,
                 "[service tier: openai:flex]",
@@ -277,9 +417,21 @@ mod tests {
                 "[service tier: (default)]",
                 "service tier",
             ),
-            (r#""type":"label","targetId":"x""#, "[label: (cleared)]", "label "),
-            (r#""type":"compaction","tokensBefore":1500"#, "[compaction: 2k tokens]", "compaction"),
-            (r#""type":"reset_boundary""#, "[reset boundary]", "reset boundary"),
+            (
+                r#""type":"label","targetId":"x""#,
+                "[label: (cleared)]",
+                "label ",
+            ),
+            (
+                r#""type":"compaction","tokensBefore":1500"#,
+                "[compaction: 2k tokens]",
+                "compaction",
+            ),
+            (
+                r#""type":"reset_boundary""#,
+                "[reset boundary]",
+                "reset boundary",
+            ),
             (r#""type":"brand_new_type""#, "[brand new type]", ""),
             (
                 r#""type":"model_usage","purpose":"p","provider":"o","model":"m""#,
@@ -289,24 +441,31 @@ mod tests {
         ];
         for (members, text, searchable) in cases {
             let (row, _, search) = row(members);
-            assert_eq!((row.as_str(), search.as_str()), (text, searchable), "{members}");
+            assert_eq!(
+                (row.as_str(), search.as_str()),
+                (text, searchable),
+                "{members}"
+            );
         }
     }
 
     #[test]
     fn extensions_and_advisors_speak_plainly() {
         let notes = r#"{"notes":[{"note":"n","advisor":"sec","severity":"blocker"},{"note":"o","advisor":"default"}]}"#;
-        let advisor =
-            format!(r#""type":"custom_message","customType":"advisor","content":"x","details":{notes}"#);
+        let advisor = format!(
+            r#""type":"custom_message","customType":"advisor","content":"x","details":{notes}"#
+        );
         assert_eq!(row(&advisor).0, "advisor (sec, blocker): n o");
-        let wrapped =
-            r#""type":"custom_message","customType":"t","content":"<system-notice>hi</system-notice>""#;
+        let wrapped = r#""type":"custom_message","customType":"t","content":"<system-notice>hi</system-notice>""#;
         assert_eq!(row(wrapped).0, "[t]: hi");
     }
 
     #[test]
     fn long_names_are_cut() {
-        let (row, ..) = row(&format!(r#""type":"custom","customType":"{}""#, "x".repeat(300)));
+        let (row, ..) = row(&format!(
+            r#""type":"custom","customType":"{}""#,
+            "x".repeat(300)
+        ));
         assert_eq!(row, format!("[custom: {}…", "x".repeat(200)));
     }
 }

@@ -9,16 +9,24 @@ use pisess_json::{Raw, js};
 /// Returns the row of a tool result whose call is known.
 pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
     let argument = |keys: &[&str]| {
-        let found = keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
+        let found = keys
+            .iter()
+            .filter_map(|key| arguments.get(key))
+            .find(|value| value.is_truthy());
         found.map(|value| js::string(value)).unwrap_or_default()
     };
     let row = match &*name.to_string_lossy() {
         "read" => {
-            let mut row = prefixed(&["read: "], &short_path(&argument(&["path", "file_path"]), home));
+            let mut row = prefixed(
+                &["read: "],
+                &short_path(&argument(&["path", "file_path"]), home),
+            );
             row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
             bracketed("", &row)
         }
-        tool @ ("write" | "edit") => bracketed(tool, &short_path(&argument(&["path", "file_path"]), home)),
+        tool @ ("write" | "edit") => {
+            bracketed(tool, &short_path(&argument(&["path", "file_path"]), home))
+        }
         "bash" => bracketed("", &bash_call(&argument(&["command"]))),
         "grep" => {
             let mut row = prefixed(&["grep: /"], &argument(&["pattern"]));
@@ -26,10 +34,23 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
             row.push(&short_path(&scope(arguments, ["paths", "path"]), home));
             bracketed("", &row)
         }
-        "glob" => bracketed("glob", &short_path(&scope(arguments, ["path", "paths"]), home)),
+        "glob" => bracketed(
+            "glob",
+            &short_path(&scope(arguments, ["path", "paths"]), home),
+        ),
         "ls" => {
             let path = argument(&["path"]);
-            bracketed("ls", &short_path(&if path.is_empty() { Text::from(".") } else { path }, home))
+            bracketed(
+                "ls",
+                &short_path(
+                    &if path.is_empty() {
+                        Text::from(".")
+                    } else {
+                        path
+                    },
+                    home,
+                ),
+            )
         }
         _ => bracketed("", &other_call(name, arguments)),
     };
@@ -46,12 +67,18 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     let end = |limit: Raw| {
         let both_numbers = given.is_none_or(|offset| !offset.is_string()) && !limit.is_string();
         if both_numbers {
-            return given.map_or(1.0, |offset| js::operand(Some(offset))) + js::operand(Some(limit)) - 1.0;
+            return given.map_or(1.0, |offset| js::operand(Some(offset)))
+                + js::operand(Some(limit))
+                - 1.0;
         }
         // `+` concatenates if one side is a string.
         let mut text = start.clone();
         text.push(&js::string(limit));
-        text.trim().to_string_lossy().parse::<f64>().unwrap_or(f64::NAN) - 1.0
+        text.trim()
+            .to_string_lossy()
+            .parse::<f64>()
+            .unwrap_or(f64::NAN)
+            - 1.0
     };
     match limit.map(end).filter(|end| *end != 0.0 && !end.is_nan()) {
         Some(end) => format!(":{start}-{}", js::number(end)),
@@ -63,9 +90,13 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
 fn scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
     let usable = |key: &str| {
         let lists = key == "paths";
-        arguments.get(key).filter(|value| value.is_string() || (lists && value.is_array()))
+        arguments
+            .get(key)
+            .filter(|value| value.is_string() || (lists && value.is_array()))
     };
-    let Some(given) = usable(first).or_else(|| usable(second)) else { return Text::from(".") };
+    let Some(given) = usable(first).or_else(|| usable(second)) else {
+        return Text::from(".");
+    };
     let text = given.text().unwrap_or_default();
     let trimmed = text.trim();
     let encoded = Raw::parse(trimmed.as_bytes()).ok();
@@ -99,13 +130,28 @@ mod tests {
 
     #[test]
     fn tool_calls_read_as_in_oh_my_pi() {
-        assert_eq!(call("read", r#"{"path":"/home/u/x.ts","offset":5,"limit":10}"#), "[read: ~/x.ts:5-14]");
-        assert_eq!(call("read", r#"{"path":"/home/user","offset":5}"#), "[read: /home/user:5]");
+        assert_eq!(
+            call("read", r#"{"path":"/home/u/x.ts","offset":5,"limit":10}"#),
+            "[read: ~/x.ts:5-14]"
+        );
+        assert_eq!(
+            call("read", r#"{"path":"/home/user","offset":5}"#),
+            "[read: /home/user:5]"
+        );
         assert_eq!(call("read", r#"{"path":"a","limit":null}"#), "[read: a:1]");
-        assert_eq!(call("grep", r#"{"pattern":"x","paths":["a","b"]}"#), "[grep: /x/ in a, b]");
-        assert_eq!(call("grep", r#"{"pattern":"x","path":"[\"a\"]"}"#), "[grep: /x/ in a]");
+        assert_eq!(
+            call("grep", r#"{"pattern":"x","paths":["a","b"]}"#),
+            "[grep: /x/ in a, b]"
+        );
+        assert_eq!(
+            call("grep", r#"{"pattern":"x","path":"[\"a\"]"}"#),
+            "[grep: /x/ in a]"
+        );
         assert_eq!(call("glob", r#"{"paths":[]}"#), "[glob: .]");
         assert_eq!(call("ls", "{}"), "[ls: .]");
-        assert_eq!(call("other", r#"{"2":1,"1":2}"#), r#"[other: {"1":2,"2":1}]"#);
+        assert_eq!(
+            call("other", r#"{"2":1,"1":2}"#),
+            r#"[other: {"1":2,"2":1}]"#
+        );
     }
 }

@@ -28,8 +28,15 @@ pub fn says_something(raw: &[u8]) -> bool {
 /// Returns the note on a turn that was retried, in at most `columns` terminal columns.
 pub fn retried(note: &Text, columns: usize) -> Text<'static> {
     let given = note.to_string_lossy();
-    let words: Vec<_> = given.split(|c| is_js_space(u32::from(c))).filter(|word| !word.is_empty()).collect();
-    let note = if words.is_empty() { "retried".to_owned() } else { words.join(" ") };
+    let words: Vec<_> = given
+        .split(|c| is_js_space(u32::from(c)))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let note = if words.is_empty() {
+        "retried".to_owned()
+    } else {
+        words.join(" ")
+    };
     let widths = || note.chars().map(|c| c.width().unwrap_or(0));
     if widths().sum::<usize>() <= columns {
         return Text::from(note);
@@ -40,8 +47,14 @@ pub fn retried(note: &Text, columns: usize) -> Text<'static> {
 
 /// Returns the notes in an advisor's message, a `custom_message` entry.
 pub fn advice(entry: Raw<'_>) -> Vec<Raw<'_>> {
-    let notes = entry.get("details").and_then(|details| details.get("notes"));
-    notes.into_iter().flat_map(Raw::items).filter(|note| note.is_object()).collect()
+    let notes = entry
+        .get("details")
+        .and_then(|details| details.get("notes"));
+    notes
+        .into_iter()
+        .flat_map(Raw::items)
+        .filter(|note| note.is_object())
+        .collect()
 }
 
 /// Returns the texts of an advisor's notes.
@@ -49,12 +62,17 @@ pub fn advice_text(notes: &[Raw]) -> Text<'static> {
     joined(notes.iter().filter_map(|note| note.get_text("note")), " ")
 }
 
-/// Returns the names of the advisors other than the default one, then the severities of their notes.
+/// Returns the names of the advisors other than the default one, then the severities of their
+/// notes.
 pub fn advisors(notes: &[Raw]) -> Text<'static> {
     let mut names: Vec<Text> = Vec::new();
     for key in ["advisor", "severity"] {
         let from = names.len();
-        for name in notes.iter().filter_map(|note| note.get_text(key)).map(|name| field(&name)) {
+        for name in notes
+            .iter()
+            .filter_map(|note| note.get_text(key))
+            .map(|name| field(&name))
+        {
             let default = key == "advisor" && name == "default";
             if !name.is_empty() && !default && !names[from..].contains(&name) {
                 names.push(name);
@@ -69,21 +87,32 @@ pub fn advisors(notes: &[Raw]) -> Text<'static> {
 pub fn field(text: &Text) -> Text<'static> {
     let lone = |c: u32| char::from_u32(c).is_none();
     let broken = text.code_points().any(lone);
-    let chars = text.code_points().filter_map(char::from_u32).filter(|&c| !(broken && c == '\u{fffd}'));
+    let chars = text
+        .code_points()
+        .filter_map(char::from_u32)
+        .filter(|&c| !(broken && c == '\u{fffd}'));
     let plain: String = chars.collect();
     // The agent looks for sequences only if there is an escape character.
-    let plain = if plain.contains('\u{1b}') { without_sequences(&plain) } else { plain.into() };
-    let kept = plain.chars().filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'));
+    let plain = if plain.contains('\u{1b}') {
+        without_sequences(&plain)
+    } else {
+        plain.into()
+    };
+    let kept = plain
+        .chars()
+        .filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'));
     normalize(Text::from(kept.collect::<String>()))
 }
 
-/// Returns the text without terminal escape sequences, as `Bun.stripANSI` does. (`anstream` ends them elsewhere: it knows
-/// neither U+009B nor U+009C, and swallows what follows an escape character and a letter outside of ASCII.)
+/// Returns the text without terminal escape sequences, as `Bun.stripANSI` does. (`anstream` ends
+/// them elsewhere: it knows neither U+009B nor U+009C, and swallows what follows an escape
+/// character and a letter outside of ASCII.)
 fn without_sequences(text: &str) -> Cow<'_, str> {
     static SEQUENCE: LazyLock<regex::Regex> = LazyLock::new(|| {
         let control = r"(?:\x1b\[|\x{9b})[^@-~]*[@-~]?";
         let string = r"\x1b[\]PX^_].*?(?:\x07|\x{9c}|\x1b\\|\z)";
-        regex::Regex::new(&format!(r"(?s){control}|{string}|\x1b[ -/]+[^ -/]?|\x1b.?")).expect("a constant")
+        regex::Regex::new(&format!(r"(?s){control}|{string}|\x1b[ -/]+[^ -/]?|\x1b.?"))
+            .expect("a constant")
     });
     SEQUENCE.replace_all(text, "")
 }
@@ -99,7 +128,10 @@ pub fn unwrapped(content: &Text) -> Text<'static> {
 fn inner(text: &[u8]) -> Option<&[u8]> {
     static OPENING: LazyLock<Regex> = LazyLock::new(|| {
         let attributes = format!(r#"{JS_SPACE}(?:[^<>"']|"[^"]*"|'[^']*')*"#);
-        Regex::new(&format!(r"(?is-u)^<(?<name>system-[\w-]+)(?:{attributes})?>")).expect("a constant")
+        Regex::new(&format!(
+            r"(?is-u)^<(?<name>system-[\w-]+)(?:{attributes})?>"
+        ))
+        .expect("a constant")
     });
     let opening = OPENING.captures(text)?;
     let close = [b"</", &opening["name"], b">"].concat();

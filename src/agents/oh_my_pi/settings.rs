@@ -8,32 +8,48 @@ use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
 use std::io;
 
-/// Reads the settings, the last of each on the path (the first loop of `buildSessionContext`), except those that JavaScript
-/// would omit.
+/// Reads the settings, the last of each on the path (the first loop of `buildSessionContext`),
+/// except those that JavaScript would omit.
 pub fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let owned = |value: Raw| value.bytes().to_vec();
     let thinking = last(Kind::ThinkingLevelChange, path, reader, |line| {
         ["thinkingLevel", "configured"].map(|key| line.get_some(key).map(owned))
     })?;
     let [level, configured] = thinking.unwrap_or_default();
-    let mode =
-        last(Kind::ModeChange, path, reader, |line| ["mode", "data"].map(|key| line.get(key).map(owned)))?;
+    let mode = last(Kind::ModeChange, path, reader, |line| {
+        ["mode", "data"].map(|key| line.get(key).map(owned))
+    })?;
     let [mode, mode_data] = mode.unwrap_or([Some(b"\"none\"".to_vec()), None]);
-    let tier =
-        last(Kind::ServiceTierChange, path, reader, |line| service_tier(line.get_some("serviceTier")?))?;
+    let tier = last(Kind::ServiceTierChange, path, reader, |line| {
+        service_tier(line.get_some("serviceTier")?)
+    })?;
     let mut rules: Ordered<Vec<u8>> = Ordered::default();
-    for &ix in path.iter().filter(|&&ix| reader.session().entry(ix).kind == Kind::TtsrInjection) {
+    for &ix in path
+        .iter()
+        .filter(|&&ix| reader.session().entry(ix).kind == Kind::TtsrInjection)
+    {
         reader.with_entry(ix, |line| {
             let injected = line.get("injectedRules").unwrap_or(Raw::NULL).items();
             injected.for_each(|rule| rules.set(js::stringify(rule).into_bytes(), ()));
         })?;
     }
     let assigned = Models::read(path, reader)?.assigned.into_iter();
-    let models = assigned.fold(Object::new(), |object, (role, model)| object.member(&role, &model)).finish();
+    let models = assigned
+        .fold(Object::new(), |object, (role, model)| {
+            object.member(&role, &model)
+        })
+        .finish();
     let models = js::stringify(Raw::checked(&models)).into_bytes();
-    let model = Raw::checked(&models).get("default").unwrap_or(Raw::NULL).bytes().to_vec();
+    let model = Raw::checked(&models)
+        .get("default")
+        .unwrap_or(Raw::NULL)
+        .bytes()
+        .to_vec();
     let members = [
-        ("thinkingLevel", Some(level.clone().unwrap_or_else(|| b"\"off\"".to_vec()))),
+        (
+            "thinkingLevel",
+            Some(level.clone().unwrap_or_else(|| b"\"off\"".to_vec())),
+        ),
         ("model", Some(model)),
         ("models", Some(models)),
         ("mode", mode),
@@ -42,15 +58,27 @@ pub fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static 
         ("configuredThinkingLevel", configured.or(level)),
         ("injectedTtsrRules", Some(array(rules.keys()))),
     ];
-    Ok(members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())
+    Ok(members
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value?)))
+        .collect())
 }
 
 /// Returns the entries that determine the settings at the end of the path.
 pub fn used(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
-    let kinds =
-        [Kind::ThinkingLevelChange, Kind::ServiceTierChange, Kind::ModeChange, Kind::ActiveToolsChange];
-    let last = kinds.into_iter().filter_map(|kind| reader.session().last_on(path, kind));
-    Ok(last.map(|at| path[at]).chain(Models::read(path, reader)?.used).collect())
+    let kinds = [
+        Kind::ThinkingLevelChange,
+        Kind::ServiceTierChange,
+        Kind::ModeChange,
+        Kind::ActiveToolsChange,
+    ];
+    let last = kinds
+        .into_iter()
+        .filter_map(|kind| reader.session().last_on(path, kind));
+    Ok(last
+        .map(|at| path[at])
+        .chain(Models::read(path, reader)?.used)
+        .collect())
 }
 
 /// Returns what `see` returns for the last entry of a type, if there is one.
@@ -67,9 +95,11 @@ fn last<T>(
 /// The models chosen on a path.
 #[derive(Default)]
 struct Models {
-    /// A model for each choice of a role; the last one of a role applies, at the position of the first.
+    /// A model for each choice of a role; the last one of a role applies, at the position of the
+    /// first.
     assigned: Vec<(Text<'static>, Vec<u8>)>,
-    /// The entries that determine them. Each choice counts, because the first for a role determines its place.
+    /// The entries that determine them. Each choice counts, because the first for a role determines
+    /// its place.
     used: Vec<EntryIx>,
 }
 
@@ -77,8 +107,8 @@ impl Models {
     fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let (mut models, mut is_chosen) = (Models::default(), false);
-        // Of the assistant messages before a default model was chosen, the first determines the place of their model, the
-        // last the model.
+        // Of the assistant messages before a default model was chosen, the first determines the
+        // place of their model, the last the model.
         let (mut first, mut last) = (None, None);
         for &ix in path {
             if session.entry(ix).kind == Kind::ModelChange {
@@ -96,7 +126,9 @@ impl Models {
                 let name = |key| js::template(message.get(key)).into_owned();
                 string::encoded(&concat(&[&name("provider"), &"/", &name("model")]))
             })?;
-            models.assigned.insert(place, (Text::from("default"), model));
+            models
+                .assigned
+                .insert(place, (Text::from("default"), model));
             models.used.extend([first, last]);
         }
         Ok(models)
@@ -106,7 +138,9 @@ impl Models {
 /// Returns the role and the model that a `model_change` assigns.
 fn choice(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
     let model = line.get("model").filter(|model| model.is_truthy())?;
-    let role = line.get_some("role").map_or(Text::from("default"), |role| js::string(role).into_owned());
+    let role = line
+        .get_some("role")
+        .map_or(Text::from("default"), |role| js::string(role).into_owned());
     Some((role, model.bytes().to_vec()))
 }
 

@@ -8,8 +8,9 @@ use crate::session::read::entry_reader::{EntryReader, Message};
 use foldhash::HashMap;
 use std::io;
 
-/// Returns the size of the context at the end of `path`: the provider's last count, or 0. If a compaction follows
-/// the count, the size is an estimate of the messages that remain (`getContextUsage`).
+/// Returns the size of the context at the end of `path`: the provider's last count, or 0. If a
+/// compaction follows the count, the size is an estimate of the messages that remain
+/// (`getContextUsage`).
 pub fn size(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {
     let compacted = reader.session().last_on(path, Kind::Compaction);
     match tokens::last_counted(&path[compacted.map_or(0, |at| at + 1)..], reader)? {
@@ -20,12 +21,14 @@ pub fn size(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {
 }
 
 fn estimate(messages: &[Message], reader: &EntryReader) -> io::Result<f64> {
-    let tokens = messages.iter().map(|message| message.with(reader, tokens::estimate));
+    let tokens = messages
+        .iter()
+        .map(|message| message.with(reader, tokens::estimate));
     Ok(tokens.sum::<io::Result<u64>>()? as f64)
 }
 
-/// Returns the size at each of `tips`, and at the entries that were read to find it. Each is read once; below a compaction
-/// without a count, each context is built.
+/// Returns the size at each of `tips`, and at the entries that were read to find it. Each is read
+/// once; below a compaction without a count, each context is built.
 pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let (mut sizes, mut estimates): (HashMap<EntryIx, f64>, HashMap<_, _>) = Default::default();

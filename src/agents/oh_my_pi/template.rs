@@ -1,6 +1,7 @@
 //! The templates with which oh-my-pi wraps texts for a model.
 //!
-//! oh-my-pi formats its templates after filling in the text, so the text itself is formatted, too: [`tidy`].
+//! oh-my-pi formats its templates after filling in the text, so the text itself is formatted, too:
+//! [`tidy`].
 
 use pisess_json::text::{self, Text, concat};
 use std::borrow::Cow;
@@ -31,7 +32,11 @@ pub fn handoff_summary(summary: &Text) -> Text<'static> {
 
 /// Wraps the summary of a branch that was left.
 pub fn branch_summary(summary: &Text) -> Text<'static> {
-    framed("Branch-return summary:\n\n<summary>\n", summary, "\n</summary>")
+    framed(
+        "Branch-return summary:\n\n<summary>\n",
+        summary,
+        "\n</summary>",
+    )
 }
 
 /// Wraps a message that the user sent while the model was working.
@@ -78,11 +83,15 @@ fn framed(before: &str, text: &Text, after: &str) -> Text<'static> {
     tidy(&concat(&[&before, text, &after]))
 }
 
-/// Formats as the agent does after filling a template: no trailing spaces, at most one blank line in a row
-/// and none at the end or before a closing tag, table cells without padding. Fenced code keeps its blank
-/// lines.
+/// Formats as the agent does after filling a template: no trailing spaces, at most one blank line
+/// in a row and none at the end or before a closing tag, table cells without padding. Fenced code
+/// keeps its blank lines.
 pub fn tidy(text: &Text) -> Text<'static> {
-    let lines: Vec<&[u8]> = text.as_bytes().split(|&byte| byte == b'\n').map(text::trim_end).collect();
+    let lines: Vec<&[u8]> = text
+        .as_bytes()
+        .split(|&byte| byte == b'\n')
+        .map(text::trim_end)
+        .collect();
     let mut out: Vec<Cow<[u8]>> = Vec::new();
     let mut in_code = false;
     // A line, or several blank ones.
@@ -112,7 +121,10 @@ fn drop_blank(lines: &mut Vec<Cow<[u8]>>) {
 
 /// Skips spaces and tabs; if what follows is not ASCII, all of JavaScript's white space.
 fn indent(line: &[u8]) -> usize {
-    let plain = line.iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
+    let plain = line
+        .iter()
+        .take_while(|&&byte| byte == b' ' || byte == b'\t')
+        .count();
     match line.get(plain) {
         Some(0x80..) => text::leading_space(line),
         _ => plain,
@@ -121,17 +133,27 @@ fn indent(line: &[u8]) -> usize {
 
 /// Whether the line is only `</name>`, with a name of lower-case letters, `-` and `_`.
 fn is_closing_tag(line: &[u8]) -> bool {
-    let name = line.strip_prefix(b"</").and_then(|rest| rest.strip_suffix(b">"));
-    name.is_some_and(|name| !name.is_empty() && name.iter().all(|b| matches!(b, b'a'..=b'z' | b'-' | b'_')))
+    let name = line
+        .strip_prefix(b"</")
+        .and_then(|rest| rest.strip_suffix(b">"));
+    name.is_some_and(|name| {
+        !name.is_empty() && name.iter().all(|b| matches!(b, b'a'..=b'z' | b'-' | b'_'))
+    })
 }
 
 fn table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
-    let cells = || row.split(|&byte| byte == b'|').map(|cell| Text::from_wtf8(cell).trim().into_bytes());
+    let cells = || {
+        row.split(|&byte| byte == b'|')
+            .map(|cell| Text::from_wtf8(cell).trim().into_bytes())
+    };
     let has = |wanted: fn(u32) -> bool| Text::from_wtf8(row).code_points().any(wanted);
     let is_other = |c| !matches!(char::from_u32(c), Some('-' | ':' | '|')) && !text::is_js_space(c);
     match row {
         [_, .., b'|'] if row.len() > 2 && !has(is_other) => {
-            let rules: Vec<_> = cells().filter(|cell| !cell.is_empty()).map(|cell| rule(&cell)).collect();
+            let rules: Vec<_> = cells()
+                .filter(|cell| !cell.is_empty())
+                .map(|cell| rule(&cell))
+                .collect();
             [indent, b"|", rules.join("|").as_bytes(), b"|"].concat()
         }
         // The agent's pattern for rows does not match across a line separator.
@@ -168,7 +190,10 @@ mod tests {
 
     #[test]
     fn tables_lose_their_padding() {
-        assert_eq!(tidied("| a |  b |\n|:--|--:|\n  | c | d|"), "|a|b|\n|:---|---:|\n  |c|d|");
+        assert_eq!(
+            tidied("| a |  b |\n|:--|--:|\n  | c | d|"),
+            "|a|b|\n|:---|---:|\n  |c|d|"
+        );
         assert_eq!(tidied("| a | b"), "| a | b");
         assert_eq!(tidied("||"), "||");
         assert_eq!(tidied("|"), "|");
@@ -177,6 +202,9 @@ mod tests {
     #[test]
     fn a_summary_in_its_frame() {
         let text = branch_summary(&Text::from("one\n\n\ntwo\n\n"));
-        assert_eq!(text, "Branch-return summary:\n\n<summary>\none\ntwo\n</summary>");
+        assert_eq!(
+            text,
+            "Branch-return summary:\n\n<summary>\none\ntwo\n</summary>"
+        );
     }
 }

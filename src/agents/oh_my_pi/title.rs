@@ -1,15 +1,16 @@
-//! oh-my-pi's title line, the first line of its files: always 256 bytes, since the agent overwrites it in
-//! place.
+//! oh-my-pi's title line, the first line of its files: always 256 bytes, since the agent overwrites
+//! it in place.
 
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
-/// The length of the title line in bytes, including its newline. The agent overwrites this many bytes to change
-/// the title, and with them part of the header if the line is shorter.
+/// The length of the title line in bytes, including its newline. The agent overwrites this many
+/// bytes to change the title, and with them part of the header if the line is shorter.
 pub const TITLE_LINE: usize = 256;
 
-/// Returns a title line without its newline, padded to its width; a title that does not fit is truncated.
+/// Returns a title line without its newline, padded to its width; a title that does not fit is
+/// truncated.
 pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) -> Vec<u8> {
     let whole = title.and_then(Raw::text).unwrap_or_default();
     let line = |title: &Text, pad: usize| {
@@ -23,9 +24,15 @@ pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) ->
             .finish()
     };
     let fits = |title: &Text| line(title, 0).len() < TITLE_LINE;
-    let title =
-        (0..=whole.utf16_len()).rev().map(|units| whole.head_whole(units)).find(fits).unwrap_or_default();
-    line(&title, (TITLE_LINE - 1).saturating_sub(line(&title, 0).len()))
+    let title = (0..=whole.utf16_len())
+        .rev()
+        .map(|units| whole.head_whole(units))
+        .find(fits)
+        .unwrap_or_default();
+    line(
+        &title,
+        (TITLE_LINE - 1).saturating_sub(line(&title, 0).len()),
+    )
 }
 
 /// Returns a title line padded to its width again, after a change.

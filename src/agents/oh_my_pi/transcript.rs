@@ -1,7 +1,7 @@
 //! Messages as text for a summarizer (`serializeConversation` without a model's own dialect).
 //!
-//! Only texts of the user, the model and its tools are written: instructions are omitted, and so are results
-//! marked useless, with their calls. Tags that the prompt uses are escaped.
+//! Only texts of the user, the model and its tools are written: instructions are omitted, and so
+//! are results marked useless, with their calls. Tags that the prompt uses are escaped.
 
 use super::llm;
 use crate::agents::pi::transcript::call_text;
@@ -16,12 +16,14 @@ use regex::bytes::Regex;
 use std::io::{self, Write};
 use std::sync::LazyLock;
 
-/// Writes messages as one text, with a blank line between parts and no newline at the end. Lone surrogates
-/// become U+FFFD.
+/// Writes messages as one text, with a blank line between parts and no newline at the end. Lone
+/// surrogates become U+FFFD.
 pub fn write(messages: &[Message], reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let useless = useless_calls(messages, reader)?;
     let mut transcript = TranscriptWriter::new(out);
-    llm::convert(messages, reader, &mut |json| push_message(&mut transcript, Raw::checked(json), &useless))
+    llm::convert(messages, reader, &mut |json| {
+        push_message(&mut transcript, Raw::checked(json), &useless)
+    })
 }
 
 /// Returns the calls whose results are useless.
@@ -29,13 +31,17 @@ fn useless_calls(messages: &[Message], reader: &EntryReader) -> io::Result<HashS
     let session = reader.session();
     let mut useless = HashSet::default();
     for message in messages {
-        if matches!(message.body, Body::Stored) && session.entry(message.entry).role != Role::ToolResult {
+        if matches!(message.body, Body::Stored)
+            && session.entry(message.entry).role != Role::ToolResult
+        {
             continue;
         }
         let call = message.with(reader, |raw| {
             let [role, call, error] = content::members(raw, ["role", "toolCallId", "isError"]);
             let result = role.is_some_and(|role| role.is("toolResult")) && is_useless(raw, error);
-            call.and_then(Raw::text).filter(|_| result).map(Text::into_owned)
+            call.and_then(Raw::text)
+                .filter(|_| result)
+                .map(Text::into_owned)
         })?;
         useless.extend(call);
     }
@@ -53,11 +59,12 @@ pub fn cut(text: Text) -> Text {
     cut_result(text, Text::head)
 }
 
-/// Returns the text, with `<` escaped in tags that would end the conversation or the previous summary
-/// (`escapeSummaryBoundaryTags`).
+/// Returns the text, with `<` escaped in tags that would end the conversation or the previous
+/// summary (`escapeSummaryBoundaryTags`).
 pub fn defused(text: &Text) -> Text<'static> {
     static TAG: LazyLock<Regex> = LazyLock::new(|| {
-        let tag = format!("<({JS_SPACE}*/?{JS_SPACE}*(?:conversation|previous-summary){JS_SPACE}*>)");
+        let tag =
+            format!("<({JS_SPACE}*/?{JS_SPACE}*(?:conversation|previous-summary){JS_SPACE}*>)");
         Regex::new(&format!("(?i-u){tag}")).expect("a constant")
     });
     Text::from_wtf8(TAG.replace_all(text.as_bytes(), b"&lt;$1").into_owned())
@@ -73,13 +80,23 @@ fn push_message(
     match role.and_then(Raw::text).unwrap_or_default().as_bytes() {
         b"user" => out.part_unless_empty("[User]: ", &defused(&text())),
         b"assistant" => push_turn(out, content.unwrap_or(Raw::NULL), useless),
-        b"toolResult" if call.and_then(Raw::text).is_some_and(|id| useless.contains(&id)) => Ok(()),
+        b"toolResult"
+            if call
+                .and_then(Raw::text)
+                .is_some_and(|id| useless.contains(&id)) =>
+        {
+            Ok(())
+        }
         b"toolResult" => out.part_unless_empty("[Tool Result]: ", &defused(&cut(text()))),
         _ => Ok(()),
     }
 }
 
-fn push_turn(out: &mut TranscriptWriter, content: Raw, useless: &HashSet<Text<'static>>) -> io::Result<()> {
+fn push_turn(
+    out: &mut TranscriptWriter,
+    content: Raw,
+    useless: &HashSet<Text<'static>>,
+) -> io::Result<()> {
     let parts = [("thinking", "[Think]: "), ("text", "[Assistant]: ")];
     for (kind, label) in parts {
         let blocks = || content::blocks_of(content, kind);
@@ -90,7 +107,10 @@ fn push_turn(out: &mut TranscriptWriter, content: Raw, useless: &HashSet<Text<'s
     }
     let calls = content::blocks_of(content, "toolCall")
         .filter(|call| !call.get_text("id").is_some_and(|id| useless.contains(&id)));
-    out.part_unless_empty("[Tool Call]: ", &defused(&joined(calls.map(call_text), "; ")))
+    out.part_unless_empty(
+        "[Tool Call]: ",
+        &defused(&joined(calls.map(call_text), "; ")),
+    )
 }
 
 #[cfg(test)]

@@ -42,15 +42,25 @@ pub static PI: Agent = Agent {
     edits_custom_message: |_| true,
     backdates: |_| false,
     stored_name: |given| {
-        let parts: Vec<_> = given.split(['\r', '\n']).filter(|part| !part.is_empty()).collect();
+        let parts: Vec<_> = given
+            .split(['\r', '\n'])
+            .filter(|part| !part.is_empty())
+            .collect();
         Text::from(parts.join(" ")).trim().into_owned()
     },
     name_entry: |name, _| Object::new().str("type", "session_info").text("name", name),
     title_line: |_, _| None,
     model_entry: |provider, model| {
-        Object::new().str("type", "model_change").text("provider", provider).text("modelId", model)
+        Object::new()
+            .str("type", "model_change")
+            .text("provider", provider)
+            .text("modelId", model)
     },
-    thinking_entry: |level| Object::new().str("type", "thinking_level_change").text("thinkingLevel", level),
+    thinking_entry: |level| {
+        Object::new()
+            .str("type", "thinking_level_change")
+            .text("thinkingLevel", level)
+    },
     weight: defects::weight,
     fuzzy_search: |_| None,
     context: context::build,

@@ -10,26 +10,39 @@ use foldhash::HashMap;
 use pisess_json::Raw;
 use std::io;
 
-/// Prepares the summary of `entries`, oldest first. Tool results are omitted. Edits on the branch apply to its entries.
+/// Prepares the summary of `entries`, oldest first. Tool results are omitted. Edits on the branch
+/// apply to its entries.
 pub fn prepare(
     entries: &[EntryIx],
     reader: &EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
     let edits = edits_among(entries.iter().copied(), reader)?;
-    prepare_branch(entries, reader, budget, tokens::estimate, |ix| message(ix, &edits, reader))
+    prepare_branch(entries, reader, budget, tokens::estimate, |ix| {
+        message(ix, &edits, reader)
+    })
 }
 
 /// Returns the message of an entry of the branch. Edits do not apply to summaries here.
-fn message(ix: EntryIx, edits: &HashMap<Vec<u8>, Edit>, reader: &EntryReader) -> io::Result<Option<Message>> {
+fn message(
+    ix: EntryIx,
+    edits: &HashMap<Vec<u8>, Edit>,
+    reader: &EntryReader,
+) -> io::Result<Option<Message>> {
     let session = reader.session();
     let entry = session.entry(ix);
     let takes_edits = matches!(entry.kind, Kind::Message | Kind::CustomMessage);
-    let edit = edits.get(session.id(ix).as_bytes()).copied().filter(|_| takes_edits);
-    let built = |make: &dyn Fn(Raw) -> Vec<u8>| reader.with_entry(ix, |line| Some(Body::built(make(line))));
+    let edit = edits
+        .get(session.id(ix).as_bytes())
+        .copied()
+        .filter(|_| takes_edits);
+    let built =
+        |make: &dyn Fn(Raw) -> Vec<u8>| reader.with_entry(ix, |line| Some(Body::built(make(line))));
     let body = match entry.kind {
         Kind::Message if entry.role == Role::ToolResult => None,
-        Kind::Message if edit.is_some() || entry.role == Role::Missing => context::message(ix, reader)?,
+        Kind::Message if edit.is_some() || entry.role == Role::Missing => {
+            context::message(ix, reader)?
+        }
         Kind::Message => Some(Body::Stored),
         Kind::CustomMessage => built(&|line| context::custom(line, edit.map(|_| &b"[]"[..])))?,
         Kind::BranchSummary => built(&context::branch_summary)?,
@@ -57,8 +70,17 @@ mod tests {
 
     #[test]
     fn the_newest_that_fit_are_included() {
-        let entries = [user("abcd"), call("edit", "f"), result("hidden"), user("abcd"), assistant("abcd")];
-        assert_eq!(prepared(&entries, BRANCH_BUDGET).0, ["e0", "e1", "e3", "e4"]);
+        let entries = [
+            user("abcd"),
+            call("edit", "f"),
+            result("hidden"),
+            user("abcd"),
+            assistant("abcd"),
+        ];
+        assert_eq!(
+            prepared(&entries, BRANCH_BUDGET).0,
+            ["e0", "e1", "e3", "e4"]
+        );
         let (included, ops) = prepared(&entries, 2);
         assert_eq!(included, ["e3", "e4"]);
         // pi includes the files of the message that no longer fits, too.
@@ -76,7 +98,13 @@ mod tests {
 
     #[test]
     fn edits_hold_where_pi_lets_them() {
-        let entries = [user("a"), user("b"), compacted("e1", ""), edit("e0", "null"), edit("e2", "null")];
+        let entries = [
+            user("a"),
+            user("b"),
+            compacted("e1", ""),
+            edit("e0", "null"),
+            edit("e2", "null"),
+        ];
         assert_eq!(prepared(&entries, BRANCH_BUDGET).0, ["e1", "e2"]);
     }
 }

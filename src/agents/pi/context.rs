@@ -17,7 +17,10 @@ use std::io;
 
 /// Returns the messages and settings at the end of `path`, which runs from a root to the leaf.
 pub fn build(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
-    Ok(Context { messages: project(path, reader, |_| {})?, settings: settings(path, reader)? })
+    Ok(Context {
+        messages: project(path, reader, |_| {})?,
+        settings: settings(path, reader)?,
+    })
 }
 
 /// The entries of a context, each with its messages.
@@ -37,7 +40,8 @@ pub struct Projection<'a> {
 pub struct Projected {
     /// Its index on the path.
     pub place: u32,
-    /// Whether its type has messages for the model, even if an edit or a later compaction removed them.
+    /// Whether its type has messages for the model, even if an edit or a later compaction removed
+    /// them.
     pub visible: bool,
     /// The end of its messages in [`Projection::messages`].
     end: u32,
@@ -48,12 +52,19 @@ impl<'a> Projection<'a> {
     pub fn of(path: &'a [EntryIx], reader: &'a EntryReader) -> io::Result<Self> {
         let mut entries = Vec::new();
         let messages = project(path, reader, |entry| entries.push(entry))?;
-        Ok(Projection { path, reader, messages, entries })
+        Ok(Projection {
+            path,
+            reader,
+            messages,
+            entries,
+        })
     }
 
     /// Returns the messages of the entry at `index`.
     pub fn messages_of(&self, index: usize) -> &[Message] {
-        let start = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
+        let start = index
+            .checked_sub(1)
+            .map_or(0, |before| self.entries[before].end);
         &self.messages[start as usize..self.entries[index].end as usize]
     }
 }
@@ -73,7 +84,11 @@ fn project(
         let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
         let edit = edits.get(session.id(entry).as_bytes()).copied();
         let visible = superseded || speak(entry, edit, reader, &mut messages)?;
-        each(Projected { place, visible, end: messages.len() as u32 });
+        each(Projected {
+            place,
+            visible,
+            end: messages.len() as u32,
+        });
     }
     Ok(messages)
 }
@@ -89,8 +104,9 @@ pub fn role(session: &Session, message: &Message) -> Role {
     }
 }
 
-/// Returns the indexes on the path of the entries in effect: the last compaction, what it keeps without system
-/// messages (its checkpoint has their state), and what follows it; without a compaction, the whole path.
+/// Returns the indexes on the path of the entries in effect: the last compaction, what it keeps
+/// without system messages (its checkpoint has their state), and what follows it; without a
+/// compaction, the whole path.
 pub(crate) fn in_force<'a>(
     path: &'a [EntryIx],
     reader: &'a EntryReader<'a>,
@@ -103,28 +119,43 @@ pub(crate) fn in_force<'a>(
     };
     let kept = above.filter(|&place| !session.is_message(path[place as usize], Role::System));
     let after = compaction.map_or(0, |at| at + 1) as u32..path.len() as u32;
-    Ok(compaction.map(|at| at as u32).into_iter().chain(kept).chain(after))
+    Ok(compaction
+        .map(|at| at as u32)
+        .into_iter()
+        .chain(kept)
+        .chain(after))
 }
 
-/// Returns the index of the first entry that a compaction, the last of `path`, keeps; its own if it keeps none.
+/// Returns the index of the first entry that a compaction, the last of `path`, keeps; its own if it
+/// keeps none.
 fn first_kept(path: &[EntryIx], reader: &EntryReader) -> io::Result<usize> {
     let at = path.len() - 1;
     let first = reader.with_entry(path[at], |line| {
-        reader.session().place_on(&path[..at], &line.get_text("firstKeptEntryId")?)
+        reader
+            .session()
+            .place_on(&path[..at], &line.get_text("firstKeptEntryId")?)
     })?;
     Ok(first.unwrap_or(at))
 }
 
-/// Returns the entries above a compaction, the last of `path`, that contexts below it use: what it keeps, the model, the
-/// thinking level and the tools.
+/// Returns the entries above a compaction, the last of `path`, that contexts below it use: what it
+/// keeps, the model, the thinking level and the tools.
 pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
-    let Some((_, above)) = path.split_last() else { return Ok(Vec::new()) };
+    let Some((_, above)) = path.split_last() else {
+        return Ok(Vec::new());
+    };
     let mut used = above[first_kept(path, reader)?..].to_vec();
-    let settings =
-        [Kind::ThinkingLevelChange, Kind::ActiveToolsChange].map(|kind| session.last_on(above, kind));
+    let settings = [Kind::ThinkingLevelChange, Kind::ActiveToolsChange]
+        .map(|kind| session.last_on(above, kind));
     let model = above.iter().rposition(|&ix| sets_model(session, ix));
-    used.extend(settings.into_iter().chain([model]).flatten().map(|at| above[at]));
+    used.extend(
+        settings
+            .into_iter()
+            .chain([model])
+            .flatten()
+            .map(|at| above[at]),
+    );
     Ok(used)
 }
 
@@ -152,7 +183,9 @@ pub(super) fn speak(
     };
     match reader.session().entry(ix).kind {
         Kind::Message => message(ix, reader)?.map_or(Ok(()), add)?,
-        Kind::CustomMessage => add(Body::built(reader.with_entry(ix, |line| custom(line, Some(b"[]")))?))?,
+        Kind::CustomMessage => add(Body::built(
+            reader.with_entry(ix, |line| custom(line, Some(b"[]")))?,
+        ))?,
         Kind::BranchSummary => {
             let added = reader.with_entry(ix, |line| {
                 content::truthy(line, "summary").then(|| Body::built(branch_summary(line)))
@@ -161,10 +194,18 @@ pub(super) fn speak(
         }
         Kind::Compaction => {
             let (checkpoint, summary) = reader.with_entry(ix, |line| {
-                let checkpoint = line.get("systemMessage").filter(|system| system.is_truthy());
-                (checkpoint.map(|system| system.bytes().to_vec()), compaction_summary(line))
+                let checkpoint = line
+                    .get("systemMessage")
+                    .filter(|system| system.is_truthy());
+                (
+                    checkpoint.map(|system| system.bytes().to_vec()),
+                    compaction_summary(line),
+                )
             })?;
-            checkpoint.into_iter().chain([summary]).try_for_each(|json| add(Body::built(json)))?;
+            checkpoint
+                .into_iter()
+                .chain([summary])
+                .try_for_each(|json| add(Body::built(json)))?;
         }
         _ => {}
     }
@@ -176,7 +217,8 @@ pub(super) fn message(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Bo
     let entry = reader.session().entry(ix);
     let empty: &[u8] = match entry.role {
         Role::Missing => {
-            let there = reader.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
+            let there =
+                reader.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
             return Ok(there.then_some(Body::Stored));
         }
         _ if !entry.flags.has(Flags::NO_CONTENT) => return Ok(Some(Body::Stored)),
@@ -184,15 +226,20 @@ pub(super) fn message(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Bo
         Role::User | Role::Assistant | Role::ToolResult => b"[]",
         _ => return Ok(Some(Body::Stored)),
     };
-    let filled = reader
-        .with_entry(ix, |line| line.get("message").map(|message| with_content(message, Some(empty))))?;
+    let filled = reader.with_entry(ix, |line| {
+        line.get("message")
+            .map(|message| with_content(message, Some(empty)))
+    })?;
     Ok(Some(filled.map_or(Body::Stored, Body::built)))
 }
 
-/// Returns the message of a `custom_message` entry; `content` replaces one that is missing or `null`.
+/// Returns the message of a `custom_message` entry; `content` replaces one that is missing or
+/// `null`.
 pub(super) fn custom(line: Raw, content: Option<&[u8]>) -> Vec<u8> {
     let [own, timestamp] = content::members(line, ["content", "timestamp"]);
-    let in_effect = content.filter(|_| own.is_none_or(Raw::is_null)).or(own.map(Raw::bytes));
+    let in_effect = content
+        .filter(|_| own.is_none_or(Raw::is_null))
+        .or(own.map(Raw::bytes));
     write::Object::new()
         .str("role", "custom")
         .copy(line, &["customType"])
@@ -213,8 +260,12 @@ pub(super) fn compaction_summary(line: Raw) -> Vec<u8> {
 }
 
 fn summary(line: Raw, role: &str, about: &str) -> Vec<u8> {
-    let message = write::Object::new().str("role", role).copy(line, &["summary", about]);
-    message.json("timestamp", &milliseconds(line.get("timestamp"))).finish()
+    let message = write::Object::new()
+        .str("role", role)
+        .copy(line, &["summary", about]);
+    message
+        .json("timestamp", &milliseconds(line.get("timestamp")))
+        .finish()
 }
 
 /// Returns `new Date(timestamp).getTime()` as JSON.
@@ -226,26 +277,40 @@ fn milliseconds(timestamp: Option<Raw>) -> Vec<u8> {
 /// `JSON.stringify`.
 fn settings(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let session = reader.session();
-    let thinking = session.last_on(path, Kind::ThinkingLevelChange).map(|at| path[at]);
-    let model = path.iter().rev().copied().find(|&ix| sets_model(session, ix));
+    let thinking = session
+        .last_on(path, Kind::ThinkingLevelChange)
+        .map(|at| path[at]);
+    let model = path
+        .iter()
+        .rev()
+        .copied()
+        .find(|&ix| sets_model(session, ix));
     let level = match thinking {
-        Some(ix) => {
-            reader.with_entry(ix, |line| line.get("thinkingLevel").map(|level| level.bytes().to_vec()))?
-        }
+        Some(ix) => reader.with_entry(ix, |line| {
+            line.get("thinkingLevel")
+                .map(|level| level.bytes().to_vec())
+        })?,
         None => Some(string::encoded(&Text::from("off"))),
     };
     let model = match model {
         Some(ix) => reader.with_entry(ix, |line| model_of(session.entry(ix).kind, line))?,
         None => b"null".to_vec(),
     };
-    Ok(level.map(|level| ("thinkingLevel", level)).into_iter().chain([("model", model)]).collect())
+    Ok(level
+        .map(|level| ("thinkingLevel", level))
+        .into_iter()
+        .chain([("model", model)])
+        .collect())
 }
 
 /// Returns the model of a `model_change` or an assistant message.
 fn model_of(kind: Kind, line: Raw) -> Vec<u8> {
     let [provider, id] = match kind {
         Kind::ModelChange => content::members(line, ["provider", "modelId"]),
-        _ => content::members(line.get("message").unwrap_or(Raw::NULL), ["provider", "model"]),
+        _ => content::members(
+            line.get("message").unwrap_or(Raw::NULL),
+            ["provider", "model"],
+        ),
     };
     write::Object::new()
         .with(provider, |object, value| object.raw("provider", value))
@@ -262,12 +327,19 @@ mod tests {
         let made = chain(entries);
         let context = build(&made.path(), &made.reader()).unwrap();
         let setting = |(name, json): (_, Vec<u8>)| (name, String::from_utf8(json).unwrap());
-        (made.json(&context.messages), context.settings.into_iter().map(setting).collect())
+        (
+            made.json(&context.messages),
+            context.settings.into_iter().map(setting).collect(),
+        )
     }
 
     fn speakers(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
-        made.ids(&Projection::of(&made.path(), &made.reader()).unwrap().messages)
+        made.ids(
+            &Projection::of(&made.path(), &made.reader())
+                .unwrap()
+                .messages,
+        )
     }
 
     #[test]
@@ -277,10 +349,14 @@ mod tests {
             compacted("e0", ""),
             says("system", r#""content":"s""#),
             user("b"),
-            compacted("e1", r#","systemMessage":{"role":"system","content":"now"}"#),
+            compacted(
+                "e1",
+                r#","systemMessage":{"role":"system","content":"now"}"#,
+            ),
             user("c"),
         ];
-        // The older compaction is kept without messages; system messages of the kept part are omitted.
+        // The older compaction is kept without messages; system messages of the kept part are
+        // omitted.
         assert_eq!(speakers(&path), ["e4", "e4", "e3", "e5"]);
         assert_eq!(
             context(&path).0[..2],
@@ -294,7 +370,11 @@ mod tests {
     #[test]
     fn a_kept_id_off_the_path_keeps_nothing() {
         for kept in ["nowhere", "", "e1", "e2"] {
-            assert_eq!(speakers(&[user("a"), compacted(kept, ""), user("b")]), ["e1", "e2"], "{kept}");
+            assert_eq!(
+                speakers(&[user("a"), compacted(kept, ""), user("b")]),
+                ["e1", "e2"],
+                "{kept}"
+            );
         }
     }
 
@@ -321,7 +401,13 @@ mod tests {
 
     #[test]
     fn an_edit_out_of_force_does_nothing() {
-        let kept = [user("a"), edit("e0", "null"), user("b"), compacted("e2", ""), user("c")];
+        let kept = [
+            user("a"),
+            edit("e0", "null"),
+            user("b"),
+            compacted("e2", ""),
+            user("c"),
+        ];
         assert_eq!(speakers(&kept), ["e3", "e2", "e4"]);
         let before = [edit("e1", "null"), user("a"), compacted("e1", "")];
         assert_eq!(speakers(&before), ["e2", "e1"]);
@@ -351,7 +437,8 @@ mod tests {
     #[test]
     fn entries_that_become_messages() {
         let entries = [
-            r#""type":"custom_message","customType":"n","details":1e400,"display":false"#.to_owned(),
+            r#""type":"custom_message","customType":"n","details":1e400,"display":false"#
+                .to_owned(),
             r#""type":"branch_summary","fromId":"x","summary":"""#.to_owned(),
             r#""type":"branch_summary","summary":"B""#.to_owned(),
             r#""type":"custom","customType":"n""#.to_owned(),

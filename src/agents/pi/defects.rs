@@ -1,33 +1,42 @@
-//! The consequences of a file's defects in pi. They were observed in the running agent; see `docs/format.md`.
+//! The consequences of a file's defects in pi. They were observed in the running agent; see
+//! `docs/format.md`.
 
 use crate::session::Format;
 use crate::session::defect::FindingKind as K;
 use crate::session::defect::Severity::{self, Error, Note, Warning};
 
-/// Returns the severity of a defect and its consequence. `grave`: whether the defect has the form or position that
-/// does most harm.
+/// Returns the severity of a defect and its consequence. `grave`: whether the defect has the form
+/// or position that does most harm.
 pub fn weight(kind: K, format: Format, grave: bool) -> (Severity, &'static str) {
     let old = format != Format::V3;
     match kind {
         K::ByteOrderMark => (Error, "pi does not open the session"),
-        K::TitleWidth => {
-            (Error, "renaming the session overwrites its header, and oh-my-pi never opens it again")
-        }
-        K::OddVersion if grave => (Note, "both agents read and migrate the file as an older version"),
+        K::TitleWidth => (
+            Error,
+            "renaming the session overwrites its header, and oh-my-pi never opens it again",
+        ),
+        K::OddVersion if grave => (
+            Note,
+            "both agents read and migrate the file as an older version",
+        ),
         K::OddVersion => (Note, "both agents treat the file as current"),
-        K::OldVersion => {
-            (Note, "pi rewrites the whole file in place when it opens it; a crash then loses it")
-        }
-        K::SecondHeader if grave => {
-            (Warning, "pi ignores it; oh-my-pi treats it as the leaf and opens the session empty")
-        }
+        K::OldVersion => (
+            Note,
+            "pi rewrites the whole file in place when it opens it; a crash then loses it",
+        ),
+        K::SecondHeader if grave => (
+            Warning,
+            "pi ignores it; oh-my-pi treats it as the leaf and opens the session empty",
+        ),
         K::SecondHeader => (Warning, "pi ignores it; oh-my-pi treats it as an entry"),
-        K::MalformedLine | K::NulBytes if old => {
-            (Error, "its content is lost: pi deletes the line when it opens the session")
-        }
-        K::MalformedLine | K::NulBytes => {
-            (Error, "its content is lost to pi, and the session opens incomplete if it has children")
-        }
+        K::MalformedLine | K::NulBytes if old => (
+            Error,
+            "its content is lost: pi deletes the line when it opens the session",
+        ),
+        K::MalformedLine | K::NulBytes => (
+            Error,
+            "its content is lost to pi, and the session opens incomplete if it has children",
+        ),
         K::TornTail => (
             Error,
             "its content is lost; an older pi also loses the next message, which it appends to this line",
@@ -37,14 +46,27 @@ pub fn weight(kind: K, format: Format, grave: bool) -> (Severity, &'static str) 
             Warning,
             "pi adds the newline; pi before 0.87 appends the next entry to this line and loses both",
         ),
-        K::NullLine => (Warning, "pi skips it; pi before 0.87 and oh-my-pi do not open the session"),
-        K::NotAnEntry if grave => (Error, "the agent treats it as the leaf and opens the session empty"),
-        K::NotAnEntry => (Warning, "the agent shows it as an empty entry outside of the conversation"),
-        K::InvalidUtf8 => (Warning, "pi shows U+FFFD, and writes that when it rewrites the file"),
+        K::NullLine => (
+            Warning,
+            "pi skips it; pi before 0.87 and oh-my-pi do not open the session",
+        ),
+        K::NotAnEntry if grave => (
+            Error,
+            "the agent treats it as the leaf and opens the session empty",
+        ),
+        K::NotAnEntry => (
+            Warning,
+            "the agent shows it as an empty entry outside of the conversation",
+        ),
+        K::InvalidUtf8 => (
+            Warning,
+            "pi shows U+FFFD, and writes that when it rewrites the file",
+        ),
         K::MixedLineEnds => (Note, "the agents read both"),
-        K::DeepNesting if old => {
-            (Error, "pi fails to rewrite the file when it opens it and leaves it truncated")
-        }
+        K::DeepNesting if old => (
+            Error,
+            "pi fails to rewrite the file when it opens it and leaves it truncated",
+        ),
         K::DeepNesting => (Note, "pi cannot write the value again"),
         _ => of_parents(kind, grave),
     }
@@ -53,28 +75,36 @@ pub fn weight(kind: K, format: Format, grave: bool) -> (Severity, &'static str) 
 /// Returns the same for defects of ids and parents.
 fn of_parents(kind: K, grave: bool) -> (Severity, &'static str) {
     match kind {
-        K::MissingId | K::OddId if grave => {
-            (Error, "the agent has no leaf to continue from: the session opens incomplete")
-        }
+        K::MissingId | K::OddId if grave => (
+            Error,
+            "the agent has no leaf to continue from: the session opens incomplete",
+        ),
         K::MissingId | K::OddId => (Warning, "the agent cannot reach the entry"),
         K::DuplicateId if grave => (Error, "drawing the tree never ends"),
-        K::DuplicateId => {
-            (Warning, "the later one takes precedence; the tree shows it twice, and this one not at all")
-        }
-        K::MissingParent if grave => {
-            (Warning, "the session opens incomplete: the path ends here, and earlier entries are not seen")
-        }
+        K::DuplicateId => (
+            Warning,
+            "the later one takes precedence; the tree shows it twice, and this one not at all",
+        ),
+        K::MissingParent if grave => (
+            Warning,
+            "the session opens incomplete: the path ends here, and earlier entries are not seen",
+        ),
         K::MissingParent => (Warning, "the tree shows the entry as another root"),
         K::OddParent => (Warning, "the agent finds no parent, and the path ends here"),
         K::ForwardParent => (Note, "the agents read it"),
-        K::SelfParent | K::ParentCycle if grave => {
-            (Error, "pi loops until its memory is full, and does not open the session")
-        }
+        K::SelfParent | K::ParentCycle if grave => (
+            Error,
+            "pi loops until its memory is full, and does not open the session",
+        ),
         K::SelfParent => (Warning, "the agent hangs when it moves there"),
-        K::ParentCycle => {
-            (Warning, "the tree does not show the entry, and the agent hangs when it moves there")
-        }
-        K::SeveralRoots if grave => (Warning, "the model sees only the ancestors of the last entry"),
+        K::ParentCycle => (
+            Warning,
+            "the tree does not show the entry, and the agent hangs when it moves there",
+        ),
+        K::SeveralRoots if grave => (
+            Warning,
+            "the model sees only the ancestors of the last entry",
+        ),
         K::SeveralRoots => (Note, "each starts a conversation of its own"),
         _ => of_content(kind, grave),
     }
@@ -84,29 +114,48 @@ fn of_parents(kind: K, grave: bool) -> (Severity, &'static str) {
 fn of_content(kind: K, grave: bool) -> (Severity, &'static str) {
     match kind {
         K::UnknownType => (Note, "the agents keep it and show an empty row"),
-        K::LeafRecord if grave => {
-            (Note, "the agents treat the record itself as the leaf, and continue from it")
-        }
-        K::LeafRecord => (Note, "the agents treat it as an entry and show an empty row"),
+        K::LeafRecord if grave => (
+            Note,
+            "the agents treat the record itself as the leaf, and continue from it",
+        ),
+        K::LeafRecord => (
+            Note,
+            "the agents treat it as an entry and show an empty row",
+        ),
         K::UnknownRole => (Note, "the message is not sent to the model"),
-        K::NoMessage => (Error, "the agent opens the session and fails when it builds the context"),
-        K::NoContent if grave => {
-            (Note, "pi treats it as empty; oh-my-pi opens the session and fails when it builds the context")
-        }
-        K::NoContent => (Note, "pi treats it as empty; older versions send it without content"),
-        K::MissingField => {
-            (Warning, "the agent reads it without checking, and may fail or show it as undefined")
-        }
+        K::NoMessage => (
+            Error,
+            "the agent opens the session and fails when it builds the context",
+        ),
+        K::NoContent if grave => (
+            Note,
+            "pi treats it as empty; oh-my-pi opens the session and fails when it builds the context",
+        ),
+        K::NoContent => (
+            Note,
+            "pi treats it as empty; older versions send it without content",
+        ),
+        K::MissingField => (
+            Warning,
+            "the agent reads it without checking, and may fail or show it as undefined",
+        ),
         K::BadTimestamp => (Warning, "the tree may show it out of order"),
         K::TimeRunsBackwards => (Note, "the agents follow the parents, not the time"),
         K::LabelOnNothing => (Note, "the label is not shown"),
-        K::KeptEntryUnknown => (Warning, "nothing before the compaction is kept: the context is incomplete"),
+        K::KeptEntryUnknown => (
+            Warning,
+            "nothing before the compaction is kept: the context is incomplete",
+        ),
         K::EmptySummary => (Warning, "the model does not see what was summarized"),
         K::ResultWithoutCall => (Warning, "a model provider may refuse the conversation"),
-        K::CallWithoutResult => (Note, "the agent reports to the model that there was no result"),
-        K::BlobReference => {
-            (Note, "the content is in oh-my-pi's blob store; without it, the model gets only the reference")
-        }
+        K::CallWithoutResult => (
+            Note,
+            "the agent reports to the model that there was no result",
+        ),
+        K::BlobReference => (
+            Note,
+            "the content is in oh-my-pi's blob store; without it, the model gets only the reference",
+        ),
         _ => (Note, ""),
     }
 }

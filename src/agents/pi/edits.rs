@@ -24,7 +24,9 @@ pub type LoadedEdit = Edit<Option<Vec<u8>>>;
 impl Edit {
     /// Returns the edit with its content.
     pub fn loaded(self, reader: &EntryReader) -> io::Result<LoadedEdit> {
-        let Edit::Replace(by) = self else { return Ok(Edit::Omit) };
+        let Edit::Replace(by) = self else {
+            return Ok(Edit::Omit);
+        };
         reader.with_entry(by, |line| {
             let content = line.get("replacement").and_then(|new| new.get("content"));
             Edit::Replace(content.map(|content| content.bytes().to_vec()))
@@ -32,8 +34,8 @@ impl Edit {
     }
 }
 
-/// Returns the last edit in `entries` of each entry, by that entry's id. An edit without a `replacement` undoes an earlier
-/// edit; pi throws on it.
+/// Returns the last edit in `entries` of each entry, by that entry's id. An edit without a
+/// `replacement` undoes an earlier edit; pi throws on it.
 pub fn edits_among(
     entries: impl Iterator<Item = EntryIx>,
     reader: &EntryReader,
@@ -43,7 +45,10 @@ pub fn edits_among(
     for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
         let (target, replacement) = reader.with_entry(ix, |line| {
             let [target, replacement] = content::members(line, ["targetId", "replacement"]);
-            (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
+            (
+                target.and_then(Raw::text).map(Text::into_bytes),
+                replacement.map(Raw::is_null),
+            )
         })?;
         match (target, replacement) {
             (Some(target), Some(true)) => drop(edits.insert(target, Edit::Omit)),
@@ -55,12 +60,18 @@ pub fn edits_among(
     Ok(edits)
 }
 
-/// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
+/// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation
+/// accept new content.
 pub fn edited(message: Message, edit: Edit, reader: &EntryReader) -> io::Result<Option<Message>> {
-    let Edit::Replace(content) = edit.loaded(reader)? else { return Ok(None) };
+    let Edit::Replace(content) = edit.loaded(reader)? else {
+        return Ok(None);
+    };
     let changed = message.with(reader, |json| replaced(json, content.as_deref()))?;
     Ok(Some(match changed {
-        Some(json) => Message { body: Body::built(json), ..message },
+        Some(json) => Message {
+            body: Body::built(json),
+            ..message
+        },
         None => message,
     }))
 }

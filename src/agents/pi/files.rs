@@ -6,12 +6,18 @@ use pisess_json::text::Text;
 /// The preamble of a branch summary.
 pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
 
-/// Returns a summary followed by the files that were read and modified (pi's `formatFileOperations`), if there are any.
+/// Returns a summary followed by the files that were read and modified (pi's
+/// `formatFileOperations`), if there are any.
 pub fn append(mut summary: Text<'static>, files: &FileLists) -> Text<'static> {
-    let lists = [("read-files", &files.read_files), ("modified-files", &files.modified_files)];
+    let lists = [
+        ("read-files", &files.read_files),
+        ("modified-files", &files.modified_files),
+    ];
     for (tag, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {
         summary.push_all(&[&"\n\n<", &tag, &">"]);
-        paths.iter().for_each(|path| summary.push_all(&[&"\n", path]));
+        paths
+            .iter()
+            .for_each(|path| summary.push_all(&[&"\n", path]));
         summary.push_all(&[&"\n</", &tag, &">"]);
     }
     summary

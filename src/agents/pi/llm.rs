@@ -9,34 +9,46 @@ use pisess_json::{Raw, write};
 use std::borrow::Cow;
 use std::io;
 
-const COMPACTION_BEFORE: &str =
-    "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
+const COMPACTION_BEFORE: &str = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
 const BRANCH_BEFORE: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 
 /// Calls `emit` with each message for the model, in order, as a JSON object.
 pub fn convert_all(messages: &[Message], reader: &EntryReader, emit: &mut Emit) -> io::Result<()> {
     messages.iter().try_for_each(|message| {
-        message.with(reader, |json| convert(json).map_or(Ok(()), |json| emit(&json)))?
+        message.with(reader, |json| {
+            convert(json).map_or(Ok(()), |json| emit(&json))
+        })?
     })
 }
 
-/// Returns a message for a model: unchanged, converted if models do not have its role, or `None` if it is not
-/// sent.
+/// Returns a message for a model: unchanged, converted if models do not have its role, or `None` if
+/// it is not sent.
 pub fn convert(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let role = message.get_text("role")?;
     let text = match role.as_bytes() {
-        b"system" | b"user" | b"assistant" | b"toolResult" => return Some(Cow::Borrowed(message.bytes())),
+        b"system" | b"user" | b"assistant" | b"toolResult" => {
+            return Some(Cow::Borrowed(message.bytes()));
+        }
         b"custom" => return Some(Cow::Owned(custom(message))),
         b"bashExecution" if content::truthy(message, "excludeFromContext") => return None,
         b"bashExecution" => bash_execution(message),
-        b"branchSummary" => concat(&[&BRANCH_BEFORE, &js::template(message.get("summary")), &"</summary>"]),
-        b"compactionSummary" => {
-            concat(&[&COMPACTION_BEFORE, &js::template(message.get("summary")), &"\n</summary>"])
-        }
+        b"branchSummary" => concat(&[
+            &BRANCH_BEFORE,
+            &js::template(message.get("summary")),
+            &"</summary>",
+        ]),
+        b"compactionSummary" => concat(&[
+            &COMPACTION_BEFORE,
+            &js::template(message.get("summary")),
+            &"\n</summary>",
+        ]),
         _ => return None,
     };
-    Some(Cow::Owned(user(Some(&content::text_content(&text)), message.get("timestamp"))))
+    Some(Cow::Owned(user(
+        Some(&content::text_content(&text)),
+        message.get("timestamp"),
+    )))
 }
 
 /// Returns the text for a command that the user ran.
@@ -44,15 +56,23 @@ fn bash_execution(message: Raw) -> Text<'static> {
     let names = ["command", "truncated", "fullOutputPath"];
     let [command, truncated, full_output] = content::members(message, names);
     let mut text = concat(&[&"Ran `", &js::template(command), &"`\n"]);
-    push_ending(&mut text, message, ["", "command cancelled", "Command exited with code "]);
+    push_ending(
+        &mut text,
+        message,
+        ["", "command cancelled", "Command exited with code "],
+    );
     if js::truthy(truncated) && js::truthy(full_output) {
-        text.push_all(&[&"\n\n[Output truncated. Full output: ", &js::template(full_output), &"]"]);
+        text.push_all(&[
+            &"\n\n[Output truncated. Full output: ",
+            &js::template(full_output),
+            &"]",
+        ]);
     }
     text
 }
 
-/// Appends the output of a command, and how it ended. The words are those before the output, for a command that was
-/// cancelled, and before an exit code other than 0.
+/// Appends the output of a command, and how it ended. The words are those before the output, for a
+/// command that was cancelled, and before an exit code other than 0.
 pub fn push_ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&str; 3]) {
     let [output, cancelled, code] = content::members(message, ["output", "cancelled", "exitCode"]);
     match output.filter(|output| output.is_truthy()) {
@@ -68,7 +88,9 @@ pub fn push_ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_
 
 fn custom(message: Raw) -> Vec<u8> {
     let [content, timestamp] = content::members(message, ["content", "timestamp"]);
-    let blocks = content.and_then(Raw::text).map(|text| content::text_content(&text));
+    let blocks = content
+        .and_then(Raw::text)
+        .map(|text| content::text_content(&text));
     user(blocks.as_deref().or(content.map(Raw::bytes)), timestamp)
 }
 
@@ -92,7 +114,13 @@ mod tests {
     fn text_of(message: &str) -> String {
         let json = converted(message).unwrap();
         let content = Raw::checked(json.as_bytes()).get("content").unwrap();
-        content.items().next().unwrap().get_text("text").unwrap().to_string()
+        content
+            .items()
+            .next()
+            .unwrap()
+            .get_text("text")
+            .unwrap()
+            .to_string()
     }
 
     #[test]
@@ -115,9 +143,15 @@ mod tests {
             (r#""content":[1]"#, r#""content":[1]"#),
         ] {
             let user = format!(r#"{{"role":"user",{user}}}"#);
-            assert_eq!(converted(&format!(r#"{{"role":"custom",{custom}}}"#)).unwrap(), user);
+            assert_eq!(
+                converted(&format!(r#"{{"role":"custom",{custom}}}"#)).unwrap(),
+                user
+            );
         }
-        assert_eq!(converted(r#"{"role":"custom"}"#).unwrap(), r#"{"role":"user"}"#);
+        assert_eq!(
+            converted(r#"{"role":"custom"}"#).unwrap(),
+            r#"{"role":"user"}"#
+        );
     }
 
     #[test]
@@ -125,7 +159,10 @@ mod tests {
         for (members, text) in [
             (r#""output":"""#, "(no output)"),
             (r#""output":"a","exitCode":0"#, "```\na\n```"),
-            (r#""output":"a","exitCode":2"#, "```\na\n```\n\nCommand exited with code 2"),
+            (
+                r#""output":"a","exitCode":2"#,
+                "```\na\n```\n\nCommand exited with code 2",
+            ),
             (
                 r#""exitCode":2,"cancelled":true,"truncated":true,"fullOutputPath":"/x""#,
                 "(no output)\n\n(command cancelled)\n\n[Output truncated. Full output: /x]",
@@ -134,6 +171,9 @@ mod tests {
             let message = format!(r#"{{"role":"bashExecution","command":"ls",{members}}}"#);
             assert_eq!(text_of(&message), format!("Ran `ls`\n{text}"));
         }
-        assert_eq!(converted(r#"{"role":"bashExecution","excludeFromContext":true}"#), None);
+        assert_eq!(
+            converted(r#"{"role":"bashExecution","excludeFromContext":true}"#),
+            None
+        );
     }
 }

@@ -1,13 +1,14 @@
 //! Computes from a path what pi 1.5.2 computes, without running pi.
 //!
-//! - [`context`] is its `buildSessionContext`: the messages for the model, and the settings in effect. [`edits`] change
-//!   what it contains.
+//! - [`context`] is its `buildSessionContext`: the messages for the model, and the settings in
+//!   effect. [`edits`] change what it contains.
 //! - [`llm`] converts messages for a model; [`transcript`] writes messages as text.
 //! - [`tokens`] estimates sizes; [`system`] is the system prompt in effect.
-//! - [`compaction`] and [`branch`] choose the input of a summary, [`prompt`] requests the summary, [`files`] completes it.
+//! - [`compaction`] and [`branch`] choose the input of a summary, [`prompt`] requests the summary,
+//!   [`files`] completes it.
 //!
-//! pi throws on some values (a message that is `null`, a tool call without arguments); here such a value
-//! counts as missing, and the rest of the result is unaffected.
+//! pi throws on some values (a message that is `null`, a tool call without arguments); here such a
+//! value counts as missing, and the rest of the result is unaffected.
 
 pub mod context;
 pub mod defects;

@@ -1,5 +1,5 @@
-//! The system prompt in effect (pi's `getCurrentSystemMessage`): all system messages of a context combined
-//! into one, which a compaction carries as its checkpoint.
+//! The system prompt in effect (pi's `getCurrentSystemMessage`): all system messages of a context
+//! combined into one, which a compaction carries as its checkpoint.
 
 use super::context::{Projection, role};
 use crate::agents::ordered::Ordered;
@@ -10,12 +10,13 @@ use pisess_json::text::Text;
 use pisess_json::{Raw, js, write};
 use std::io;
 
-/// Returns the `systemMessage` of a compaction appended at the end of `path`, as JSON, with the time 0; `None` if there is
-/// nothing to carry.
+/// Returns the `systemMessage` of a compaction appended at the end of `path`, as JSON, with the
+/// time 0; `None` if there is nothing to carry.
 pub fn checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Vec<u8>>> {
     let session = reader.session();
-    let has_state =
-        |&ix: &EntryIx| session.entry(ix).kind == Kind::Compaction || session.is_message(ix, Role::System);
+    let has_state = |&ix: &EntryIx| {
+        session.entry(ix).kind == Kind::Compaction || session.is_message(ix, Role::System)
+    };
     if !path.iter().any(has_state) {
         return Ok(None);
     }
@@ -46,7 +47,8 @@ impl System {
     /// Returns it as a message, with this JSON as its `timestamp`.
     pub fn message(&self, timestamp: &[u8]) -> Vec<u8> {
         let sections = (!self.sections.is_empty()).then(|| self.sections_object());
-        let tools = (!self.tools.is_empty()).then(|| write::array(self.tools.iter().map(|(_, tool)| tool)));
+        let tools =
+            (!self.tools.is_empty()).then(|| write::array(self.tools.iter().map(|(_, tool)| tool)));
         write::Object::new()
             .str("role", "system")
             .text("content", &self.content)
@@ -58,7 +60,13 @@ impl System {
 
     /// Adds a later system message: its text, and its changes of sections and tools.
     pub fn replay(&mut self, message: Raw) {
-        let names = ["content", "sections", "toolsAdded", "toolsRemoved", "timestamp"];
+        let names = [
+            "content",
+            "sections",
+            "toolsAdded",
+            "toolsRemoved",
+            "timestamp",
+        ];
         let [content, sections, added, removed, timestamp] = content::members(message, names);
         if self.timestamp.as_deref().is_none_or(|time| time == b"null") {
             self.timestamp = timestamp.map(|time| time.bytes().to_vec());
@@ -75,14 +83,19 @@ impl System {
             self.tools.remove(js::template(tool.get("name")).as_bytes());
         }
         for tool in added.into_iter().flat_map(Raw::items) {
-            self.tools.set(js::template(tool.get("name")).into_bytes(), tool.bytes().to_vec());
+            self.tools.set(
+                js::template(tool.get("name")).into_bytes(),
+                tool.bytes().to_vec(),
+            );
         }
     }
 
     /// Returns the whole prompt: the text, then the sections.
     pub fn prompt(&self) -> Text<'static> {
         let sections = self.sections_object();
-        let sections = js::entries(Raw::checked(&sections)).into_iter().filter_map(|(_, text)| text.text());
+        let sections = js::entries(Raw::checked(&sections))
+            .into_iter()
+            .filter_map(|(_, text)| text.text());
         let mut prompt = self.content.clone();
         sections.for_each(|text| append(&mut prompt, &text));
         prompt

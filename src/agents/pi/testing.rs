@@ -14,19 +14,24 @@ pub struct Sample {
     pub session: Session,
 }
 
-/// Returns a chain of entries with the ids `e0`, `e1`, …; each is given as its members without `id`,
-/// `parentId` and `timestamp`.
+/// Returns a chain of entries with the ids `e0`, `e1`, …; each is given as its members without
+/// `id`, `parentId` and `timestamp`.
 pub fn chain(entries: &[String]) -> Sample {
     let mut text = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned();
     for (at, members) in entries.iter().enumerate() {
-        let parent = at.checked_sub(1).map_or("null".to_owned(), |before| format!("\"e{before}\""));
+        let parent = at
+            .checked_sub(1)
+            .map_or("null".to_owned(), |before| format!("\"e{before}\""));
         text += &format!(
             "\n{{{members},\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.00{}Z\"}}",
             at % 10
         );
     }
     let file = text.into_bytes();
-    Sample { session: load::load(&file, &Options::default()).unwrap(), file }
+    Sample {
+        session: load::load(&file, &Options::default()).unwrap(),
+        file,
+    }
 }
 
 impl Sample {
@@ -36,7 +41,10 @@ impl Sample {
     }
 
     pub fn loaded(self, options: &Options) -> Sample {
-        Sample { session: load::load(&self.file, options).unwrap(), ..self }
+        Sample {
+            session: load::load(&self.file, options).unwrap(),
+            ..self
+        }
     }
 
     pub fn reader(&self) -> EntryReader<'_> {
@@ -53,10 +61,14 @@ impl Sample {
 
     pub fn json(&self, messages: &[Message]) -> Vec<String> {
         let json = |json: Raw| String::from_utf8(json.bytes().to_vec()).unwrap();
-        messages.iter().map(|message| message.with(&self.reader(), json).unwrap()).collect()
+        messages
+            .iter()
+            .map(|message| message.with(&self.reader(), json).unwrap())
+            .collect()
     }
 
-    /// Prepares a compaction that keeps about so many tokens, or what follows `first_kept`, an id or `none`.
+    /// Prepares a compaction that keeps about so many tokens, or what follows `first_kept`, an id
+    /// or `none`.
     pub fn prepared(&self, keep: u64, first_kept: Option<&str>) -> Option<Preparation> {
         let from = match first_kept {
             None => FirstKept::Within(keep),
@@ -66,12 +78,19 @@ impl Sample {
         (self.session.agent().prepare_compaction)(&self.path(), &self.reader(), from).unwrap()
     }
 
-    /// Returns the ids of what such a compaction summarizes, of the beginning of the turn that it splits, if it does, and of
-    /// the first entry that it keeps.
+    /// Returns the ids of what such a compaction summarizes, of the beginning of the turn that it
+    /// splits, if it does, and of the first entry that it keeps.
     pub fn cut(&self, keep: u64, first_kept: Option<&str>) -> String {
-        let Some(prepared) = self.prepared(keep, first_kept) else { return "nothing".to_owned() };
-        let kept = prepared.first_kept.map_or("none".to_owned(), |ix| self.session.id(ix).to_string());
-        let (history, prefix) = (&prepared.messages_to_summarize, &prepared.turn_prefix_messages);
+        let Some(prepared) = self.prepared(keep, first_kept) else {
+            return "nothing".to_owned();
+        };
+        let kept = prepared
+            .first_kept
+            .map_or("none".to_owned(), |ix| self.session.id(ix).to_string());
+        let (history, prefix) = (
+            &prepared.messages_to_summarize,
+            &prepared.turn_prefix_messages,
+        );
         assert!(prepared.is_split_turn || prefix.is_empty());
         let prefix = prepared.is_split_turn.then(|| self.ids(prefix).join(" "));
         let parts = [Some(self.ids(history).join(" ")), prefix, Some(kept)];
@@ -80,7 +99,10 @@ impl Sample {
 
     /// Returns the ids of the entries with messages.
     pub fn ids(&self, messages: &[Message]) -> Vec<String> {
-        messages.iter().map(|message| self.session.id(message.entry).to_string()).collect()
+        messages
+            .iter()
+            .map(|message| self.session.id(message.entry).to_string())
+            .collect()
     }
 }
 
@@ -96,23 +118,36 @@ pub fn user(text: &str) -> String {
 
 /// An assistant message of one text block.
 pub fn assistant(text: &str) -> String {
-    says("assistant", &format!(r#""content":[{{"type":"text","text":"{text}"}}],"provider":"p","model":"m""#))
+    says(
+        "assistant",
+        &format!(r#""content":[{{"type":"text","text":"{text}"}}],"provider":"p","model":"m""#),
+    )
 }
 
 /// An assistant message that calls a tool with a path.
 pub fn call(tool: &str, path: &str) -> String {
-    let call = format!(r#"{{"type":"toolCall","id":"c","name":"{tool}","arguments":{{"path":"{path}"}}}}"#);
-    says("assistant", &format!(r#""content":[{call}],"provider":"p","model":"m""#))
+    let call = format!(
+        r#"{{"type":"toolCall","id":"c","name":"{tool}","arguments":{{"path":"{path}"}}}}"#
+    );
+    says(
+        "assistant",
+        &format!(r#""content":[{call}],"provider":"p","model":"m""#),
+    )
 }
 
 pub fn result(text: &str) -> String {
     let content = format!(r#"[{{"type":"text","text":"{text}"}}]"#);
-    says("toolResult", &format!(r#""toolCallId":"c","toolName":"read","content":{content}"#))
+    says(
+        "toolResult",
+        &format!(r#""toolCallId":"c","toolName":"read","content":{content}"#),
+    )
 }
 
 /// A compaction that keeps the entries from `first_kept` on.
 pub fn compacted(first_kept: &str, more: &str) -> String {
-    format!(r#""type":"compaction","summary":"S","firstKeptEntryId":"{first_kept}","tokensBefore":9{more}"#)
+    format!(
+        r#""type":"compaction","summary":"S","firstKeptEntryId":"{first_kept}","tokensBefore":9{more}"#
+    )
 }
 
 pub fn edit(target: &str, replacement: &str) -> String {

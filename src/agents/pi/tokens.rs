@@ -1,7 +1,7 @@
 //! pi's estimate of messages and contexts.
 //!
-//! An estimate is a quarter of the UTF-16 units, rounded up for each message, unless the provider has
-//! reported a count.
+//! An estimate is a quarter of the UTF-16 units, rounded up for each message, unless the provider
+//! has reported a count.
 
 use super::context::{self, Projection, speak};
 use super::system;
@@ -21,17 +21,37 @@ const UNITS_PER_TOKEN: u64 = 4;
 
 /// Returns the tokens of a message (pi's `estimateTokens`); 0 for roles pi does not know.
 pub fn estimate(message: Raw) -> u64 {
-    let names = ["role", "content", "sections", "toolsAdded", "command", "output", "summary"];
-    let [role, content, sections, tools, command, output, summary] = content::members(message, names);
+    let names = [
+        "role",
+        "content",
+        "sections",
+        "toolsAdded",
+        "command",
+        "output",
+        "summary",
+    ];
+    let [role, content, sections, tools, command, output, summary] =
+        content::members(message, names);
     let role = Role::of(role);
     let units = match role {
         Role::System => {
             let texts = sections.map(js::entries).unwrap_or_default();
-            let units: u64 = texts.into_iter().map(|(_, text)| content::length(Some(text))).sum();
-            content_units(content) + units + tools.filter(|tools| tools.is_truthy()).map_or(0, json_units)
+            let units: u64 = texts
+                .into_iter()
+                .map(|(_, text)| content::length(Some(text)))
+                .sum();
+            content_units(content)
+                + units
+                + tools
+                    .filter(|tools| tools.is_truthy())
+                    .map_or(0, json_units)
         }
         Role::User | Role::Custom | Role::ToolResult => content_units(content),
-        Role::Assistant => content.into_iter().flat_map(Raw::items).map(block_units).sum(),
+        Role::Assistant => content
+            .into_iter()
+            .flat_map(Raw::items)
+            .map(block_units)
+            .sum(),
         Role::BashExecution => content::length(command) + content::length(output),
         Role::BranchSummary | Role::CompactionSummary => content::length(summary),
         _ => 0,
@@ -39,10 +59,13 @@ pub fn estimate(message: Raw) -> u64 {
     units.div_ceil(UNITS_PER_TOKEN)
 }
 
-/// Returns the tokens of a context (pi's `estimateProjectedContextTokens`). A provider's count is used until an edit or a
-/// compaction changes the context before it; it may be any JavaScript number.
+/// Returns the tokens of a context (pi's `estimateProjectedContextTokens`). A provider's count is
+/// used until an edit or a compaction changes the context before it; it may be any JavaScript
+/// number.
 pub fn context(projection: &Projection) -> io::Result<f64> {
-    context_by(projection, |message| message.with(projection.reader, count_and_estimate))
+    context_by(projection, |message| {
+        message.with(projection.reader, count_and_estimate)
+    })
 }
 
 /// Returns the same, given what `measure` returns for each message.
@@ -51,9 +74,11 @@ fn context_by(
     mut measure: impl FnMut(&Message) -> io::Result<Measure>,
 ) -> io::Result<f64> {
     let session = projection.reader.session();
-    let changes = |&ix: &EntryIx| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction);
+    let changes =
+        |&ix: &EntryIx| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction);
     let changed = projection.path.iter().rposition(changes);
-    // The estimate of what follows a count, and that of the whole context, in which the prompt in effect counts once.
+    // The estimate of what follows a count, and that of the whole context, in which the prompt in
+    // effect counts once.
     let (mut trailing, mut whole) = (0, 0);
     for (index, projected) in projection.entries.iter().enumerate().rev() {
         let is_valid = changed.is_none_or(|changed| projected.place as usize > changed);
@@ -63,7 +88,11 @@ fn context_by(
                 return Ok(usage + trailing as f64);
             }
             trailing += tokens;
-            whole += if context::role(session, message) == Role::System { 0 } else { tokens };
+            whole += if context::role(session, message) == Role::System {
+                0
+            } else {
+                tokens
+            };
         }
     }
     let system = system::current(projection)?;
@@ -94,15 +123,28 @@ pub fn total(usage: Raw) -> f64 {
     let [total, input, output, cache_read, cache_write] = content::members(usage, names);
     match total.filter(|total| total.is_truthy()) {
         Some(total) => js::operand(Some(total)),
-        None => js::operand(input) + js::operand(output) + js::operand(cache_read) + js::operand(cache_write),
+        None => {
+            js::operand(input)
+                + js::operand(output)
+                + js::operand(cache_read)
+                + js::operand(cache_write)
+        }
     }
 }
 
 /// Returns the size of a string, or of text and image blocks.
 fn content_units(content: Option<Raw>) -> u64 {
     let block = |block: Raw| {
-        let image = if content::is_block(block, "image") { IMAGE_UNITS } else { 0 };
-        if content::is_block(block, "text") { content::length(block.get("text")) } else { image }
+        let image = if content::is_block(block, "image") {
+            IMAGE_UNITS
+        } else {
+            0
+        };
+        if content::is_block(block, "text") {
+            content::length(block.get("text"))
+        } else {
+            image
+        }
     };
     let blocks: u64 = content.into_iter().flat_map(Raw::items).map(block).sum();
     content::length(content) + blocks
@@ -124,15 +166,21 @@ fn json_units(value: Raw) -> u64 {
     js::stringify(value).utf16_len() as u64
 }
 
-/// Returns the size of the context at each of `tips`, in tokens, except those that would take too long.
+/// Returns the size of the context at each of `tips`, in tokens, except those that would take too
+/// long.
 ///
-/// If a provider has counted since the last change, its count is used: usually the tip is the response that it counted,
-/// and only the tips are read. A path without a count, change and system message is summed up from its root. In both cases
-/// each entry is read once. For other tips, the size is computed for the path.
+/// If a provider has counted since the last change, its count is used: usually the tip is the
+/// response that it counted, and only the tips are read. A path without a count, change and system
+/// message is summed up from its root. In both cases each entry is read once. For other tips, the
+/// size is computed for the path.
 pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
-    let mut walk =
-        Walk { reader, edited: edited(reader)?, counts: HashMap::default(), measures: HashMap::default() };
+    let mut walk = Walk {
+        reader,
+        edited: edited(reader)?,
+        counts: HashMap::default(),
+        measures: HashMap::default(),
+    };
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
     let mut budget = built_within(session.entries.len());
     for &tip in tips {
@@ -154,9 +202,14 @@ pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<Entry
 /// Returns the ids of the entries that edits change.
 fn edited(reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
     let session = reader.session();
-    let edits = session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit);
-    let target =
-        |ix| reader.with_entry(ix, |line| line.get_text("targetId").map(Text::into_owned)).transpose();
+    let edits = session
+        .all()
+        .filter(|&ix| session.entry(ix).kind == Kind::ContextEdit);
+    let target = |ix| {
+        reader
+            .with_entry(ix, |line| line.get_text("targetId").map(Text::into_owned))
+            .transpose()
+    };
     edits.filter_map(target).collect()
 }
 
@@ -174,8 +227,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Returns the nearest count above `tip`, unless a compaction, an edit or an edited entry is nearer: an edit can change
-    /// what precedes or follows it. The root is a count, too, unless a system message is nearer: together, those count once.
+    /// Returns the nearest count above `tip`, unless a compaction, an edit or an edited entry is
+    /// nearer: an edit can change what precedes or follows it. The root is a count, too, unless a
+    /// system message is nearer: together, those count once.
     fn count_at(&mut self, tip: EntryIx) -> io::Result<Option<Count>> {
         let session = self.reader.session();
         let (mut counted, mut below) = (Some((0.0, 0)), Vec::new());
@@ -193,7 +247,10 @@ impl Walk<'_> {
             }
             let mut messages = Vec::new();
             speak(ix, None, self.reader, &mut messages)?;
-            let read = messages.first().map(|message| self.measure(message)).transpose()?;
+            let read = messages
+                .first()
+                .map(|message| self.measure(message))
+                .transpose()?;
             let (usage, estimate) = read.unwrap_or_default();
             below.push((ix, usage, estimate));
             if usage.is_some() {
@@ -202,7 +259,9 @@ impl Walk<'_> {
         }
         for (ix, usage, estimate) in below.into_iter().rev() {
             let holds = |(usage, _): &Count| *usage > 0.0 || !session.is_message(ix, Role::System);
-            let sum = counted.filter(holds).map(|(usage, since)| (usage, since + estimate));
+            let sum = counted
+                .filter(holds)
+                .map(|(usage, since)| (usage, since + estimate));
             counted = usage.map(|usage| (usage, 0)).or(sum);
             self.counts.insert(ix, counted);
         }
@@ -230,16 +289,29 @@ mod tests {
     fn a_token_is_four_units() {
         for (message, tokens) in [
             (r#"{"role":"user","content":"a😀bc"}"#, 2),
-            (r#"{"role":"toolResult","content":[{"type":"image"},{"type":"text","text":"a"}]}"#, 1201),
+            (
+                r#"{"role":"toolResult","content":[{"type":"image"},{"type":"text","text":"a"}]}"#,
+                1201,
+            ),
             (
                 r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abcd"},{"type":"toolCall","name":"ab","arguments":{"a":1.0}}]}"#,
                 4,
             ),
-            (r#"{"role":"system","content":"ab","sections":{"x":"cd","y":null},"toolsAdded":[1]}"#, 2),
-            (r#"{"role":"bashExecution","command":"ab","output":"cde"}"#, 2),
+            (
+                r#"{"role":"system","content":"ab","sections":{"x":"cd","y":null},"toolsAdded":[1]}"#,
+                2,
+            ),
+            (
+                r#"{"role":"bashExecution","command":"ab","output":"cde"}"#,
+                2,
+            ),
             (r#"{"role":"developer","content":"abcd"}"#, 0),
         ] {
-            assert_eq!(estimate(Raw::parse(message.as_bytes()).unwrap()), tokens, "{message}");
+            assert_eq!(
+                estimate(Raw::parse(message.as_bytes()).unwrap()),
+                tokens,
+                "{message}"
+            );
         }
     }
 
@@ -249,7 +321,10 @@ mod tests {
     }
 
     fn counted(usage: &str, stop_reason: &str) -> String {
-        says("assistant", &format!(r#""content":[],"usage":{usage},"stopReason":"{stop_reason}""#))
+        says(
+            "assistant",
+            &format!(r#""content":[],"usage":{usage},"stopReason":"{stop_reason}""#),
+        )
     }
 
     #[test]
@@ -258,24 +333,43 @@ mod tests {
         assert_eq!(of_context(&[counted(total, "stop"), user("abcd")]), 101.0);
         let parts = r#"{"totalTokens":0,"input":1,"output":2,"cacheRead":3,"cacheWrite":null}"#;
         assert_eq!(of_context(&[counted(parts, "stop")]), 6.0);
-        for (usage, stop_reason) in [(total, "error"), (total, "aborted"), (r#"{"input":5}"#, "stop")] {
-            assert_eq!(of_context(&[user("abcd"), counted(usage, stop_reason)]), 1.0);
+        for (usage, stop_reason) in [
+            (total, "error"),
+            (total, "aborted"),
+            (r#"{"input":5}"#, "stop"),
+        ] {
+            assert_eq!(
+                of_context(&[user("abcd"), counted(usage, stop_reason)]),
+                1.0
+            );
         }
     }
 
     #[test]
     fn an_edit_or_a_compaction_makes_it_stale() {
         let count = counted(r#"{"totalTokens":100}"#, "stop");
-        assert_eq!(of_context(&[user("abcd"), count.clone(), edit("e9", "null")]), 1.0);
-        assert_eq!(of_context(&[user("abcd"), count.clone(), compacted("e0", "")]), 2.0);
+        assert_eq!(
+            of_context(&[user("abcd"), count.clone(), edit("e9", "null")]),
+            1.0
+        );
+        assert_eq!(
+            of_context(&[user("abcd"), count.clone(), compacted("e0", "")]),
+            2.0
+        );
         assert_eq!(of_context(&[edit("e9", "null"), count]), 100.0);
     }
 
     #[test]
     fn system_messages_count_as_the_prompt_in_force() {
         let set = |text: &str| {
-            says("system", &format!(r#""content":"","sections":{{"a":"{text}"}},"timestamp":1"#))
+            says(
+                "system",
+                &format!(r#""content":"","sections":{{"a":"{text}"}},"timestamp":1"#),
+            )
         };
-        assert_eq!(of_context(&[set("12345678"), set("1234"), user("abcd")]), 2.0);
+        assert_eq!(
+            of_context(&[set("12345678"), set("1234"), user("abcd")]),
+            2.0
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Messages as text for a summarizer (pi's `serializeConversation`).
 //!
-//! Thinking is omitted, and tool results are truncated. Lone surrogates become U+FFFD, which is what a model
-//! receives from pi, too.
+//! Thinking is omitted, and tool results are truncated. Lone surrogates become U+FFFD, which is
+//! what a model receives from pi, too.
 
 use super::llm;
 use crate::agents::prompt::{TranscriptWriter, cut_result};
@@ -15,7 +15,9 @@ use std::io::{self, Write};
 /// Writes messages as one text, with a blank line between parts and no newline at the end.
 pub fn write(messages: &[Message], reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let mut transcript = TranscriptWriter::new(out);
-    llm::convert_all(messages, reader, &mut |json| push_message(&mut transcript, Raw::checked(json)))
+    llm::convert_all(messages, reader, &mut |json| {
+        push_message(&mut transcript, Raw::checked(json))
+    })
 }
 
 fn push_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
@@ -47,14 +49,22 @@ pub fn call_text(block: Raw<'_>) -> Text<'static> {
     concat(&[&js::template(name), &"(", &joined(pairs, ", "), &")"])
 }
 
-/// Returns `Object.entries(value)`, each value as `JSON.stringify` writes it: the members of an object, the items
-/// of an array, or the UTF-16 units of a string.
+/// Returns `Object.entries(value)`, each value as `JSON.stringify` writes it: the members of an
+/// object, the items of an array, or the UTF-16 units of a string.
 fn properties(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
     let numbered = |(at, json): (usize, Text<'static>)| (Text::from(at.to_string()), json);
     match value.text() {
         Some(text) => units(&text).enumerate().map(numbered).collect(),
-        None if value.is_array() => value.items().map(js::stringify).enumerate().map(numbered).collect(),
-        None => js::entries(value).into_iter().map(|(key, value)| (key, js::stringify(value))).collect(),
+        None if value.is_array() => value
+            .items()
+            .map(js::stringify)
+            .enumerate()
+            .map(numbered)
+            .collect(),
+        None => js::entries(value)
+            .into_iter()
+            .map(|(key, value)| (key, js::stringify(value)))
+            .collect(),
     }
 }
 
@@ -76,7 +86,9 @@ mod tests {
 
     fn transcript(entries: &[String]) -> String {
         let made = chain(entries);
-        let messages = context::build(&made.path(), &made.reader()).unwrap().messages;
+        let messages = context::build(&made.path(), &made.reader())
+            .unwrap()
+            .messages;
         let mut out = Vec::new();
         write(&messages, &made.reader(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -120,7 +132,8 @@ mod tests {
 
     #[test]
     fn lone_surrogates_are_replaced_where_they_stay_alone() {
-        let halves = r#""content":[{"type":"text","text":"\ud83d"},{"type":"text","text":"\ude00\ud83d"}]"#;
+        let halves =
+            r#""content":[{"type":"text","text":"\ud83d"},{"type":"text","text":"\ude00\ud83d"}]"#;
         assert_eq!(transcript(&[says("user", halves)]), "[User]: 😀\u{fffd}");
     }
 
@@ -130,8 +143,14 @@ mod tests {
             let block = format!(r#"{{"type":"toolCall","name":"t","arguments":{arguments}}}"#);
             transcript(&[says("assistant", &format!(r#""content":[{block}]"#))])
         };
-        assert_eq!(call(r#"["a",{}]"#), "[Assistant tool calls]: t(0=\"a\", 1={})");
-        assert_eq!(call(r#""a😀""#), "[Assistant tool calls]: t(0=\"a\", 1=\"\\ud83d\", 2=\"\\ude00\")");
+        assert_eq!(
+            call(r#"["a",{}]"#),
+            "[Assistant tool calls]: t(0=\"a\", 1={})"
+        );
+        assert_eq!(
+            call(r#""a😀""#),
+            "[Assistant tool calls]: t(0=\"a\", 1=\"\\ud83d\", 2=\"\\ude00\")"
+        );
         assert_eq!(call("null"), "[Assistant tool calls]: t()");
     }
 }

@@ -1,6 +1,8 @@
 //! Bodies for Anthropic's Messages API.
 
-use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, images, joined, rendered};
+use super::blocks::{
+    Block, Call, Content, Image, Part, Source, ToolResult, images, joined, rendered,
+};
 use super::replay::Writer;
 use super::sink::{NO_REQUEST, Sink};
 use super::tools::Tool;
@@ -19,7 +21,8 @@ pub struct Body<'a> {
     sink: Sink<'a>,
     /// The tools of all calls, in order.
     called: Vec<Text<'static>>,
-    /// The blocks of the message that is not yet complete: the model's answer, or the results of a turn.
+    /// The blocks of the message that is not yet complete: the model's answer, or the results of a
+    /// turn.
     held: Vec<Vec<u8>>,
     /// Whether they are the model's answer.
     is_answer: bool,
@@ -43,14 +46,17 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Writes the message that is held. If an answer is the last message, it cannot end with white space.
+    /// Writes the message that is held. If an answer is the last message, it cannot end with white
+    /// space.
     fn release(&mut self, is_last: bool) -> io::Result<()> {
         let (mut blocks, images) = (take(&mut self.held), take(&mut self.error_images));
         if blocks.is_empty() {
             return Ok(());
         }
         if !self.is_answer {
-            return self.sink.item(&message("user", &array(blocks.iter().chain(&images))));
+            return self
+                .sink
+                .item(&message("user", &array(blocks.iter().chain(&images))));
         }
         if let (true, Some(last)) = (is_last, blocks.last_mut())
             && content::is_block(Raw::checked(last), "text")
@@ -59,7 +65,8 @@ impl<'a> Body<'a> {
             *last = content::text_block(&Text::from_wtf8(trim_end(text.as_bytes())));
         }
         if !self.sink.has_items() {
-            self.sink.item(&message("user", &string::encoded(&Text::from(NO_REQUEST))))?;
+            self.sink
+                .item(&message("user", &string::encoded(&Text::from(NO_REQUEST))))?;
         }
         self.sink.answer(&message("assistant", &array(blocks)))
     }
@@ -74,16 +81,25 @@ impl<'a> Body<'a> {
             .finish()
     }
 
-    /// Returns the definitions of the tools. The API refuses calls if no tool is defined, so in that case the
-    /// tools that were called are defined.
+    /// Returns the definitions of the tools. The API refuses calls if no tool is defined, so in
+    /// that case the tools that were called are defined.
     fn tools(&self) -> Vec<Vec<u8>> {
         let is_own = self.target.model.provider == "anthropic";
         let mut names = foldhash::HashSet::default();
-        let called = self.called.iter().filter(|name| names.insert(*name)).cloned().map(Tool::named);
+        let called = self
+            .called
+            .iter()
+            .filter(|name| names.insert(*name))
+            .cloned()
+            .map(Tool::named);
         if self.target.tools.is_empty() {
             called.map(|tool| definition(&tool, false)).collect()
         } else {
-            self.target.tools.iter().map(|tool| definition(tool, is_own)).collect()
+            self.target
+                .tools
+                .iter()
+                .map(|tool| definition(tool, is_own))
+                .collect()
         }
     }
 }
@@ -96,7 +112,11 @@ impl Writer for Body<'_> {
             Content::Plain(text) => self.sink.item(&message("user", &string::encoded(&text))),
             Content::Parts(parts) => {
                 let blocks = rendered(&parts, text_block, image);
-                if blocks.is_empty() { Ok(()) } else { self.sink.item(&message("user", &array(blocks))) }
+                if blocks.is_empty() {
+                    Ok(())
+                } else {
+                    self.sink.item(&message("user", &array(blocks)))
+                }
             }
         }
     }
@@ -107,12 +127,19 @@ impl Writer for Body<'_> {
         for block in said {
             blocks.extend(match block {
                 Block::Text { text, .. } => text_block(&text),
-                Block::Thinking { text, signature, redacted } => thinking(&text, signature, redacted),
+                Block::Thinking {
+                    text,
+                    signature,
+                    redacted,
+                } => thinking(&text, signature, redacted),
                 Block::Call(call) => Some(self.call(call)),
             });
         }
         // An answer cannot end with thinking.
-        while blocks.pop_if(|block| is_thinking(Raw::checked(block))).is_some() {}
+        while blocks
+            .pop_if(|block| is_thinking(Raw::checked(block)))
+            .is_some()
+        {}
         (self.held, self.is_answer) = (blocks, true);
         Ok(())
     }
@@ -123,7 +150,11 @@ impl Writer for Body<'_> {
             self.is_answer = false;
         }
         let is_error = result.is_error == Some(true);
-        let parts = if is_error { without_images(&result.parts) } else { result.parts.clone() };
+        let parts = if is_error {
+            without_images(&result.parts)
+        } else {
+            result.parts.clone()
+        };
         if is_error && images(&result.parts).next().is_some() {
             let lead = "Images from the error result of tool call ";
             let lead = concat(&[&lead, result.id, &" (", &result.name, &"):"]);
@@ -134,7 +165,9 @@ impl Writer for Body<'_> {
             .str("type", "tool_result")
             .text("tool_use_id", result.id)
             .json("content", &result_content(&parts))
-            .with(result.is_error, |object, is_error| object.bool("is_error", is_error));
+            .with(result.is_error, |object, is_error| {
+                object.bool("is_error", is_error)
+            });
         self.held.push(json.finish());
         Ok(())
     }
@@ -142,9 +175,12 @@ impl Writer for Body<'_> {
     fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
         self.release(true)?;
         let tools = self.tools();
-        let system = (!self.target.system.is_empty()).then(|| content::text_content(&self.target.system));
+        let system =
+            (!self.target.system.is_empty()).then(|| content::text_content(&self.target.system));
         let rest = Object::new()
-            .with(self.target.max_tokens, |object, max| object.json("max_tokens", max.to_string().as_bytes()))
+            .with(self.target.max_tokens, |object, max| {
+                object.json("max_tokens", max.to_string().as_bytes())
+            })
             .with(system, |object, system| object.json("system", &system))
             .list("tools", &tools);
         self.sink.end(rest)
@@ -152,7 +188,10 @@ impl Writer for Body<'_> {
 }
 
 fn message(role: &str, content: &[u8]) -> Vec<u8> {
-    Object::new().str("role", role).json("content", content).finish()
+    Object::new()
+        .str("role", role)
+        .json("content", content)
+        .finish()
 }
 
 /// Returns thinking, as text if it has no signature; `None` if it has no text either.
@@ -161,9 +200,14 @@ fn thinking(text: &Text, signature: Option<Text>, redacted: bool) -> Option<Vec<
         return text_block(text);
     };
     let block = if redacted {
-        Object::new().str("type", "redacted_thinking").text("data", &signature)
+        Object::new()
+            .str("type", "redacted_thinking")
+            .text("data", &signature)
     } else {
-        Object::new().str("type", "thinking").text("thinking", text).text("signature", &signature)
+        Object::new()
+            .str("type", "thinking")
+            .text("thinking", text)
+            .text("signature", &signature)
     };
     Some(block.finish())
 }
@@ -183,7 +227,10 @@ fn image(image: &Image) -> Vec<u8> {
         .text("media_type", &image.media_type)
         .text("data", &image.data)
         .finish();
-    Object::new().str("type", "image").json("source", &source).finish()
+    Object::new()
+        .str("type", "image")
+        .json("source", &source)
+        .finish()
 }
 
 /// Returns the parts of a result with each run of images replaced by one text.
@@ -192,7 +239,8 @@ fn without_images<'a>(parts: &[Part<'a>]) -> Vec<Part<'a>> {
     for part in parts {
         match part {
             Part::Text(_) => out.push(part.clone()),
-            Part::Image(_) if matches!(out.last(), Some(Part::Text(text)) if *text == IMAGE_FOLLOWS) => {}
+            Part::Image(_) if matches!(out.last(), Some(Part::Text(text)) if *text == IMAGE_FOLLOWS) =>
+                {}
             Part::Image(_) => out.push(Part::Text(Text::from(IMAGE_FOLLOWS))),
         }
     }
@@ -212,8 +260,15 @@ fn result_content(parts: &[Part]) -> Vec<u8> {
 
 fn definition(tool: &Tool, is_eager: bool) -> Vec<u8> {
     tool.head(Object::new())
-        .with(is_eager.then_some(true), |object, eager| object.bool("eager_input_streaming", eager))
-        .with(tool.is_strict.then_some(true), |object, strict| object.bool("strict", strict))
-        .json("input_schema", &schema::input_schema(&tool.parameters, tool.is_strict))
+        .with(is_eager.then_some(true), |object, eager| {
+            object.bool("eager_input_streaming", eager)
+        })
+        .with(tool.is_strict.then_some(true), |object, strict| {
+            object.bool("strict", strict)
+        })
+        .json(
+            "input_schema",
+            &schema::input_schema(&tool.parameters, tool.is_strict),
+        )
         .finish()
 }

@@ -34,7 +34,8 @@ pub enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Reads content; if it is missing, there are no parts. Blocks other than text and images are left out.
+    /// Reads content; if it is missing, there are no parts. Blocks other than text and images are
+    /// left out.
     pub fn of(content: Option<Raw<'a>>, half_pair: &str) -> Self {
         match content.and_then(Raw::text) {
             Some(text) => Content::Plain(whole_text(text, half_pair)),
@@ -56,20 +57,32 @@ const NO_IMAGE: &str = "(image omitted: its data is not in the session)";
 fn parts<'a>(content: Option<Raw<'a>>, half_pair: &str) -> Vec<Part<'a>> {
     let part = |block: Raw<'a>| {
         if content::is_block(block, "text") {
-            return block.get_text("text").map(|text| Part::Text(whole_text(text, half_pair)));
+            return block
+                .get_text("text")
+                .map(|text| Part::Text(whole_text(text, half_pair)));
         }
         content::is_block(block, "image").then(|| image(block))
     };
-    content.unwrap_or(Raw::NULL).items().filter_map(part).collect()
+    content
+        .unwrap_or(Raw::NULL)
+        .items()
+        .filter_map(part)
+        .collect()
 }
 
 fn image(block: Raw<'_>) -> Part<'_> {
     let [data, media_type] = content::members(block, ["data", "mimeType"]);
     let is_base64 = |data: &Text| {
         !data.is_empty()
-            && data.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte))
+            && data
+                .as_bytes()
+                .iter()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte))
     };
-    match (data.and_then(Raw::text).filter(is_base64), media_type.and_then(Raw::text)) {
+    match (
+        data.and_then(Raw::text).filter(is_base64),
+        media_type.and_then(Raw::text),
+    ) {
         (Some(data), Some(media_type)) => Part::Image(Image { media_type, data }),
         _ => Part::Text(Text::from(NO_IMAGE)),
     }
@@ -126,7 +139,8 @@ pub enum Block<'a> {
         text: Text<'a>,
         /// The signature with which the provider accepts it again.
         signature: Option<Text<'a>>,
-        /// Whether the signature contains the thinking, encrypted, and the text is only a placeholder.
+        /// Whether the signature contains the thinking, encrypted, and the text is only a
+        /// placeholder.
         redacted: bool,
     },
     Call(Call<'a>),

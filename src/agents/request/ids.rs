@@ -1,4 +1,5 @@
-//! The ids of tool calls and the names of tools, in a form that an API accepts, and which models of Gemini take ids.
+//! The ids of tool calls and the names of tools, in a form that an API accepts, and which models of
+//! Gemini take ids.
 
 use super::blocks::Source;
 use super::sink::whole_text;
@@ -15,8 +16,8 @@ pub struct WireId {
     pub item: Option<Text<'static>>,
 }
 
-/// Returns the id in the body for a call with the id `own` in the session. `used` are the ids assigned so far, each only
-/// once, with the number to try next if the same is wanted again.
+/// Returns the id in the body for a call with the id `own` in the session. `used` are the ids
+/// assigned so far, each only once, with the number to try next if the same is wanted again.
 pub fn assign(
     used: &mut HashMap<Text<'static>, usize>,
     own: &Text,
@@ -31,11 +32,16 @@ pub fn assign(
         let taken = wire.call;
         let numbered = |number: usize| {
             let suffix = format!("_{number}");
-            let mut id = taken.head_whole(max_len(target) - suffix.len()).into_owned();
+            let mut id = taken
+                .head_whole(max_len(target) - suffix.len())
+                .into_owned();
             id.push_str(&suffix);
             id
         };
-        wire = WireId { call: numbered(number), item: None };
+        wire = WireId {
+            call: numbered(number),
+            item: None,
+        };
         while used.contains_key(&wire.call) {
             number += 1;
             wire.call = numbered(number);
@@ -63,7 +69,10 @@ fn wire_id(own: &Text, source: Source, target: &Target) -> WireId {
         Api::OpenAi => completions_id(own, source, target),
         Api::Responses => return responses_id(own, source, target),
     };
-    WireId { call: call.into_owned(), item: None }
+    WireId {
+        call: call.into_owned(),
+        item: None,
+    }
 }
 
 /// Returns an id for Chat Completions. Joins the two halves of an id from the Responses API.
@@ -97,7 +106,10 @@ fn responses_id(own: &Text, source: Source, target: &Target) -> WireId {
         let is_plain = mapped(item) == *item;
         item.as_bytes().starts_with(b"fc_") && !is_other_model && is_plain && item.utf16_len() <= 64
     };
-    WireId { call, item: item.filter(|item| is_accepted(item)) }
+    WireId {
+        call,
+        item: item.filter(|item| is_accepted(item)),
+    }
 }
 
 fn foreign_item(item: &Text, source: Source) -> Text<'static> {
@@ -106,7 +118,11 @@ fn foreign_item(item: &Text, source: Source) -> Text<'static> {
         return prefixed(&short_hash(item));
     }
     let item = part(item);
-    if item.as_bytes().starts_with(b"fc_") { item } else { part(&prefixed(&item.to_string_lossy())) }
+    if item.as_bytes().starts_with(b"fc_") {
+        item
+    } else {
+        part(&prefixed(&item.to_string_lossy()))
+    }
 }
 
 /// Splits an id at `|`, and returns the first two parts.
@@ -120,7 +136,10 @@ fn halves(id: &Text) -> Option<(Text<'static>, Text<'static>)> {
 /// Returns half of an id as [`mapped`] does, truncated to 64 units, without trailing `_`.
 fn part(id: &Text) -> Text<'static> {
     let bytes = mapped(id).head(64).into_bytes();
-    let end = bytes.iter().rposition(|&byte| byte != b'_').map_or(0, |last| last + 1);
+    let end = bytes
+        .iter()
+        .rposition(|&byte| byte != b'_')
+        .map_or(0, |last| last + 1);
     Text::from_wtf8(bytes[..end].to_vec())
 }
 
@@ -128,7 +147,8 @@ fn is_word(code_point: u32) -> bool {
     u8::try_from(code_point).is_ok_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
-/// Returns an id with `_` in place of each UTF-16 unit that is not an ASCII letter, digit, `_` or `-`.
+/// Returns an id with `_` in place of each UTF-16 unit that is not an ASCII letter, digit, `_` or
+/// `-`.
 fn mapped(id: &Text) -> Text<'static> {
     let mut out = String::with_capacity(id.as_bytes().len());
     for code_point in id.code_points() {
@@ -143,12 +163,15 @@ fn mapped(id: &Text) -> Text<'static> {
 /// Returns the name of a tool in a form that the API accepts; `None` if it is empty.
 pub fn tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
     let max = if api == Api::Anthropic { 128 } else { 64 };
-    let takes = |c: u32| is_word(c) || api == Api::Google && (c == u32::from(b'.') || c == u32::from(b':'));
+    let takes =
+        |c: u32| is_word(c) || api == Api::Google && (c == u32::from(b'.') || c == u32::from(b':'));
     if name.is_empty() {
         return None;
     }
     let letter = |c: u32| char::from_u32(c).filter(|_| takes(c)).unwrap_or('_');
-    Some(Text::from(name.code_points().map(letter).take(max).collect::<String>()))
+    Some(Text::from(
+        name.code_points().map(letter).take(max).collect::<String>(),
+    ))
 }
 
 /// Returns the major version in the id of a Gemini model.

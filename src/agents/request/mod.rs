@@ -5,11 +5,11 @@
 //! messages ── replay ── turns with paired calls ── Writer ── body   (second pass)
 //! ```
 //!
-//! `replay` does what every API requires: it pairs calls with results, drops failed turns, drops the thinking
-//! of other models or makes it text, and gives each call an id. A module for each API then writes the body.
-//! Where an agent would send what the API refuses, the body is repaired; docs/format.md lists each such case.
-//! Cache marks, streaming, thinking budgets and whatever else depends on more than the session and the model
-//! are left out.
+//! `replay` does what every API requires: it pairs calls with results, drops failed turns, drops
+//! the thinking of other models or makes it text, and gives each call an id. A module for each API
+//! then writes the body. Where an agent would send what the API refuses, the body is repaired;
+//! docs/format.md lists each such case. Cache marks, streaming, thinking budgets and whatever else
+//! depends on more than the session and the model are left out.
 
 mod anthropic;
 mod blocks;
@@ -66,15 +66,19 @@ impl Api {
             Api::OpenAi | Api::Responses => ("openai", "gpt-5.1"),
             Api::Google => ("google", "gemini-3.1-pro-preview"),
         };
-        Model { provider: Text::from(provider), id: Text::from(id) }
+        Model {
+            provider: Text::from(provider),
+            id: Text::from(id),
+        }
     }
 
-    /// Returns the maximum output of `model` in tokens, if the API requires one or the maximum is known.
+    /// Returns the maximum output of `model` in tokens, if the API requires one or the maximum is
+    /// known.
     fn max_tokens(self, model: &Model) -> Option<u64> {
         let is_profile = *model == self.profile();
         match self {
-            // The API requires a number. All current models of Anthropic allow the first; nearly all models
-            // of other providers allow the second.
+            // The API requires a number. All current models of Anthropic allow the first; nearly
+            // all models of other providers allow the second.
             Api::Anthropic if model.provider == "anthropic" => Some(64_000),
             Api::Anthropic => Some(32_000),
             Api::OpenAi | Api::Responses => is_profile.then_some(128_000),
@@ -97,13 +101,15 @@ pub struct Model {
 pub struct Request {
     /// The API.
     pub api: Api,
-    /// The model. The default is that of the last assistant message if its API is the same, else a fixed one.
+    /// The model. The default is that of the last assistant message if its API is the same, else a
+    /// fixed one.
     pub model: Option<Model>,
     /// The maximum output, in tokens.
     pub max_tokens: Option<u64>,
 }
 
-/// The API and model that a body is for, the agent that adapts it, and what it contains besides messages.
+/// The API and model that a body is for, the agent that adapts it, and what it contains besides
+/// messages.
 #[derive(Debug)]
 struct Target {
     api: Api,
@@ -116,9 +122,9 @@ struct Target {
     grammars: HashMap<Text<'static>, Grammar>,
 }
 
-/// Writes the body of a request with `messages`, which the session's agent has built. Returns whether the last message is
-/// the model's own: some APIs refuse that, others continue the message. If there is no message to send, nothing is written,
-/// and the result is `None`.
+/// Writes the body of a request with `messages`, which the session's agent has built. Returns
+/// whether the last message is the model's own: some APIs refuse that, others continue the message.
+/// If there is no message to send, nothing is written, and the result is `None`.
 pub fn write(
     messages: &[Message],
     request: &Request,
@@ -139,8 +145,13 @@ pub fn write(
 }
 
 impl Target {
-    /// Reads the messages in a first pass. Also returns the results that come too late, if the agent moves them.
-    fn of(messages: &[Message], request: &Request, reader: &EntryReader) -> io::Result<(Self, Late)> {
+    /// Reads the messages in a first pass. Also returns the results that come too late, if the
+    /// agent moves them.
+    fn of(
+        messages: &[Message],
+        request: &Request,
+        reader: &EntryReader,
+    ) -> io::Result<(Self, Late)> {
         let (api, agent) = (request.api, reader.session().agent());
         let (mut system, mut last_model, mut late) = (System::default(), None, Late::default());
         let mut number = 0;
@@ -158,7 +169,11 @@ impl Target {
             }
             Ok(())
         })?;
-        let model = request.model.clone().or(last_model).unwrap_or_else(|| api.profile());
+        let model = request
+            .model
+            .clone()
+            .or(last_model)
+            .unwrap_or_else(|| api.profile());
         let is_openai = model.provider == "openai";
         let takes_strict = match api {
             Api::Anthropic => model.provider == "anthropic",
@@ -166,30 +181,58 @@ impl Target {
             Api::Responses => true,
             Api::Google => gemini_version(&model.id).is_some_and(|version| version >= 3),
         };
-        let takes_grammars =
-            matches!(api, Api::OpenAi | Api::Responses) && is_openai && is_gpt_5_or_later(&model.id);
+        let takes_grammars = matches!(api, Api::OpenAi | Api::Responses)
+            && is_openai
+            && is_gpt_5_or_later(&model.id);
         let read = |json| Tool::of(Raw::checked(json), api, takes_strict, takes_grammars);
         let mut names = HashSet::default();
-        let tools = system.tools().filter_map(read).filter(|tool| names.insert(tool.name.clone()));
+        let tools = system
+            .tools()
+            .filter_map(read)
+            .filter(|tool| names.insert(tool.name.clone()));
         let tools: Vec<_> = tools.collect();
         let grammar = |tool: &Tool| Some((tool.name.clone(), tool.grammar.clone()?));
         let grammars = tools.iter().filter_map(grammar).collect();
         let max_tokens = request.max_tokens.or(api.max_tokens(&model));
-        Ok((Target { api, model, max_tokens, agent, system: system.prompt(), tools, grammars }, late))
+        Ok((
+            Target {
+                api,
+                model,
+                max_tokens,
+                agent,
+                system: system.prompt(),
+                tools,
+                grammars,
+            },
+            late,
+        ))
     }
 }
 
 /// Returns the model of an assistant message, if its API is the requested one.
 fn author(message: Raw, api: Api) -> Option<Model> {
     let [provider, own, id] = content::members(message, ["provider", "api", "model"]);
-    let text = |value: Option<Raw>| value?.text().filter(|text| !text.is_empty()).map(Text::into_owned);
+    let text = |value: Option<Raw>| {
+        value?
+            .text()
+            .filter(|text| !text.is_empty())
+            .map(Text::into_owned)
+    };
     let is_of_api = own.is_some_and(|own| own.is(api.name()));
-    is_of_api.then(|| Some(Model { provider: text(provider)?, id: text(id)? })).flatten()
+    is_of_api
+        .then(|| {
+            Some(Model {
+                provider: text(provider)?,
+                id: text(id)?,
+            })
+        })
+        .flatten()
 }
 
 fn is_gpt_5_or_later(id: &Text) -> bool {
     let name = id.to_string_lossy();
-    let version =
-        name.strip_prefix("gpt-").and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
+    let version = name
+        .strip_prefix("gpt-")
+        .and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
     version.is_some_and(|version| version >= 5)
 }

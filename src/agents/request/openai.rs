@@ -1,7 +1,9 @@
 //! Bodies for OpenAI's Chat Completions API, which many providers offer.
 
 use super::Target;
-use super::blocks::{Block, Call, Content, Image, Source, ToolResult, images, rendered, result_text};
+use super::blocks::{
+    Block, Call, Content, Image, Source, ToolResult, images, rendered, result_text,
+};
 use super::replay::Writer;
 use super::sink::Sink;
 use super::tools::Tool;
@@ -41,10 +43,17 @@ impl<'a> Body<'a> {
         sink.begin(Object::new().text("model", &target.model.id), "messages");
         if !target.system.is_empty() {
             let role = if is_openai { "developer" } else { "system" };
-            let system = Object::new().str("role", role).text("content", &target.system);
+            let system = Object::new()
+                .str("role", role)
+                .text("content", &target.system);
             sink.lead(&system.finish());
         }
-        Body { target, sink, is_openai, result_images: Vec::new() }
+        Body {
+            target,
+            sink,
+            is_openai,
+            result_images: Vec::new(),
+        }
     }
 
     fn release_images(&mut self) -> io::Result<()> {
@@ -53,32 +62,56 @@ impl<'a> Body<'a> {
         }
         let lead = content::text_block(&Text::from("Attached image(s) from tool result:"));
         let content = array(std::iter::once(lead).chain(std::mem::take(&mut self.result_images)));
-        self.sink.item(&Object::new().str("role", "user").json("content", &content).finish())
+        self.sink.item(
+            &Object::new()
+                .str("role", "user")
+                .json("content", &content)
+                .finish(),
+        )
     }
 
     fn call(&self, call: &Call) -> Vec<u8> {
         let object = Object::new().text("id", &call.id);
         if let Some(grammar) = self.target.grammars.get(&call.name) {
-            let custom =
-                Object::new().text("name", &call.name).text("input", &grammar.input_of(call.arguments));
-            return object.str("type", "custom").json("custom", &custom.finish()).finish();
+            let custom = Object::new()
+                .text("name", &call.name)
+                .text("input", &grammar.input_of(call.arguments));
+            return object
+                .str("type", "custom")
+                .json("custom", &custom.finish())
+                .finish();
         }
-        let function = Object::new().text("name", &call.name).text("arguments", &arguments(call.arguments));
-        object.str("type", "function").json("function", &function.finish()).finish()
+        let function = Object::new()
+            .text("name", &call.name)
+            .text("arguments", &arguments(call.arguments));
+        object
+            .str("type", "function")
+            .json("function", &function.finish())
+            .finish()
     }
 
     fn tool(&self, tool: &Tool) -> Vec<u8> {
         if let Some(grammar) = &tool.grammar {
-            let format =
-                Object::new().str("type", "grammar").json("grammar", &grammar.write(Object::new()).finish());
+            let format = Object::new()
+                .str("type", "grammar")
+                .json("grammar", &grammar.write(Object::new()).finish());
             let custom = tool.head(Object::new()).json("format", &format.finish());
-            return Object::new().str("type", "custom").json("custom", &custom.finish()).finish();
+            return Object::new()
+                .str("type", "custom")
+                .json("custom", &custom.finish())
+                .finish();
         }
         let function = tool
             .head(Object::new())
             .json("parameters", &tool.parameters)
-            .with(self.is_openai.then_some(tool.is_strict), |object, strict| object.bool("strict", strict));
-        Object::new().str("type", "function").json("function", &function.finish()).finish()
+            .with(
+                self.is_openai.then_some(tool.is_strict),
+                |object, strict| object.bool("strict", strict),
+            );
+        Object::new()
+            .str("type", "function")
+            .json("function", &function.finish())
+            .finish()
     }
 }
 
@@ -106,7 +139,12 @@ impl Writer for Body<'_> {
         };
         let instructs = role == Role::Developer && self.is_openai;
         let role = if instructs { "developer" } else { "user" };
-        self.sink.item(&Object::new().str("role", role).json("content", &content).finish())
+        self.sink.item(
+            &Object::new()
+                .str("role", role)
+                .json("content", &content)
+                .finish(),
+        )
     }
 
     fn turn(&mut self, _: Source, blocks: Vec<Block>) -> io::Result<()> {
@@ -122,7 +160,9 @@ impl Writer for Body<'_> {
                     older_details.extend(call.signature.as_ref().and_then(encrypted_detail));
                     calls.push(self.call(&call));
                 }
-                Block::Thinking { text, signature, .. } => {
+                Block::Thinking {
+                    text, signature, ..
+                } => {
                     details = details.or_else(|| reasoning_details(signature.as_ref()?));
                     thinking.extend((!text.is_blank()).then_some((text, signature)));
                 }
@@ -132,7 +172,9 @@ impl Writer for Body<'_> {
             return Ok(());
         }
         let details = details.or((!older_details.is_empty()).then(|| array(older_details)));
-        let field = thinking.first().and_then(|(_, signature)| reasoning_field(signature.as_ref()?));
+        let field = thinking
+            .first()
+            .and_then(|(_, signature)| reasoning_field(signature.as_ref()?));
         let thoughts = thinking.iter().map(|(text, _)| text.borrowed());
         // DeepSeek requires reasoning in each assistant message.
         let needs = self.target.model.provider == "deepseek" && field != Some("reasoning_content");
@@ -143,25 +185,45 @@ impl Writer for Body<'_> {
                 object.text(field, &text::joined(thoughts, "\n"))
             })
             .list("tool_calls", &calls)
-            .with(details, |object, details| object.json("reasoning_details", &details))
-            .with(needs.then_some(""), |object, none| object.str("reasoning_content", none));
+            .with(details, |object, details| {
+                object.json("reasoning_details", &details)
+            })
+            .with(needs.then_some(""), |object, none| {
+                object.str("reasoning_content", none)
+            });
         self.sink.answer(&whole.finish())
     }
 
     fn result(&mut self, result: ToolResult) -> io::Result<()> {
-        self.result_images.extend(images(&result.parts).map(image_block));
-        let message =
-            Object::new().str("role", "tool").text("content", &result_text(&result.parts, NO_OUTPUT));
-        self.sink.item(&message.text("tool_call_id", result.id).finish())
+        self.result_images
+            .extend(images(&result.parts).map(image_block));
+        let message = Object::new()
+            .str("role", "tool")
+            .text("content", &result_text(&result.parts, NO_OUTPUT));
+        self.sink
+            .item(&message.text("tool_call_id", result.id).finish())
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
         self.release_images()?;
-        let tools: Vec<_> = self.target.tools.iter().map(|tool| self.tool(tool)).collect();
-        let is_older = OLDER_LIMIT.iter().any(|provider| self.target.model.provider == *provider);
-        let limit = if is_older { "max_tokens" } else { "max_completion_tokens" };
+        let tools: Vec<_> = self
+            .target
+            .tools
+            .iter()
+            .map(|tool| self.tool(tool))
+            .collect();
+        let is_older = OLDER_LIMIT
+            .iter()
+            .any(|provider| self.target.model.provider == *provider);
+        let limit = if is_older {
+            "max_tokens"
+        } else {
+            "max_completion_tokens"
+        };
         let rest = Object::new()
-            .with(self.target.max_tokens, |object, max| object.json(limit, max.to_string().as_bytes()))
+            .with(self.target.max_tokens, |object, max| {
+                object.json(limit, max.to_string().as_bytes())
+            })
             .list("tools", &tools);
         self.sink.end(rest)
     }
@@ -169,27 +231,38 @@ impl Writer for Body<'_> {
 
 fn image_block(image: &Image) -> Vec<u8> {
     let url = Object::new().text("url", &image.url()).finish();
-    Object::new().str("type", "image_url").json("image_url", &url).finish()
+    Object::new()
+        .str("type", "image_url")
+        .json("image_url", &url)
+        .finish()
 }
 
 /// Returns the signature if it is the name of the message member that contained the reasoning.
 fn reasoning_field(signature: &Text) -> Option<&'static str> {
-    ["reasoning", "reasoning_content", "reasoning_text"].into_iter().find(|field| signature == field)
+    ["reasoning", "reasoning_content", "reasoning_text"]
+        .into_iter()
+        .find(|field| signature == field)
 }
 
 /// Returns a signature as a list of reasoning details, if it is one.
 fn reasoning_details(signature: &Text) -> Option<Vec<u8>> {
-    let parsed = Raw::parse(signature.as_bytes()).ok().filter(|parsed| parsed.is_array())?;
+    let parsed = Raw::parse(signature.as_bytes())
+        .ok()
+        .filter(|parsed| parsed.is_array())?;
     let mut details = parsed.items().peekable();
     details.peek()?;
-    details.all(is_reasoning_detail).then(|| js::stringify(parsed).into_bytes())
+    details
+        .all(is_reasoning_detail)
+        .then(|| js::stringify(parsed).into_bytes())
 }
 
-/// Returns the signature of a call as a reasoning detail, if it is one, as older versions of pi stored it.
+/// Returns the signature of a call as a reasoning detail, if it is one, as older versions of pi
+/// stored it.
 fn encrypted_detail(signature: &Text) -> Option<Vec<u8>> {
     let detail = Raw::parse(signature.as_bytes()).ok()?;
     let is_text = |key| detail.get_text(key).is_some_and(|text| !text.is_empty());
-    let is_encrypted = content::is_block(detail, "reasoning.encrypted") && is_text("id") && is_text("data");
+    let is_encrypted =
+        content::is_block(detail, "reasoning.encrypted") && is_text("id") && is_text("data");
     is_encrypted.then(|| js::stringify(detail).into_bytes())
 }
 

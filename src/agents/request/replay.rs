@@ -1,5 +1,5 @@
-//! Prepares the messages of a context as the agents do before they send it: drops failed turns, filters
-//! thinking, and answers each tool call exactly once, directly after its turn.
+//! Prepares the messages of a context as the agents do before they send it: drops failed turns,
+//! filters thinking, and answers each tool call exactly once, directly after its turn.
 //!
 //! ```text
 //! context     turn: calls a, b     result b     user     result a
@@ -24,11 +24,12 @@ use std::io;
 pub trait Writer {
     /// Writes a message of the user, or of a developer: of oh-my-pi or its extensions.
     fn user(&mut self, role: Role, content: Content) -> io::Result<()>;
-    /// Writes the blocks of an assistant message; the results of its calls follow. `source` is its author, compared with
-    /// the target.
+    /// Writes the blocks of an assistant message; the results of its calls follow. `source` is its
+    /// author, compared with the target.
     fn turn(&mut self, source: Source, blocks: Vec<Block>) -> io::Result<()>;
     fn result(&mut self, result: ToolResult) -> io::Result<()>;
-    /// Writes the rest of the body. Returns whether it ends with an assistant message; `None` if it has no message.
+    /// Writes the rest of the body. Returns whether it ends with an assistant message; `None` if it
+    /// has no message.
     fn finish(self: Box<Self>) -> io::Result<Option<bool>>;
 }
 
@@ -60,7 +61,15 @@ struct Open {
 
 impl<'t> Replay<'t> {
     pub fn new(target: &'t Target, late: Late, writer: Box<dyn Writer + 't>) -> Self {
-        Replay { target, writer, ids: HashMap::default(), late, open: Vec::new(), number: 0, turn: 0 }
+        Replay {
+            target,
+            writer,
+            ids: HashMap::default(),
+            late,
+            open: Vec::new(),
+            number: 0,
+            turn: 0,
+        }
     }
 
     /// Handles the next message, as converted for the model.
@@ -86,7 +95,10 @@ impl<'t> Replay<'t> {
 
     fn user(&mut self, role: Role, message: Raw) -> io::Result<()> {
         self.close()?;
-        self.writer.user(role, Content::of(message.get("content"), self.target.agent.half_pair))
+        self.writer.user(
+            role,
+            Content::of(message.get("content"), self.target.agent.half_pair),
+        )
     }
 
     fn turn(&mut self, message: Raw) -> io::Result<()> {
@@ -97,7 +109,8 @@ impl<'t> Replay<'t> {
             return Ok(());
         }
         let is_cut = failed || stop_reason.is_some_and(|reason| reason.is("length"));
-        let says = |block: Raw| content::is_block(block, "text") || content::is_block(block, "toolCall");
+        let says =
+            |block: Raw| content::is_block(block, "text") || content::is_block(block, "toolCall");
         let is_thought = is_cut && !content.unwrap_or(Raw::NULL).items().any(says);
         if is_thought && self.target.agent.drops_cut_thoughts {
             return Ok(());
@@ -106,10 +119,15 @@ impl<'t> Replay<'t> {
         let source = source(message, self.target);
         let halves = self.target.agent.half_pair;
         let blocks = match content.and_then(Raw::text) {
-            Some(text) => vec![Block::Text { text: whole_text(text, halves), signature: None }],
+            Some(text) => vec![Block::Text {
+                text: whole_text(text, halves),
+                signature: None,
+            }],
             None => {
                 let blocks = content.unwrap_or(Raw::NULL).items();
-                blocks.filter_map(|block| self.block(block, source)).collect()
+                blocks
+                    .filter_map(|block| self.block(block, source))
+                    .collect()
             }
         };
         self.writer.turn(source, blocks)
@@ -120,13 +138,18 @@ impl<'t> Replay<'t> {
         match kind.as_bytes() {
             b"text" => {
                 let text = whole_text(block.get_text("text")?, self.target.agent.half_pair);
-                let signature = signature(block, "textSignature").filter(|_| source.is_same_model());
+                let signature =
+                    signature(block, "textSignature").filter(|_| source.is_same_model());
                 Some(Block::Text { text, signature })
             }
             b"thinking" => thinking(block, source, self.target),
             b"redactedThinking" if source.is_same_model() => {
                 let signature = Some(block.get_text("data").filter(|data| !data.is_blank())?);
-                Some(Block::Thinking { text: Text::default(), signature, redacted: true })
+                Some(Block::Thinking {
+                    text: Text::default(),
+                    signature,
+                    redacted: true,
+                })
             }
             b"toolCall" => self.call(block, source).map(Block::Call),
             _ => None,
@@ -138,13 +161,28 @@ impl<'t> Replay<'t> {
         let [id, name, arguments, namespace] =
             content::members(block, ["id", "name", "arguments", "namespace"]);
         let own = id.and_then(Raw::text).map(Text::into_owned);
-        let Some(name) = name.and_then(Raw::text).and_then(|name| tool_name(&name, self.target.api)) else {
-            self.open.push(Open { own, wire: None, is_answered: true });
+        let Some(name) = name
+            .and_then(Raw::text)
+            .and_then(|name| tool_name(&name, self.target.api))
+        else {
+            self.open.push(Open {
+                own,
+                wire: None,
+                is_answered: true,
+            });
             return None;
         };
-        let WireId { call, item } =
-            assign(&mut self.ids, &own.clone().unwrap_or_default(), source, self.target);
-        self.open.push(Open { own, wire: Some((call.clone(), name.clone())), is_answered: false });
+        let WireId { call, item } = assign(
+            &mut self.ids,
+            &own.clone().unwrap_or_default(),
+            source,
+            self.target,
+        );
+        self.open.push(Open {
+            own,
+            wire: Some((call.clone(), name.clone())),
+            is_answered: false,
+        });
         let is_same = source.is_same_model();
         Some(Call {
             id: call,
@@ -156,7 +194,8 @@ impl<'t> Replay<'t> {
         })
     }
 
-    /// Writes a result, if it answers an open call. The APIs refuse any other; it is quoted or left out.
+    /// Writes a result, if it answers an open call. The APIs refuse any other; it is quoted or left
+    /// out.
     fn result(&mut self, message: Raw) -> io::Result<()> {
         let own = message.get_text("toolCallId");
         let is_open = self.open.iter().any(|open| !open.is_answered);
@@ -176,13 +215,19 @@ impl<'t> Replay<'t> {
         let names = ["toolCallId", "toolName", "content", "isError"];
         let [id, name, content, is_error] = content::members(message, names);
         let blocks = content::blocks_of(content.unwrap_or(Raw::NULL), "text");
-        let texts = blocks.filter_map(|block| block.get_text("text")).filter(|text| !text.is_blank());
+        let texts = blocks
+            .filter_map(|block| block.get_text("text"))
+            .filter(|text| !text.is_blank());
         let parts: Vec<_> = texts.map(Part::Text).collect();
         if parts.is_empty() {
             return Ok(());
         }
         let (name, id, text) = (js::template(name), js::template(id), joined(&parts));
-        let end = if js::truthy(is_error) { "\" is-error=\"true\">\n" } else { "\">\n" };
+        let end = if js::truthy(is_error) {
+            "\" is-error=\"true\">\n"
+        } else {
+            "\">\n"
+        };
         let start = concat(&[&"<stale-tool-result tool=\"", &name, &"\" id=\"", &id, &end]);
         let text = concat(&[&start, &text, &"\n</stale-tool-result>"]);
         let text = whole_text(text, self.target.agent.half_pair);
@@ -196,10 +241,20 @@ impl<'t> Replay<'t> {
                 continue;
             }
             if let Some(message) = self.late.take(&open.own, self.turn) {
-                answer(&open, Raw::checked(&message), self.target, self.writer.as_mut())?;
+                answer(
+                    &open,
+                    Raw::checked(&message),
+                    self.target,
+                    self.writer.as_mut(),
+                )?;
             } else if let Some((id, name)) = open.wire {
                 let parts = vec![Part::Text(Text::from(NO_RESULT))];
-                self.writer.result(ToolResult { id: &id, name, parts, is_error: Some(true) })?;
+                self.writer.result(ToolResult {
+                    id: &id,
+                    name,
+                    parts,
+                    is_error: Some(true),
+                })?;
             }
         }
         Ok(())
@@ -208,9 +263,13 @@ impl<'t> Replay<'t> {
 
 /// Writes the result of a call, unless the call is left out.
 fn answer(open: &Open, message: Raw, target: &Target, writer: &mut dyn Writer) -> io::Result<()> {
-    let Some((id, tool)) = &open.wire else { return Ok(()) };
+    let Some((id, tool)) = &open.wire else {
+        return Ok(());
+    };
     let [name, content, is_error] = content::members(message, ["toolName", "content", "isError"]);
-    let named = name.and_then(Raw::text).and_then(|name| tool_name(&name, target.api));
+    let named = name
+        .and_then(Raw::text)
+        .and_then(|name| tool_name(&name, target.api));
     writer.result(ToolResult {
         id,
         name: named.unwrap_or(tool.clone()),
@@ -219,16 +278,26 @@ fn answer(open: &Open, message: Raw, target: &Target, writer: &mut dyn Writer) -
     })
 }
 
-/// Returns the first unanswered call that a result with this id answers. An id of the Responses API has two
-/// halves; a result may have only the first.
+/// Returns the first unanswered call that a result with this id answers. An id of the Responses API
+/// has two halves; a result may have only the first.
 fn answered<'o>(open: &'o mut [Open], id: Option<&Text>) -> Option<&'o mut Open> {
-    let half = |id: &Text| id.as_bytes().split(|&byte| byte == b'|').next().map(<[u8]>::to_vec);
+    let half = |id: &Text| {
+        id.as_bytes()
+            .split(|&byte| byte == b'|')
+            .next()
+            .map(<[u8]>::to_vec)
+    };
     let same = |open: &Open| open.own.as_ref() == id;
     let same_half = |open: &Open| match (&open.own, id) {
-        (Some(own), Some(id)) => half(own) == half(id) && half(id).is_some_and(|half| !half.is_empty()),
+        (Some(own), Some(id)) => {
+            half(own) == half(id) && half(id).is_some_and(|half| !half.is_empty())
+        }
         _ => false,
     };
-    let mut unanswered = open.iter().enumerate().filter(|(_, open)| !open.is_answered);
+    let mut unanswered = open
+        .iter()
+        .enumerate()
+        .filter(|(_, open)| !open.is_answered);
     let exact = unanswered.clone().find(|(_, open)| same(open));
     let (at, _) = exact.or_else(|| unanswered.find(|(_, open)| same_half(open)))?;
     open.get_mut(at)
@@ -236,7 +305,11 @@ fn answered<'o>(open: &'o mut [Open], id: Option<&Text>) -> Option<&'o mut Open>
 
 fn source(message: Raw, target: &Target) -> Source {
     let [provider, api, id] = content::members(message, ["provider", "api", "model"]);
-    let is = |value: Option<Raw>, text: &Text| value.and_then(Raw::text).is_some_and(|value| value == *text);
+    let is = |value: Option<Raw>, text: &Text| {
+        value
+            .and_then(Raw::text)
+            .is_some_and(|value| value == *text)
+    };
     Source {
         provider: is(provider, &target.model.provider),
         api: api.is_some_and(|api| api.is(target.api.name())),
@@ -249,23 +322,35 @@ fn signature<'a>(block: Raw<'a>, key: &str) -> Option<Text<'a>> {
 }
 
 fn thinking<'a>(block: Raw<'a>, source: Source, target: &Target) -> Option<Block<'a>> {
-    let text = whole_text(block.get_text("thinking").unwrap_or_default(), target.agent.half_pair);
+    let text = whole_text(
+        block.get_text("thinking").unwrap_or_default(),
+        target.agent.half_pair,
+    );
     let signature = signature(block, "thinkingSignature");
     let redacted = content::truthy(block, "redacted");
-    let shares =
-        target.agent.shares_signatures && target.api == Api::Anthropic && source.provider && source.api;
+    let shares = target.agent.shares_signatures
+        && target.api == Api::Anthropic
+        && source.provider
+        && source.api;
     if source.is_same_model() || shares && signature.is_some() {
         let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
         if signature.is_none() && text.is_blank() || is_unsigned && redacted {
             return None;
         }
         let dropped = is_unsigned && target.agent.drops_unsigned && target.api == Api::Anthropic;
-        return (!dropped).then_some(Block::Thinking { text, signature, redacted });
+        return (!dropped).then_some(Block::Thinking {
+            text,
+            signature,
+            redacted,
+        });
     }
     if target.agent.drops_foreign_thinking || text.is_blank() {
         return None;
     }
-    Some(Block::Text { text: marked(&text, target), signature: None })
+    Some(Block::Text {
+        text: marked(&text, target),
+        signature: None,
+    })
 }
 
 /// Returns thinking as text, marked as such for the model.
@@ -279,8 +364,8 @@ fn marked(text: &Text, target: &Target) -> Text<'static> {
     concat(&[&before, text, &after])
 }
 
-/// The ids of all calls, and the results that come too late: not directly after the calls or another result.
-/// An id is `None` if it is missing or not a string.
+/// The ids of all calls, and the results that come too late: not directly after the calls or
+/// another result. An id is `None` if it is missing or not a string.
 #[derive(Debug, Default)]
 pub struct Late {
     calls: HashSet<Option<Text<'static>>>,

@@ -36,13 +36,24 @@ impl<'a> Body<'a> {
     pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
         sink.begin(Object::new().text("model", &target.model.id), "input");
         if !target.system.is_empty() {
-            sink.lead(&Object::new().str("role", "developer").text("content", &target.system).finish());
+            sink.lead(
+                &Object::new()
+                    .str("role", "developer")
+                    .text("content", &target.system)
+                    .finish(),
+            );
         }
-        Body { target, sink, custom_calls: HashSet::default(), items: HashSet::default(), messages: 0 }
+        Body {
+            target,
+            sink,
+            custom_calls: HashSet::default(),
+            items: HashSet::default(),
+            messages: 0,
+        }
     }
 
-    /// Returns the items of an assistant message. The API requires an item of another kind after reasoning;
-    /// reasoning without one is left out.
+    /// Returns the items of an assistant message. The API requires an item of another kind after
+    /// reasoning; reasoning without one is left out.
     fn items(&mut self, blocks: &[Block]) -> Vec<Vec<u8>> {
         let mut items = Vec::new();
         let mut reasoning = Vec::new();
@@ -50,7 +61,11 @@ impl<'a> Body<'a> {
         for block in blocks {
             match block {
                 Block::Thinking { signature, .. } => {
-                    reasoning.extend(signature.as_ref().and_then(|signature| self.reasoning(signature)));
+                    reasoning.extend(
+                        signature
+                            .as_ref()
+                            .and_then(|signature| self.reasoning(signature)),
+                    );
                 }
                 Block::Text { text, signature } => {
                     items.append(&mut reasoning);
@@ -68,19 +83,31 @@ impl<'a> Body<'a> {
 
     /// Returns a signature as a reasoning item, if it is one that was not sent before.
     fn reasoning(&mut self, signature: &Text) -> Option<Vec<u8>> {
-        let item =
-            Raw::parse(signature.as_bytes()).ok().filter(|item| content::is_block(*item, "reasoning"))?;
-        let is_new = item.get_text("id").is_none_or(|id| self.items.insert(id.into_bytes()));
+        let item = Raw::parse(signature.as_bytes())
+            .ok()
+            .filter(|item| content::is_block(*item, "reasoning"))?;
+        let is_new = item
+            .get_text("id")
+            .is_none_or(|id| self.items.insert(id.into_bytes()));
         is_new.then(|| js::stringify(item).into_bytes())
     }
 
     fn text(&mut self, text: &Text, signature: Option<&Text>, number: usize) -> Vec<u8> {
         let (id, phase) = signature.map_or((None, None), text_signature);
         let own = id
-            .map(|id| if id.utf16_len() > 64 { format!("msg_{}", short_hash(&id)) } else { id.to_string() })
+            .map(|id| {
+                if id.utf16_len() > 64 {
+                    format!("msg_{}", short_hash(&id))
+                } else {
+                    id.to_string()
+                }
+            })
             .filter(|id| !id.is_empty() && self.items.insert(id.as_bytes().to_vec()));
         let id = own.unwrap_or_else(|| self.message_id(number));
-        let part = Object::new().str("type", "output_text").text("text", text).json("annotations", b"[]");
+        let part = Object::new()
+            .str("type", "output_text")
+            .text("text", text)
+            .json("annotations", b"[]");
         Object::new()
             .str("type", "message")
             .str("role", "assistant")
@@ -98,7 +125,9 @@ impl<'a> Body<'a> {
             _ => format!("msg_pi_{}_{number}", self.messages),
         };
         let numbered = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}_{n}")));
-        let unused = numbered.into_iter().find(|id| self.items.insert(id.as_bytes().to_vec()));
+        let unused = numbered
+            .into_iter()
+            .find(|id| self.items.insert(id.as_bytes().to_vec()));
         unused.unwrap_or(base)
     }
 
@@ -106,7 +135,11 @@ impl<'a> Body<'a> {
         let grammar = self.target.grammars.get(&call.name);
         let own = call.item.as_ref().filter(|_| grammar.is_none());
         let item = own.filter(|item| self.items.insert(item.as_bytes().to_vec()));
-        let kind = if grammar.is_some() { "custom_tool_call" } else { "function_call" };
+        let kind = if grammar.is_some() {
+            "custom_tool_call"
+        } else {
+            "function_call"
+        };
         let object = Object::new()
             .str("type", kind)
             .with(item, |object, id| object.text("id", id))
@@ -120,13 +153,20 @@ impl<'a> Body<'a> {
             None => object.text("arguments", &arguments(call.arguments)),
         };
         let namespace = call.namespace.filter(|namespace| namespace.is_string());
-        object.with(namespace, |object, namespace| object.raw("namespace", namespace)).finish()
+        object
+            .with(namespace, |object, namespace| {
+                object.raw("namespace", namespace)
+            })
+            .finish()
     }
 
     fn tool(tool: &Tool) -> Vec<u8> {
         if let Some(grammar) = &tool.grammar {
             let format = grammar.write(Object::new().str("type", "grammar")).finish();
-            return tool.head(Object::new().str("type", "custom")).json("format", &format).finish();
+            return tool
+                .head(Object::new().str("type", "custom"))
+                .json("format", &format)
+                .finish();
         }
         tool.head(Object::new().str("type", "function"))
             .json("parameters", &tool.parameters)
@@ -143,7 +183,12 @@ impl Writer for Body<'_> {
         }
         let content = array(rendered(&parts, |text| Some(input_text(text)), input_image));
         self.messages += 1;
-        self.sink.item(&Object::new().str("role", "user").json("content", &content).finish())
+        self.sink.item(
+            &Object::new()
+                .str("role", "user")
+                .json("content", &content)
+                .finish(),
+        )
     }
 
     fn turn(&mut self, _: Source, blocks: Vec<Block>) -> io::Result<()> {
@@ -158,7 +203,11 @@ impl Writer for Body<'_> {
 
     fn result(&mut self, result: ToolResult) -> io::Result<()> {
         let is_custom = self.custom_calls.contains(result.id);
-        let kind = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
+        let kind = if is_custom {
+            "custom_tool_call_output"
+        } else {
+            "function_call_output"
+        };
         self.messages += 1;
         let item = Object::new().str("type", kind).text("call_id", result.id);
         self.sink.item(&output(item, &result.parts).finish())
@@ -166,21 +215,33 @@ impl Writer for Body<'_> {
 
     fn finish(self: Box<Self>) -> io::Result<Option<bool>> {
         let tools: Vec<_> = self.target.tools.iter().map(Body::tool).collect();
-        let max = self.target.max_tokens.map(|max| max.max(MIN_TOKENS).to_string());
+        let max = self
+            .target
+            .max_tokens
+            .map(|max| max.max(MIN_TOKENS).to_string());
         let rest = Object::new()
             .bool("store", false)
-            .with(max, |object, max| object.json("max_output_tokens", max.as_bytes()))
+            .with(max, |object, max| {
+                object.json("max_output_tokens", max.as_bytes())
+            })
             .list("tools", &tools);
         self.sink.end(rest)
     }
 }
 
 fn input_text(text: &Text) -> Vec<u8> {
-    Object::new().str("type", "input_text").text("text", text).finish()
+    Object::new()
+        .str("type", "input_text")
+        .text("text", text)
+        .finish()
 }
 
 fn input_image(image: &Image) -> Vec<u8> {
-    Object::new().str("type", "input_image").str("detail", "auto").text("image_url", &image.url()).finish()
+    Object::new()
+        .str("type", "input_image")
+        .str("detail", "auto")
+        .text("image_url", &image.url())
+        .finish()
 }
 
 /// Adds the output of a call: text, or a list if there are images.
@@ -189,7 +250,14 @@ fn output(item: Object, parts: &[Part]) -> Object {
         return item.text("output", &result_text(parts, NO_OUTPUT));
     }
     let text = Some(joined(parts)).filter(|text| !text.is_blank());
-    item.json("output", &array(text.iter().map(input_text).chain(images(parts).map(input_image))))
+    item.json(
+        "output",
+        &array(
+            text.iter()
+                .map(input_text)
+                .chain(images(parts).map(input_image)),
+        ),
+    )
 }
 
 /// Returns the id and the phase in the signature of a text.
@@ -201,6 +269,8 @@ fn text_signature(signature: &Text) -> (Option<Text<'static>>, Option<&'static s
         return (Some(signature.clone().into_owned()), None);
     };
     let phases = ["commentary", "final_answer"];
-    let phase = phases.into_iter().find(|known| phase.is_some_and(|phase| phase.is(known)));
+    let phase = phases
+        .into_iter()
+        .find(|known| phase.is_some_and(|phase| phase.is(known)));
     (Some(id.into_owned()), phase)
 }

@@ -1,6 +1,7 @@
 //! JSON schemas of tools, rewritten for the APIs.
 //!
-//! A rewrite walks once over a schema and its subschemas, with an explicit stack, and collects the changes.
+//! A rewrite walks once over a schema and its subschemas, with an explicit stack, and collects the
+//! changes.
 
 use super::Api;
 use crate::session::content;
@@ -48,11 +49,21 @@ const UNSUPPORTED_BY_ANTHROPIC: [&str; 11] = [
     "maxProperties",
 ];
 
-const FORMATS: [&str; 10] =
-    ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
+const FORMATS: [&str; 10] = [
+    "date-time",
+    "time",
+    "date",
+    "duration",
+    "email",
+    "hostname",
+    "uri",
+    "ipv4",
+    "ipv6",
+    "uuid",
+];
 
-/// Returns the schema for strict mode: objects require all their properties and allow no others. `None` if
-/// that is impossible. `schema` must be as JavaScript writes it.
+/// Returns the schema for strict mode: objects require all their properties and allow no others.
+/// `None` if that is impossible. `schema` must be as JavaScript writes it.
 pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     let root = Raw::checked(schema);
     if !content::is(root, "type", "object") {
@@ -63,7 +74,9 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     while let Some((node, depth)) = open.pop() {
         if !node.is_object()
             || depth > DEPTH
-            || node.members().any(|(key, value)| is_unsupported(key, value, api))
+            || node
+                .members()
+                .any(|(key, value)| is_unsupported(key, value, api))
         {
             return None;
         }
@@ -80,7 +93,12 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
             let mut edit = Edit::new(node.bytes()).ok()?;
             close_object(node, &mut edit)?;
             whole.join(edit);
-            open.extend(properties.into_iter().flat_map(Raw::members).map(|(_, value)| (value, depth + 1)));
+            open.extend(
+                properties
+                    .into_iter()
+                    .flat_map(Raw::members)
+                    .map(|(_, value)| (value, depth + 1)),
+            );
         } else if properties.is_some() {
             return None;
         }
@@ -88,7 +106,8 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     Some(whole.finish())
 }
 
-/// Makes an object require all its properties and allow no others; those that were optional may be `null`.
+/// Makes an object require all its properties and allow no others; those that were optional may be
+/// `null`.
 fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     let names = ["properties", "required", "additionalProperties"];
     let [properties, required, additional] = content::members(node, names);
@@ -98,13 +117,20 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     {
         return None;
     }
-    let required = required.unwrap_or(Raw::NULL).items().map(Raw::text).collect::<Option<Vec<Text>>>()?;
+    let required = required
+        .unwrap_or(Raw::NULL)
+        .items()
+        .map(Raw::text)
+        .collect::<Option<Vec<Text>>>()?;
     let properties: Vec<_> = properties
         .unwrap_or(Raw::NULL)
         .members()
         .map(|(key, value)| (string::decode(key.bytes), value))
         .collect();
-    if required.iter().any(|name| !properties.iter().any(|(key, _)| key == name)) {
+    if required
+        .iter()
+        .any(|name| !properties.iter().any(|(key, _)| key == name))
+    {
         return None;
     }
     for (key, property) in &properties {
@@ -131,14 +157,17 @@ fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
 fn is_structured(schema: Raw) -> bool {
     let [kind, properties, items] = content::members(schema, ["type", "properties", "items"]);
     let is = |kind: Raw| kind.is("object") || kind.is("array");
-    properties.is_some() || items.is_some() || kind.is_some_and(|kind| is(kind) || kind.items().any(is))
+    properties.is_some()
+        || items.is_some()
+        || kind.is_some_and(|kind| is(kind) || kind.items().any(is))
 }
 
 fn allows_null(schema: Raw) -> bool {
     // Nested unions are searched only to the maximum depth of a schema.
     let mut open = vec![(schema, 0)];
     while let Some((schema, depth)) = open.pop() {
-        let [kind, constant, values, any_of] = content::members(schema, ["type", "const", "enum", "anyOf"]);
+        let [kind, constant, values, any_of] =
+            content::members(schema, ["type", "const", "enum", "anyOf"]);
         let is_null = |kind: Raw| kind.is("null");
         if kind.is_some_and(|kind| is_null(kind) || kind.items().any(is_null))
             || constant.is_some_and(Raw::is_null)
@@ -147,33 +176,50 @@ fn allows_null(schema: Raw) -> bool {
             return true;
         }
         if depth < DEPTH {
-            open.extend(any_of.into_iter().flat_map(Raw::items).map(|variant| (variant, depth + 1)));
+            open.extend(
+                any_of
+                    .into_iter()
+                    .flat_map(Raw::items)
+                    .map(|variant| (variant, depth + 1)),
+            );
         }
     }
     false
 }
 
-/// Returns a schema in Anthropic's form: `type`, `properties`, `required` and the definitions. A strict
-/// schema keeps its other members, too. `schema` must be as JavaScript writes it.
+/// Returns a schema in Anthropic's form: `type`, `properties`, `required` and the definitions. A
+/// strict schema keeps its other members, too. `schema` must be as JavaScript writes it.
 pub fn input_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
     let node = Raw::checked(schema);
     let or = |key, none: &'static [u8]| (key, node.get_some(key).map_or(none, Raw::bytes));
-    let own = [("type", &b"\"object\""[..]), or("properties", b"{}"), or("required", b"[]")];
+    let own = [
+        ("type", &b"\"object\""[..]),
+        or("properties", b"{}"),
+        or("required", b"[]"),
+    ];
     match Edit::new(schema) {
         Ok(mut edit) if is_strict => {
             own.iter().for_each(|(key, value)| edit.set(key, value));
             edit.finish()
         }
         _ => {
-            let object = own.iter().fold(Object::new(), |object, (key, value)| object.json(key, value));
+            let object = own.iter().fold(Object::new(), |object, (key, value)| {
+                object.json(key, value)
+            });
             object.copy(node, &["$defs", "definitions"]).finish()
         }
     }
 }
 
 /// Keywords whose value maps names to schemas.
-const NAME_MAPS: [&str; 6] =
-    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+const NAME_MAPS: [&str; 6] = [
+    "properties",
+    "patternProperties",
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+    "dependencies",
+];
 
 /// Keywords whose value is a schema or a list of schemas.
 const SUBSCHEMAS: [&str; 16] = [
@@ -195,10 +241,12 @@ const SUBSCHEMAS: [&str; 16] = [
     "contentSchema",
 ];
 
-/// Returns a schema in Google's form: a constant becomes an enumeration of one value. `schema` must be as
-/// JavaScript writes it.
+/// Returns a schema in Google's form: a constant becomes an enumeration of one value. `schema` must
+/// be as JavaScript writes it.
 pub fn without_constants(schema: &[u8]) -> Vec<u8> {
-    let Ok(mut whole) = Edit::new(schema) else { return schema.to_vec() };
+    let Ok(mut whole) = Edit::new(schema) else {
+        return schema.to_vec();
+    };
     // Each value with whether it is a map from names to schemas, and its depth.
     let mut open = vec![(Raw::checked(schema), false, 0)];
     while let Some((node, is_map, depth)) = open.pop() {
@@ -277,8 +325,7 @@ mod tests {
         ] {
             assert_eq!(strictly(schema, Api::OpenAi), None, "{schema}");
         }
-        let limited =
-            r#"{"type":"object","properties":{"n":{"type":"number","minimum":1}},"required":["n"]}"#;
+        let limited = r#"{"type":"object","properties":{"n":{"type":"number","minimum":1}},"required":["n"]}"#;
         assert_eq!(strictly(limited, Api::Anthropic), None);
         assert!(strictly(limited, Api::OpenAi).is_some());
     }
@@ -297,22 +344,33 @@ mod tests {
 
     #[test]
     fn constants_become_enumerations() {
-        let changed = |schema: &str| String::from_utf8(without_constants(schema.as_bytes())).unwrap();
+        let changed =
+            |schema: &str| String::from_utf8(without_constants(schema.as_bytes())).unwrap();
         assert_eq!(changed(r#"{"const":"a"}"#), r#"{"enum":["a"]}"#);
-        assert_eq!(changed(r#"{"const":1,"type":"number"}"#), r#"{"type":"number","enum":[1]}"#);
         assert_eq!(
-            changed(r#"{"properties":{"const":{"type":"string","const":"x"}},"anyOf":[{"const":"y"}]}"#),
+            changed(r#"{"const":1,"type":"number"}"#),
+            r#"{"type":"number","enum":[1]}"#
+        );
+        assert_eq!(
+            changed(
+                r#"{"properties":{"const":{"type":"string","const":"x"}},"anyOf":[{"const":"y"}]}"#
+            ),
             r#"{"properties":{"const":{"type":"string","enum":["x"]}},"anyOf":[{"enum":["y"]}]}"#
         );
-        for same in [r#"{"const":null}"#, r#"{"const":"a","enum":["a"]}"#, r#"{"default":{"const":"a"}}"#] {
+        for same in [
+            r#"{"const":null}"#,
+            r#"{"const":"a","enum":["a"]}"#,
+            r#"{"default":{"const":"a"}}"#,
+        ] {
             assert_eq!(changed(same), same);
         }
     }
 
     #[test]
     fn anthropic_gets_objects_only() {
-        let schema =
-            |json: &str, is_strict| String::from_utf8(input_schema(json.as_bytes(), is_strict)).unwrap();
+        let schema = |json: &str, is_strict| {
+            String::from_utf8(input_schema(json.as_bytes(), is_strict)).unwrap()
+        };
         assert_eq!(
             schema(r#"{"x":1,"properties":{"a":{}},"$defs":{}}"#, false),
             r#"{"type":"object","properties":{"a":{}},"required":[],"$defs":{}}"#

@@ -22,7 +22,13 @@ pub struct Sink<'a> {
 impl<'a> Sink<'a> {
     /// Returns an empty sink; `half_pair` replaces each lone surrogate.
     pub fn new(out: &'a mut dyn Write, half_pair: &'static str) -> Self {
-        Sink { out, half_pair, head: Vec::new(), items: 0, ends_with_answer: false }
+        Sink {
+            out,
+            half_pair,
+            head: Vec::new(),
+            items: 0,
+            ends_with_answer: false,
+        }
     }
 
     /// Begins the body with these members and a list.
@@ -30,7 +36,8 @@ impl<'a> Sink<'a> {
         self.head = members.finish();
         self.head.pop();
         let gap = if self.head.len() > 1 { "," } else { "" };
-        self.head.extend_from_slice(format!("{gap}\"{list}\":[").as_bytes());
+        self.head
+            .extend_from_slice(format!("{gap}\"{list}\":[").as_bytes());
     }
 
     /// Adds the item that precedes the first one that is written.
@@ -53,7 +60,11 @@ impl<'a> Sink<'a> {
     /// Writes any other item.
     pub fn item(&mut self, json: &[u8]) -> io::Result<()> {
         self.ends_with_answer = false;
-        let before = if self.items == 0 { std::mem::take(&mut self.head) } else { vec![b','] };
+        let before = if self.items == 0 {
+            std::mem::take(&mut self.head)
+        } else {
+            vec![b',']
+        };
         self.items += 1;
         self.write(&before)?;
         self.write(json)
@@ -63,8 +74,8 @@ impl<'a> Sink<'a> {
         self.out.write_all(&whole(json, self.half_pair))
     }
 
-    /// Ends the list, writes these members after it, and ends the body. Returns whether the last item is an answer, or
-    /// `None` if there is no item: then nothing was written.
+    /// Ends the list, writes these members after it, and ends the body. Returns whether the last
+    /// item is an answer, or `None` if there is no item: then nothing was written.
     pub fn end(mut self, members: Object) -> io::Result<Option<bool>> {
         if self.items == 0 {
             return Ok(None);
@@ -76,8 +87,8 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Returns JSON with `by` in place of each lone surrogate. Pairs are never escaped here, so each escaped
-/// surrogate is a lone one.
+/// Returns JSON with `by` in place of each lone surrogate. Pairs are never escaped here, so each
+/// escaped surrogate is a lone one.
 fn whole<'a>(json: &'a [u8], by: &str) -> Cow<'a, [u8]> {
     if memchr::memmem::find(json, b"\\ud").is_none() {
         return Cow::Borrowed(json);
@@ -86,7 +97,10 @@ fn whole<'a>(json: &'a [u8], by: &str) -> Cow<'a, [u8]> {
     let mut rest = json;
     while let Some(at) = memchr::memchr(b'\\', rest) {
         out.extend_from_slice(&rest[..at]);
-        let is_half = matches!(rest.get(at + 1..at + 4), Some([b'u', b'd', b'8'..=b'9' | b'a'..=b'f']));
+        let is_half = matches!(
+            rest.get(at + 1..at + 4),
+            Some([b'u', b'd', b'8'..=b'9' | b'a'..=b'f'])
+        );
         let end = (at + if is_half { 6 } else { 2 }).min(rest.len());
         if is_half {
             out.extend_from_slice(by.as_bytes());

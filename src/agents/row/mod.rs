@@ -1,7 +1,7 @@
 //! The text of an entry's row in the agents' trees.
 //!
-//! Rows are built while the file is loaded, from positions in the line; at most [`ROW_UNITS`] of a text are
-//! decoded.
+//! Rows are built while the file is loaded, from positions in the line; at most [`ROW_UNITS`] of a
+//! text are decoded.
 
 pub mod search;
 
@@ -27,7 +27,8 @@ const FORWARDED_UNITS: usize = 8_000;
 pub struct RowOptions {
     /// The user's home directory, written `~` in tool calls.
     pub home: Option<Text<'static>>,
-    /// Whether the rows are for people, rather than those of the agent's tree: see [`readable`](crate::agents::readable).
+    /// Whether the rows are for people, rather than those of the agent's tree: see
+    /// [`readable`](crate::agents::readable).
     pub readable: bool,
     /// Whether the text for searching is needed as well.
     pub searchable: bool,
@@ -43,7 +44,10 @@ pub struct RowText<'a> {
 impl<'a> RowText<'a> {
     /// Returns a row that consists of its role.
     pub(crate) fn role(role: Text<'a>) -> Self {
-        RowText { parts: Parts::new(Parts::Said, role.as_bytes().len()), text: role }
+        RowText {
+            parts: Parts::new(Parts::Said, role.as_bytes().len()),
+            text: role,
+        }
     }
 
     /// Appends the row to others.
@@ -56,19 +60,29 @@ impl<'a> RowText<'a> {
 impl RowText<'static> {
     /// `role: body`
     pub(crate) fn said(role: &str, body: &Text) -> Self {
-        RowText { text: prefixed(&[role, ": "], body), parts: Parts::new(Parts::Said, role.len()) }
+        RowText {
+            text: prefixed(&[role, ": "], body),
+            parts: Parts::new(Parts::Said, role.len()),
+        }
     }
 
     /// `[role]: body`
     pub(crate) fn named(role: &str, body: &Text) -> Self {
-        RowText { text: prefixed(&["[", role, "]: "], body), parts: Parts::new(Parts::Named, 1 + role.len()) }
+        RowText {
+            text: prefixed(&["[", role, "]: "], body),
+            parts: Parts::new(Parts::Named, 1 + role.len()),
+        }
     }
 
-    /// `[role: text]`, or `[text]` without a role: the text is the role then. `end` is the bracket, or marks a text that
-    /// was truncated.
+    /// `[role: text]`, or `[text]` without a role: the text is the role then. `end` is the bracket,
+    /// or marks a text that was truncated.
     pub(crate) fn bracketed(role: &str, text: &Text, end: &str) -> Self {
         let is_closed = end == "]";
-        let prefix: &[&str] = if role.is_empty() { &["["] } else { &["[", role, ": "] };
+        let prefix: &[&str] = if role.is_empty() {
+            &["["]
+        } else {
+            &["[", role, ": "]
+        };
         let mut row = prefixed(prefix, text);
         row.push_str(end);
         let parts = match (role.is_empty(), is_closed) {
@@ -98,25 +112,42 @@ pub(crate) struct NamedValue<'a> {
     pub missing: &'static str,
 }
 
-/// Returns the value by which an agent shows an entry; `None` for all that it shows in another way, or not at all.
+/// Returns the value by which an agent shows an entry; `None` for all that it shows in another way,
+/// or not at all.
 pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<NamedValue<'_>> {
     use Dialect::{OhMyPi, Pi};
-    let named = |name, value, missing| Some(NamedValue { name, value, missing });
+    let named = |name, value, missing| {
+        Some(NamedValue {
+            name,
+            value,
+            missing,
+        })
+    };
     let given = |name, key| named(name, entry.get(key), "undefined");
     // A head of the draft tree has no type before migration, and becomes a label if it is named.
     let is_head = || content::is(entry, "type", "head");
     match (kind, agent) {
         (Kind::ModelChange, Pi) => given("model", "modelId"),
         (Kind::ModelChange, OhMyPi) => given("model", "model"),
-        (Kind::ThinkingLevelChange, OhMyPi) => named("thinking", entry.get_some("thinkingLevel"), "off"),
+        (Kind::ThinkingLevelChange, OhMyPi) => {
+            named("thinking", entry.get_some("thinkingLevel"), "off")
+        }
         (Kind::Custom, _) => {
-            let own = entry.get("customType").or_else(|| entry.get("type").filter(|_| is_head()));
+            let own = entry
+                .get("customType")
+                .or_else(|| entry.get("type").filter(|_| is_head()));
             named("custom", own, "undefined")
         }
-        (Kind::Label, _) => {
-            named("label", entry.get_some(if is_head() { "name" } else { "label" }), "(cleared)")
-        }
-        (Kind::SessionInfo, Pi) => named("title", entry.get("name").filter(|name| name.is_truthy()), "empty"),
+        (Kind::Label, _) => named(
+            "label",
+            entry.get_some(if is_head() { "name" } else { "label" }),
+            "(cleared)",
+        ),
+        (Kind::SessionInfo, Pi) => named(
+            "title",
+            entry.get("name").filter(|name| name.is_truthy()),
+            "empty",
+        ),
         _ => {
             let schema = kind.schema();
             let (name, key) = schema.named.filter(|_| schema.fields.of(agent).is_some())?;
@@ -125,7 +156,8 @@ pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<
     }
 }
 
-/// Does what the agents' `normalize` does: newlines and tabs become spaces, and both ends are trimmed.
+/// Does what the agents' `normalize` does: newlines and tabs become spaces, and both ends are
+/// trimmed.
 pub fn normalize(text: Text) -> Text<'static> {
     let mut bytes = text.into_bytes();
     normalize_from(&mut bytes, 0);
@@ -138,13 +170,17 @@ fn normalize_from(row: &mut Vec<u8>, start: usize) {
     row.drain(start..start + leading_space(&row[start..]));
     for byte in &mut row[start..] {
         // An unconditional write, so that the compiler can vectorize the loop.
-        *byte = if matches!(byte, b'\n' | b'\t') { b' ' } else { *byte };
+        *byte = if matches!(byte, b'\n' | b'\t') {
+            b' '
+        } else {
+            *byte
+        };
     }
     // Trimming after the replacement would give the same result.
 }
 
-/// Appends a role, then the first [`ROW_UNITS`] of a message's text, normalized; if that is empty, the result of
-/// `otherwise`.
+/// Appends a role, then the first [`ROW_UNITS`] of a message's text, normalized; if that is empty,
+/// the result of `otherwise`.
 pub fn push_text_or(
     role: &str,
     message: &MessageFacts,
@@ -167,7 +203,11 @@ pub fn push_text_or(
 pub fn is_silent(message: &MessageFacts, blocks: &[Block], counts: impl Fn(&[u8]) -> bool) -> bool {
     let has_text = match message.content {
         Content::Text(text) => counts(text.bytes),
-        Content::Blocks => blocks.iter().filter_map(text_of).filter_map(Raw::raw_string).any(counts),
+        Content::Blocks => blocks
+            .iter()
+            .filter_map(text_of)
+            .filter_map(Raw::raw_string)
+            .any(counts),
         Content::None | Content::Odd => false,
     };
     let ended_well = message
@@ -178,7 +218,11 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block], counts: impl Fn(&[u8]
 
 /// Returns the role as the agents name it after migrating older files.
 pub fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
-    let written = || message.role.map_or(Text::from("undefined"), |role| decode(role.bytes));
+    let written = || {
+        message
+            .role
+            .map_or(Text::from("undefined"), |role| decode(role.bytes))
+    };
     role.name().map_or_else(written, Text::from)
 }
 
@@ -194,7 +238,8 @@ pub fn is_longer(message: &MessageFacts, blocks: &[Block]) -> bool {
     message_head(message, blocks, ROW_UNITS + 1).utf16_len() > ROW_UNITS
 }
 
-/// Returns a row of the user's words in a message that a chat program forwarded; `None` for any other.
+/// Returns a row of the user's words in a message that a chat program forwarded; `None` for any
+/// other.
 pub fn forwarded(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
     if !forwarded::may_be(message_head(message, blocks, ROW_UNITS).as_bytes()) {
         return None;
@@ -236,7 +281,9 @@ pub fn push_texts<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, out: &
 
 /// Returns the text of a text block.
 fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
-    block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
+    block
+        .text
+        .filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }
 
 /// Returns what is in the brackets of the row of a command: its first 50 units.
@@ -246,11 +293,16 @@ pub fn bash_call(command: &Text) -> Text<'static> {
     row
 }
 
-/// Returns what is in the brackets of the row of an unknown tool: its name and the first 40 units of the arguments.
+/// Returns what is in the brackets of the row of an unknown tool: its name and the first 40 units
+/// of the arguments.
 pub fn other_call(name: &Text, arguments: Raw) -> Text<'static> {
     let arguments = js::stringify(arguments);
     let mut row = concat(&[name, &": ", &arguments.head(40)]);
-    row.push_str(if arguments.utf16_len() > 40 { "..." } else { "" });
+    row.push_str(if arguments.utf16_len() > 40 {
+        "..."
+    } else {
+        ""
+    });
     row
 }
 
@@ -259,7 +311,9 @@ pub fn prefixed(prefix: &[&str], text: &Text) -> Text<'static> {
     let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
     // Leave room for a closing bracket.
     let mut row = Vec::with_capacity(length + 1);
-    prefix.iter().for_each(|part| row.extend_from_slice(part.as_bytes()));
+    prefix
+        .iter()
+        .for_each(|part| row.extend_from_slice(part.as_bytes()));
     let mut row = Text::from_wtf8(row);
     row.push(text);
     row

@@ -12,15 +12,16 @@ use std::sync::Arc;
 
 /// Prepares the process; terminals need nothing.
 ///
-/// A write beyond the limit on the size of files (`ulimit -f`) ends a process with SIGXFSZ unless it has a handler: then
-/// the write fails like one on a full disk, and temporary files and locks are removed. The default action is
-/// restored in the programs that pisess runs.
+/// A write beyond the limit on the size of files (`ulimit -f`) ends a process with SIGXFSZ unless
+/// it has a handler: then the write fails like one on a full disk, and temporary files and locks
+/// are removed. The default action is restored in the programs that pisess runs.
 pub fn prepare_process() {
     // Without a handler, only the error message is lost.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
-/// Standard output without the standard library's buffer, which searches all output for the last newline.
+/// Standard output without the standard library's buffer, which searches all output for the last
+/// newline.
 pub fn stdout_file() -> Option<File> {
     if closed::stdout_was_closed() {
         return None;
@@ -30,7 +31,11 @@ pub fn stdout_file() -> Option<File> {
 
 /// Standard output if [`stdout_file`] returns `None`.
 pub fn other_stdout() -> Box<dyn Write + Send> {
-    if closed::stdout_was_closed() { Box::new(closed::Closed) } else { Box::new(stdout()) }
+    if closed::stdout_was_closed() {
+        Box::new(closed::Closed)
+    } else {
+        Box::new(stdout())
+    }
 }
 
 /// Runs the program with the streams of this process, and exits with its exit code or signal.
@@ -38,15 +43,15 @@ pub fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8
     Err(Command::new(program).args(arguments).exec())
 }
 
-/// Whether the terminal of standard error echoes what is typed. Programs that draw on it or ask for a password switch
-/// that off.
+/// Whether the terminal of standard error echoes what is typed. Programs that draw on it or ask for
+/// a password switch that off.
 pub fn is_terminal_free() -> bool {
     let modes = rustix::termios::tcgetattr(stderr()).map(|terminal| terminal.local_modes);
     modes.is_ok_and(|modes| modes.contains(LocalModes::ICANON | LocalModes::ECHO))
 }
 
-/// Whether standard output was closed (`>&-`). Before `main`, the standard library opens /dev/null in its
-/// place, and output would be lost without an error, so this is determined earlier.
+/// Whether standard output was closed (`>&-`). Before `main`, the standard library opens /dev/null
+/// in its place, and output would be lost without an error, so this is determined earlier.
 mod closed {
     use std::io::{self, Write};
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,12 +60,18 @@ mod closed {
 
     #[cfg(target_os = "linux")]
     extern "C" fn look() {
-        STDOUT.store(rustix::io::fcntl_getfd(rustix::stdio::stdout()).is_err(), Ordering::Relaxed);
+        STDOUT.store(
+            rustix::io::fcntl_getfd(rustix::stdio::stdout()).is_err(),
+            Ordering::Relaxed,
+        );
     }
 
     #[cfg(target_os = "linux")]
     #[used]
-    #[expect(unsafe_code, reason = "the only way to run before the standard library does")]
+    #[expect(
+        unsafe_code,
+        reason = "the only way to run before the standard library does"
+    )]
     #[unsafe(link_section = ".init_array")]
     static LOOK: extern "C" fn() = look;
 

@@ -12,11 +12,14 @@ pub fn prepare_process() {
     let _ = anstyle_query::windows::enable_ansi_colors();
 }
 
-/// Standard output without the standard library's buffer, which searches all output for the last newline; `None`
-/// for a console.
+/// Standard output without the standard library's buffer, which searches all output for the last
+/// newline; `None` for a console.
 pub fn stdout_file() -> Option<File> {
     let handle = stdout().as_handle().try_clone_to_owned();
-    handle.ok().filter(|_| !stdout().is_terminal()).map(File::from)
+    handle
+        .ok()
+        .filter(|_| !stdout().is_terminal())
+        .map(File::from)
 }
 
 /// The standard library's standard output, which converts to UTF-16 on a console.
@@ -27,7 +30,10 @@ pub fn other_stdout() -> Box<dyn Write + Send> {
 /// Runs the program with the streams of this process. Returns its exit code.
 pub fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
     let status = Command::new(program).args(arguments).status()?;
-    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+    Ok(status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(1))
 }
 
 /// Returns true: whether another program reads keys from the console is not known.

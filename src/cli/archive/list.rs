@@ -30,17 +30,29 @@ impl Archived {
         let name = visible(&path.to_string_lossy());
         let file = Glance::open(path)?;
         let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
-        let archive =
-            archive.ok_or_else(|| Failure::cannot(format_args!("{name} is not an archive")).path(&name))?;
+        let archive = archive
+            .ok_or_else(|| Failure::cannot(format_args!("{name} is not an archive")).path(&name))?;
         let facts = Facts::read(&archive.head).map_err(|error| Failure::load(&name, error))?;
         let bytes = archive.members.iter().map(|member| member.size).sum();
         let (path, files) = (path.to_owned(), archive.members.len());
-        Ok(Archived { path, facts, files, bytes, archived: file.len() })
+        Ok(Archived {
+            path,
+            facts,
+            files,
+            bytes,
+            archived: file.len(),
+        })
     }
 }
 
 /// Prints the archived sessions that a filter chooses, newest first.
-pub fn list(places: &Places, all: bool, filter: Filter, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+pub fn list(
+    places: &Places,
+    all: bool,
+    filter: Filter,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
     let (now, mut exit, mut list) = (Ids::new(ui)?.now_ms(ui), Exit::Done, Vec::new());
     for path in places.archived(all)? {
         match Archived::read(&path) {
@@ -53,16 +65,28 @@ pub fn list(places: &Places, all: bool, filter: Filter, json: bool, ui: &mut Ui)
     }
     list.sort_by_key(|archived| Reverse(archived.facts.modified));
     if json {
-        list.iter().try_for_each(|archived| ui.print_json(&archived.json(places)))?;
+        list.iter()
+            .try_for_each(|archived| ui.print_json(&archived.json(places)))?;
         return Ok(exit);
     }
     let home = ui.home();
-    let [age_of, messages, bytes_of, archive] = ["age", "msgs", "size", "archive"].map(Column::number);
+    let [age_of, messages, bytes_of, archive] =
+        ["age", "msgs", "size", "archive"].map(Column::number);
     let [id, project] = ["id", "project"].map(Column::text);
     let title = Column::text("name or first user message").cut();
     let mut table = Table::new([age_of, id, project, messages, bytes_of, archive, title]);
-    for Archived { facts, bytes, archived, .. } in &list {
-        let cwd = facts.header.cwd.as_ref().map(|cwd| below_home(&cwd.to_string_lossy(), home.as_deref()));
+    for Archived {
+        facts,
+        bytes,
+        archived,
+        ..
+    } in &list
+    {
+        let cwd = facts
+            .header
+            .cwd
+            .as_ref()
+            .map(|cwd| below_home(&cwd.to_string_lossy(), home.as_deref()));
         table.texts([
             age(now, facts.modified),
             visible(id_end(&facts.header.id.to_string_lossy(), ID)),
@@ -79,7 +103,13 @@ pub fn list(places: &Places, all: bool, filter: Filter, json: bool, ui: &mut Ui)
 
 impl Archived {
     fn json(&self, places: &Places) -> Vec<u8> {
-        let Archived { path, facts, files, bytes, archived } = self;
+        let Archived {
+            path,
+            facts,
+            files,
+            bytes,
+            archived,
+        } = self;
         let header = &facts.header;
         Object::new()
             .str("path", &path.to_string_lossy())

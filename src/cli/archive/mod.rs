@@ -37,12 +37,17 @@ impl ArchiveResult {
                 .str_or_null("to", to.as_deref())
                 .json("status", &self.status.json())
                 .number_or_null("bytes", self.bytes.map(|(bytes, _)| bytes as f64))
-                .number_or_null("archivedBytes", self.bytes.map(|(_, archived)| archived as f64));
+                .number_or_null(
+                    "archivedBytes",
+                    self.bytes.map(|(_, archived)| archived as f64),
+                );
             return ui.print_json(&result.finish());
         }
         match (self.status, to) {
             (Status::Failed, _) => Ok(()),
-            (Status::Planned, Some(to)) => ui.print(&format!("{} -> {}\n", visible(&path), visible(&to))),
+            (Status::Planned, Some(to)) => {
+                ui.print(&format!("{} -> {}\n", visible(&path), visible(&to)))
+            }
             (_, to) => ui.print_path(&to.unwrap_or(path)),
         }
     }
@@ -55,23 +60,40 @@ pub fn report(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut worst = Exit::Done;
-    let is_written = |result: &ArchiveResult| !matches!(result.status, Status::Planned | Status::Failed);
-    let written = done.iter().filter(|(_, result)| result.as_ref().is_ok_and(is_written)).count();
+    let is_written =
+        |result: &ArchiveResult| !matches!(result.status, Status::Planned | Status::Failed);
+    let written = done
+        .iter()
+        .filter(|(_, result)| result.as_ref().is_ok_and(is_written))
+        .count();
     let print = |ui: &mut Ui| {
         let mut sums = (0, 0, 0);
         for (path, result) in done {
             let result = result.unwrap_or_else(|failure| {
                 worst = worst.max(ui.report(&failure));
-                ArchiveResult { path, to: None, status: Status::Failed, bytes: None }
+                ArchiveResult {
+                    path,
+                    to: None,
+                    status: Status::Failed,
+                    bytes: None,
+                }
             });
             result.print(json, ui)?;
             if let (Status::Archived, Some((bytes, archived))) = (result.status, result.bytes) {
-                sums = (sums.0 + 1, sums.1 + bytes as usize, sums.2 + archived as usize);
+                sums = (
+                    sums.0 + 1,
+                    sums.1 + bytes as usize,
+                    sums.2 + archived as usize,
+                );
             }
         }
         if let (1.., bytes, archived) = sums {
             let sessions = counted(sums.0, "session", "sessions");
-            ui.status(&format!("{sessions} archived, {} in {}", size(bytes), size(archived)));
+            ui.status(&format!(
+                "{sessions} archived, {} in {}",
+                size(bytes),
+                size(archived)
+            ));
         }
         Ok(())
     };

@@ -1,4 +1,5 @@
-//! Moves a session into an archive: a verified copy, synced and renamed into place, before anything is removed.
+//! Moves a session into an archive: a verified copy, synced and renamed into place, before anything
+//! is removed.
 
 use super::ArchiveResult;
 use crate::cli::locate::Places;
@@ -45,10 +46,16 @@ impl Packer<'_> {
         let input = Input::open_path(path, self.stdout_is)?;
         let refused = |what: &str, hint: &str| Err(input.cannot(what).hint(hint));
         let Some(file) = input.file() else {
-            return refused("a stream or an archive cannot be archived", "give the path of a session");
+            return refused(
+                "a stream or an archive cannot be archived",
+                "give the path of a session",
+            );
         };
         let listed = self.listed(&input)?;
-        if self.filter.is_some_and(|filter| !filter.fits(listed.modified, listed.messages)) {
+        if self
+            .filter
+            .is_some_and(|filter| !filter.fits(listed.modified, listed.messages))
+        {
             return Ok(None);
         }
         let session = file.resolved();
@@ -70,7 +77,12 @@ impl Packer<'_> {
         }
         let path = session.to_owned();
         if self.change.dry_run {
-            return Ok(Some(ArchiveResult { path, to: Some(to), status: Status::Planned, bytes: None }));
+            return Ok(Some(ArchiveResult {
+                path,
+                to: Some(to),
+                status: Status::Planned,
+                bytes: None,
+            }));
         }
         let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<(u64, u64)> {
             if grown.is_some() && self.filter.is_some() {
@@ -81,16 +93,27 @@ impl Packer<'_> {
             self.pack(input, reread.as_ref().unwrap_or(&listed), &to, locked)
         };
         let (_, bytes) = under_lock(&input, &self.options(), &mut attempt)?;
-        Ok(Some(ArchiveResult { path, to: Some(to), status: Status::Archived, bytes: Some(bytes) }))
+        Ok(Some(ArchiveResult {
+            path,
+            to: Some(to),
+            status: Status::Archived,
+            bytes: Some(bytes),
+        }))
     }
 
     /// As with oh-my-pi, a process that has a file open for writing, or just wrote to it, owns it.
     fn options(&self) -> WriteOptions {
-        WriteOptions { force: false, ..self.change.options(Dialect::OhMyPi) }
+        WriteOptions {
+            force: false,
+            ..self.change.options(Dialect::OhMyPi)
+        }
     }
 
     fn listed(&self, input: &Input) -> Result<Listed, Failure> {
-        let path = input.file().map(SessionFile::resolved).unwrap_or(Path::new("-"));
+        let path = input
+            .file()
+            .map(SessionFile::resolved)
+            .unwrap_or(Path::new("-"));
         let modified = store::modified_ms(path).unwrap_or_default();
         alone(path, input.source(), modified).map_err(|error| Failure::load(&input.name, error))
     }
@@ -101,28 +124,43 @@ impl Packer<'_> {
         let paths = beside.iter().map(|file| &*file.path).chain([session]);
         let newest = paths.filter_map(store::modified_ms).max();
         let is_recent = |&time: &i64| time > self.now_ms - SETTLED_MS;
-        let Some(time) = newest.filter(is_recent) else { return Ok(()) };
+        let Some(time) = newest.filter(is_recent) else {
+            return Ok(());
+        };
         let ago = match &*age(self.now_ms, time) {
             "now" => "just now".to_owned(),
             age => format!("{age} ago"),
         };
-        let failure = input.busy(format_args!("it changed {ago}, and a filter chooses it only after 10min"));
+        let failure = input.busy(format_args!(
+            "it changed {ago}, and a filter chooses it only after 10min"
+        ));
         Err(failure.hint("give it as SESSION to archive it now"))
     }
 
     /// Archives a session under its lock. Returns the size of its files, and that of the archive.
-    fn pack(&self, input: &Input, listed: &Listed, to: &Path, locked: Locked) -> Attempted<(u64, u64)> {
+    fn pack(
+        &self,
+        input: &Input,
+        listed: &Listed,
+        to: &Path,
+        locked: Locked,
+    ) -> Attempted<(u64, u64)> {
         let sources = self.sources(input)?;
         let header = input.header()?;
         let facts = input.read(Facts::written(listed, input.source(), &header))?;
         let folder = NewFolder::make(to.parent().unwrap_or(Path::new("/")))?;
         let is_new = write(&facts, &sources, to)?;
         let archived = Glance::open(to)?.len();
-        let bytes = (sources.iter().map(|source| source.member.size).sum(), archived);
+        let bytes = (
+            sources.iter().map(|source| source.member.size).sum(),
+            archived,
+        );
         let removed = self.remove(&sources, locked);
         if let Ok(Attempt::Done(_)) = removed {
             folder.keep();
-            folder_of(&sources[0].path).iter().for_each(|folder| store::remove_empty_folders(folder));
+            folder_of(&sources[0].path)
+                .iter()
+                .for_each(|folder| store::remove_empty_folders(folder));
         } else {
             undo(input, to, is_new)?;
         }
@@ -131,7 +169,9 @@ impl Packer<'_> {
 
     /// Returns the files to archive: first the session.
     fn sources(&self, input: &Input) -> Result<Vec<Source>, Failure> {
-        let file = input.file().ok_or_else(|| input.cannot("a stream cannot be archived"))?;
+        let file = input
+            .file()
+            .ok_or_else(|| input.cannot("a stream cannot be archived"))?;
         let beside = companions(file.resolved()).map_err(odd)?;
         let mut sources = vec![Source::of(SESSION.to_owned(), file)];
         let mut hashes = input.read(blobs_of(file))?;
@@ -143,33 +183,47 @@ impl Packer<'_> {
             }
             sources.push(Source::of(found.name, &file));
         }
-        for blob in self.places.blobs.iter().flat_map(|store| stored_blobs(hashes.clone(), store)) {
+        for blob in self
+            .places
+            .blobs
+            .iter()
+            .flat_map(|store| stored_blobs(hashes.clone(), store))
+        {
             sources.push(Source::find(blob.name, &blob.path)?);
         }
         Ok(sources)
     }
 
-    /// Removes the files that are in the archive, last the session: the same command completes a run that was killed.
+    /// Removes the files that are in the archive, last the session: the same command completes a
+    /// run that was killed.
     fn remove(&self, sources: &[Source], locked: Locked) -> Result<Attempt, StoreError> {
         for source in sources {
             source.open()?;
         }
-        for source in sources[1..].iter().filter(|source| !is_blob(&source.member.name)) {
+        for source in sources[1..]
+            .iter()
+            .filter(|source| !is_blob(&source.member.name))
+        {
             source.remove(&self.options())?;
         }
         locked.remove()
     }
 }
 
-/// Writes the archive, reads it again and compares it. Returns whether it is new: one that a killed run left is used
-/// if it contains the same.
+/// Writes the archive, reads it again and compares it. Returns whether it is new: one that a killed
+/// run left is used if it contains the same.
 fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<bool, Failure> {
     let mut check = |content: &dyn ReadAt| match Archive::read(content)? {
         Some(archive) if archive.holds(content, sources)? => Ok(()),
         _ => Err(io::Error::other("the archive differs from the session")),
     };
-    let made =
-        store::create_checked(to, None, false, &mut |out| write_archive(facts, sources, out), &mut check);
+    let made = store::create_checked(
+        to,
+        None,
+        false,
+        &mut |out| write_archive(facts, sources, out),
+        &mut check,
+    );
     let mut made = match made {
         Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
             let there = Glance::open(to)?;
@@ -177,13 +231,18 @@ fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<bool, Failure> {
                 return Ok(false);
             }
             let name = visible(&to.to_string_lossy());
-            let failure = Failure::cannot(format_args!("{name} exists already, with other content"));
-            return Err(failure.hint("move that archive away, or delete it with `pisess archive --delete`"));
+            let failure =
+                Failure::cannot(format_args!("{name} exists already, with other content"));
+            return Err(
+                failure.hint("move that archive away, or delete it with `pisess archive --delete`")
+            );
         }
         made => made?,
     };
     // Nothing is removed before the archive is certainly on the disk.
-    let Some(unsynced) = made.troubles.pop() else { return Ok(true) };
+    let Some(unsynced) = made.troubles.pop() else {
+        return Ok(true);
+    };
     store::remove(to)?;
     Err(unsynced.into())
 }
@@ -191,10 +250,16 @@ fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<bool, Failure> {
 /// Puts back what was removed, and removes the archive if it is new.
 fn undo(input: &Input, to: &Path, is_new: bool) -> Result<(), Failure> {
     let name = visible(&to.to_string_lossy());
-    let left =
-        |failure: Failure| failure.after_writing(&name).hint("files of the session are in that archive");
+    let left = |failure: Failure| {
+        failure
+            .after_writing(&name)
+            .hint("files of the session are in that archive")
+    };
     let failed = |error| left(Failure::copying(&name, error));
-    let session = input.file().map(SessionFile::resolved).unwrap_or(Path::new("-"));
+    let session = input
+        .file()
+        .map(SessionFile::resolved)
+        .unwrap_or(Path::new("-"));
     let there = Glance::open(to).map_err(|error| left(error.into()))?;
     if let Some(archive) = Archive::read(&there).map_err(failed)? {
         let put_back = archive.contents(&there, &mut |member, content| {
@@ -202,8 +267,8 @@ fn undo(input: &Input, to: &Path, is_new: bool) -> Result<(), Failure> {
             let Some(place) = place.filter(|place| store::modified(place).is_none()) else {
                 return io::copy(content, &mut io::sink()).map(drop);
             };
-            let folder =
-                NewFolder::make(place.parent().unwrap_or(Path::new("/"))).map_err(io::Error::other)?;
+            let folder = NewFolder::make(place.parent().unwrap_or(Path::new("/")))
+                .map_err(io::Error::other)?;
             let put = store::restore(&place, member, &mut |out| io::copy(content, out).map(drop));
             put.map_err(io::Error::other)?;
             folder.keep();
@@ -211,7 +276,11 @@ fn undo(input: &Input, to: &Path, is_new: bool) -> Result<(), Failure> {
         });
         put_back.map_err(failed)?;
     }
-    if is_new { store::remove(to).map_err(|error| left(error.into())) } else { Ok(()) }
+    if is_new {
+        store::remove(to).map_err(|error| left(error.into()))
+    } else {
+        Ok(())
+    }
 }
 
 fn odd(error: impl std::fmt::Display) -> Failure {

@@ -14,6 +14,12 @@ use crate::ops::check::{Checkup, check};
 
 /// Checks a session with this number of threads.
 pub fn checked(input: &Input, workers: usize) -> Result<Checkup<'_>, Failure> {
-    check(input.source(), &Options { workers, ..Options::default() })
-        .map_err(|error| Failure::load(&input.name, error))
+    check(
+        input.source(),
+        &Options {
+            workers,
+            ..Options::default()
+        },
+    )
+    .map_err(|error| Failure::load(&input.name, error))
 }

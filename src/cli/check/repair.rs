@@ -2,7 +2,9 @@
 
 use super::checked;
 use super::report::Report;
-use crate::cli::named::{FoundSessions, NEEDS_RECURSION, expanded, is_below, is_by_name, reach_of_change};
+use crate::cli::named::{
+    FoundSessions, NEEDS_RECURSION, expanded, is_below, is_by_name, reach_of_change,
+};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
@@ -14,8 +16,8 @@ use pisess_store::{
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Repairs one session into another file, or any number of sessions in place. `backup` is the suffix for the name of the old
-/// file, if it is kept.
+/// Repairs one session into another file, or any number of sessions in place. `backup` is the
+/// suffix for the name of the old file, if it is kept.
 pub fn repair(
     sessions: &[PathBuf],
     recursive: bool,
@@ -26,8 +28,10 @@ pub fn repair(
     let mut report = Report::new(write, true, ui);
     if sessions.iter().any(|session| session == Path::new("-")) || write.output.is_some() {
         let [session] = sessions else {
-            return Err(Failure::cannot("--repair with -o or - takes only one session")
-                .hint("--backup repairs any number of sessions in place"));
+            return Err(
+                Failure::cannot("--repair with -o or - takes only one session")
+                    .hint("--backup repairs any number of sessions in place"),
+            );
         };
         one(&Input::open(session, ui)?, backup, &mut report, ui)?;
         report.repairs(ui);
@@ -42,7 +46,11 @@ pub fn repair(
     } else {
         reach_of_change(sessions, recursive, write.change.force, ui)?
     };
-    let FoundSessions { files, mut failures, .. } = expanded(sessions, reach, ui);
+    let FoundSessions {
+        files,
+        mut failures,
+        ..
+    } = expanded(sessions, reach, ui);
     let is_one = files.len() + failures.len() == 1;
     if let Some(failure) = failures.pop_if(|_| is_one) {
         return Err(failure);
@@ -73,7 +81,12 @@ pub fn repair(
     Ok(report.exit)
 }
 
-fn one(input: &Input, backup: Option<&str>, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
+fn one(
+    input: &Input,
+    backup: Option<&str>,
+    report: &mut Report,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
     let checkup = checked(input, ui.processors())?;
     let write = report.write;
     if write.change.dry_run {
@@ -85,14 +98,21 @@ fn one(input: &Input, backup: Option<&str>, report: &mut Report, ui: &mut Ui) ->
                 store::create(output, input.file(), write.change.force, fill).map(Attempt::Done)
             };
             let (attempt, rejected) = write_both(input, &checkup, output, create)?;
-            done(input, &checkup.findings, Some((attempt.done()?, rejected)), report, ui)
+            done(
+                input,
+                &checkup.findings,
+                Some((attempt.done()?, rejected)),
+                report,
+                ui,
+            )
         }
         (None, Some(_)) => in_place(input, &checkup, backup, report, ui),
         _ => to_stdout(input, &checkup, report, ui),
     }
 }
 
-/// Returns the path of its file: files beside it are named after that, even if the argument was a session name.
+/// Returns the path of its file: files beside it are named after that, even if the argument was a
+/// session name.
 fn path_of(input: &Input) -> &Path {
     input.file().map_or(Path::new("-"), SessionFile::path)
 }
@@ -111,9 +131,15 @@ fn in_place(
         return done(input, &checkup.findings, None, report, ui);
     }
     let kept = backup.map(|suffix| with_suffix(path_of(input), suffix));
-    let (writing, workers) = (report.write.change.options(checkup.session.dialect), ui.processors());
+    let (writing, workers) = (
+        report.write.change.options(checkup.session.dialect),
+        ui.processors(),
+    );
     let mut attempt = |grown: Option<Input>, locked: store::Locked| {
-        let checked_again = grown.as_ref().map(|input| checked(input, workers)).transpose()?;
+        let checked_again = grown
+            .as_ref()
+            .map(|input| checked(input, workers))
+            .transpose()?;
         let checkup = checked_again.as_ref().unwrap_or(checkup);
         if !checkup.is_repairable() {
             return Ok((None, (checkup.findings.clone(), None)));
@@ -123,18 +149,33 @@ fn in_place(
         Ok((Some(attempt), (checkup.findings.clone(), rejected)))
     };
     let (committed, (findings, rejected)) = under_lock(input, &writing, &mut attempt)?;
-    done(input, &findings, committed.map(|committed| (committed, rejected)), report, ui)
+    done(
+        input,
+        &findings,
+        committed.map(|committed| (committed, rejected)),
+        report,
+        ui,
+    )
 }
 
-fn to_stdout(input: &Input, checkup: &Checkup, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
+fn to_stdout(
+    input: &Input,
+    checkup: &Checkup,
+    report: &mut Report,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
     if report.write.change.json {
         return Err(Failure::carries_session());
     }
     if !checkup.rejected().is_empty() {
-        return Err(Failure::cannot("--repair: removed bytes cannot be kept beside standard output")
-            .hint("give a path with -o"));
+        return Err(Failure::cannot(
+            "--repair: removed bytes cannot be kept beside standard output",
+        )
+        .hint("give a path with -o"));
     }
-    checkup.write_repaired(ui.stdout()).map_err(|error| output_or_input(input, error))?;
+    checkup
+        .write_repaired(ui.stdout())
+        .map_err(|error| output_or_input(input, error))?;
     // Standard output carries the session, so the findings go to standard error.
     for finding in &checkup.findings {
         report.count(finding);
@@ -144,8 +185,9 @@ fn to_stdout(input: &Input, checkup: &Checkup, report: &mut Report, ui: &mut Ui)
     Ok(())
 }
 
-/// Writes the repaired session, and beside it the removed bytes: these are on disk before the session
-/// is in place, and are deleted again if the session could not be written (rules 6 and 7 of the store).
+/// Writes the repaired session, and beside it the removed bytes: these are on disk before the
+/// session is in place, and are deleted again if the session could not be written (rules 6 and 7 of
+/// the store).
 fn write_both(
     input: &Input,
     checkup: &Checkup,
@@ -168,22 +210,30 @@ fn write_both(
     }
 }
 
-/// Writes the removed bytes to the first file name that is free, or that a killed run gave to the same bytes.
+/// Writes the removed bytes to the first file name that is free, or that a killed run gave to the
+/// same bytes.
 fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Beside, StoreError> {
     let is_taken = |error: &StoreError| error.kind() == Some(io::ErrorKind::AlreadyExists);
     let mut number = 0;
     loop {
-        let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
+        let suffix = if number == 0 {
+            ".rejected".to_owned()
+        } else {
+            format!(".rejected.{number}")
+        };
         let beside = with_suffix(output, &suffix);
-        match store::create_beside(&beside, input.file(), false, &mut |out| checkup.write_rejected(out)) {
+        match store::create_beside(&beside, input.file(), false, &mut |out| {
+            checkup.write_rejected(out)
+        }) {
             Err(error) if is_taken(&error) && number < MOST_REJECTED => number += 1,
             made => return made,
         }
     }
 }
 
-/// Reports the repair, given the commits of the session and of the removed bytes: the findings that were resolved, and
-/// those that remain. A failure here does not affect what is written (rule 7 of the store).
+/// Reports the repair, given the commits of the session and of the removed bytes: the findings that
+/// were resolved, and those that remain. A failure here does not affect what is written (rule 7 of
+/// the store).
 fn done(
     input: &Input,
     findings: &[Finding],
@@ -191,7 +241,9 @@ fn done(
     report: &mut Report,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let Some((committed, rejected)) = written else { return report.session(path_of(input), findings, ui) };
+    let Some((committed, rejected)) = written else {
+        return report.session(path_of(input), findings, ui);
+    };
     ui.warn_of(&committed);
     if report.write.output.is_none() {
         input.report_path(ui);
@@ -200,7 +252,10 @@ fn done(
     ui.print_after(&file, |ui| report.session(path_of(input), findings, ui))?;
     if let Some(rejected) = rejected {
         ui.warn_of(&rejected);
-        ui.status(&format!("removed bytes are in {}", rejected.path.to_string_lossy()));
+        ui.status(&format!(
+            "removed bytes are in {}",
+            rejected.path.to_string_lossy()
+        ));
     }
     Ok(())
 }

@@ -46,7 +46,12 @@ impl<'a> Report<'a> {
         self.exit = self.exit.max(ui.report(failure));
     }
 
-    pub fn session(&mut self, path: &Path, findings: &[Finding], ui: &mut Ui) -> Result<(), Failure> {
+    pub fn session(
+        &mut self,
+        path: &Path,
+        findings: &[Finding],
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         self.files += 1;
         if findings.iter().any(Finding::is_repairable) {
             self.damaged.push(path.to_owned());
@@ -54,7 +59,9 @@ impl<'a> Report<'a> {
         for finding in findings {
             let is_done = self.count(finding);
             if self.write.change.json {
-                let repaired = self.repairs.then_some(is_done && !self.write.change.dry_run);
+                let repaired = self
+                    .repairs
+                    .then_some(is_done && !self.write.change.dry_run);
                 ui.print_json(&row(path, finding, repaired))?;
             }
         }
@@ -69,7 +76,9 @@ impl<'a> Report<'a> {
             ui.print(&format!("{at}\n"))?;
             at = "  ".to_owned();
         }
-        groups.iter().try_for_each(|group| ui.print(&format!("{at}{}", self.line(group))))
+        groups
+            .iter()
+            .try_for_each(|group| ui.print(&format!("{at}{}", self.line(group))))
     }
 
     /// Counts a finding; returns whether the repair resolves it.
@@ -88,8 +97,16 @@ impl<'a> Report<'a> {
 
     /// Prints the number of findings that a repair resolves, and of those that remain.
     pub fn repairs(&self, ui: &mut Ui) {
-        let done = if self.write.change.dry_run { "to repair" } else { "repaired" };
-        ui.status(&format!("{} {done}, {} left", self.repaired, self.counts.iter().sum::<usize>()));
+        let done = if self.write.change.dry_run {
+            "to repair"
+        } else {
+            "repaired"
+        };
+        ui.status(&format!(
+            "{} {done}, {} left",
+            self.repaired,
+            self.counts.iter().sum::<usize>()
+        ));
     }
 
     /// Returns a finding as text: `line: severity: what (entry id) — consequence [repairable]`
@@ -126,15 +143,31 @@ impl<'a> Report<'a> {
         )
     }
 
-    /// Returns the arguments for a repair: of a session that was named to another file, of those that were found in place.
+    /// Returns the arguments for a repair: of a session that was named to another file, of those
+    /// that were found in place.
     fn how_to_repair(&self, sessions: &[PathBuf]) -> String {
         let is_plain = |c: char| c.is_alphanumeric() || "/._-~+,:@".contains(c);
-        let sessions = if self.files == 1 { sessions } else { &self.damaged };
+        let sessions = if self.files == 1 {
+            sessions
+        } else {
+            &self.damaged
+        };
         match sessions {
             [path] => {
                 let path = path.to_string_lossy();
-                let option = if self.files == 1 { "-o FILE" } else { "--backup" };
-                format!("{option} {}", if path.chars().all(is_plain) { &path } else { "SESSION" })
+                let option = if self.files == 1 {
+                    "-o FILE"
+                } else {
+                    "--backup"
+                };
+                format!(
+                    "{option} {}",
+                    if path.chars().all(is_plain) {
+                        &path
+                    } else {
+                        "SESSION"
+                    }
+                )
             }
             _ => "--backup SESSION...".to_owned(),
         }
@@ -156,23 +189,37 @@ impl<'a> Report<'a> {
         };
         let hint = match self.repairable {
             0 => String::new(),
-            n => format!("; {n} repairable (hint: pisess check --repair {})", self.how_to_repair(sessions)),
+            n => format!(
+                "; {n} repairable (hint: pisess check --repair {})",
+                self.how_to_repair(sessions)
+            ),
         };
         // The findings come first, also where both streams are one.
         ui.flush()?;
-        ui.status(&format!("{} checked: {found}{hint}", counted(self.files, "session", "sessions")));
+        ui.status(&format!(
+            "{} checked: {found}{hint}",
+            counted(self.files, "session", "sessions")
+        ));
         Ok(())
     }
 }
 
 fn dashed(consequence: &str) -> String {
-    if consequence.is_empty() { String::new() } else { format!(" — {consequence}") }
+    if consequence.is_empty() {
+        String::new()
+    } else {
+        format!(" — {consequence}")
+    }
 }
 
 /// Returns the start of an id or message; the whole may be as long as a line.
 fn short(text: &Text) -> String {
     let head = text.head_whole(200);
-    let mark = if head.utf16_len() < text.utf16_len() { "…" } else { "" };
+    let mark = if head.utf16_len() < text.utf16_len() {
+        "…"
+    } else {
+        ""
+    };
     format!("{head}{mark}")
 }
 

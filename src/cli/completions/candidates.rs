@@ -30,13 +30,16 @@ const NAME_TAIL: u64 = 256 * 1024;
 pub fn candidates(command: Command, words: &[OsString], ui: &mut Ui) -> Vec<CompletionCandidate> {
     let mut command = with_completers(command, words, ui);
     let at = words.len().saturating_sub(1);
-    let mut found = complete(&mut command, words.to_vec(), at, Some(ui.folder())).unwrap_or_default();
+    let mut found =
+        complete(&mut command, words.to_vec(), at, Some(ui.folder())).unwrap_or_default();
     let last = words.last().cloned().unwrap_or_default();
     // The scripts of the shells read lines.
     let is_line = |found: &OsStr| !found.to_string_lossy().contains(char::is_control);
     // Options are offered if the word begins one.
     let is_option = |word: &OsStr| word.as_encoded_bytes().starts_with(b"-");
-    found.retain(|found| is_line(found.get_value()) && (is_option(&last) || !is_option(found.get_value())));
+    found.retain(|found| {
+        is_line(found.get_value()) && (is_option(&last) || !is_option(found.get_value()))
+    });
     found
 }
 
@@ -45,23 +48,49 @@ fn with_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command
     let sessions = sessions(words, ui);
     let (folder, home) = (ui.folder().to_owned(), ui.home());
     let read = |path: PathBuf| Entries::read(&Glance::open(&path).ok()?, home.as_deref()).ok();
-    let entries = Arc::new(session_of(&command, words, ui).and_then(read).unwrap_or_default());
+    let entries = Arc::new(
+        session_of(&command, words, ui)
+            .and_then(read)
+            .unwrap_or_default(),
+    );
     let models = models(&command, words, ui);
-    let about = |verb: &Command| CompletionCandidate::new(verb.get_name()).help(verb.get_about().cloned());
+    let about =
+        |verb: &Command| CompletionCandidate::new(verb.get_name()).help(verb.get_about().cloned());
     let topics = guide::topics().map(CompletionCandidate::new);
     let help: Vec<_> = command.get_subcommands().map(about).chain(topics).collect();
     let session = Arc::new(move |word: &str| {
         let files = files(word, &folder, home.as_deref().map(Path::new));
-        session_words(word, &sessions).into_iter().chain(files).collect::<Vec<_>>()
+        session_words(word, &sessions)
+            .into_iter()
+            .chain(files)
+            .collect::<Vec<_>>()
     });
     let (entry, either) = (Arc::clone(&entries), Arc::clone(&session));
     let completers = [
         ("SESSION", completer(move |word| session(word))),
         ("REF", completer(move |word| entry.words(word))),
-        ("SESSION|REF", completer(move |word| entries.words(word).into_iter().chain(either(word)).collect())),
-        ("TIME", completer(|word| begun(word, TIMES.map(CompletionCandidate::new)).collect())),
-        ("PROVIDER/ID", completer(move |word| begun(word, models.iter().map(Into::into)).collect())),
-        ("COMMAND|TOPIC", completer(move |word| begun(word, help.iter().map(copied)).collect())),
+        (
+            "SESSION|REF",
+            completer(move |word| {
+                entries
+                    .words(word)
+                    .into_iter()
+                    .chain(either(word))
+                    .collect()
+            }),
+        ),
+        (
+            "TIME",
+            completer(|word| begun(word, TIMES.map(CompletionCandidate::new)).collect()),
+        ),
+        (
+            "PROVIDER/ID",
+            completer(move |word| begun(word, models.iter().map(Into::into)).collect()),
+        ),
+        (
+            "COMMAND|TOPIC",
+            completer(move |word| begun(word, help.iter().map(copied)).collect()),
+        ),
     ];
     command.mut_subcommands(|verb| {
         verb.mut_args(|arg| {
@@ -74,14 +103,22 @@ fn with_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command
     })
 }
 
-fn completer(words: impl Fn(&str) -> Vec<CompletionCandidate> + Send + Sync + 'static) -> ArgValueCompleter {
+fn completer(
+    words: impl Fn(&str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
+) -> ArgValueCompleter {
     ArgValueCompleter::new(move |word: &OsStr| words(&word.to_string_lossy()))
 }
 
 /// Returns the name that the help shows for the value of an argument.
 fn value_name(arg: &Arg) -> String {
-    let named = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
-    let by_id = || arg.is_positional().then(|| arg.get_id().as_str().to_uppercase());
+    let named = arg
+        .get_value_names()
+        .and_then(|names| names.first())
+        .map(ToString::to_string);
+    let by_id = || {
+        arg.is_positional()
+            .then(|| arg.get_id().as_str().to_uppercase())
+    };
     named.or_else(by_id).unwrap_or_default()
 }
 
@@ -99,30 +136,53 @@ impl KnownSession {
         KnownSession { id, name, question }
     }
 
-    /// Returns the session as a candidate, described by its first user message, and its name if that is given.
+    /// Returns the session as a candidate, described by its first user message, and its name if
+    /// that is given.
     fn named(&self, value: &str, name: Option<&str>) -> CompletionCandidate {
-        let words =
-            [name, Some(self.question.trim())].into_iter().flatten().filter(|words| !words.is_empty());
+        let words = [name, Some(self.question.trim())]
+            .into_iter()
+            .flatten()
+            .filter(|words| !words.is_empty());
         described(value, words.collect::<Vec<_>>().join(": "))
     }
 }
 
-/// Returns the sessions of the current directory, newest first and again as `last`, or the archived ones for the options that take those; none if the word is written as a path.
+/// Returns the sessions of the current directory, newest first and again as `last`, or the archived
+/// ones for the options that take those; none if the word is written as a path.
 fn sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
-    let word = words.last().map(|word| word.to_string_lossy()).unwrap_or_default();
+    let word = words
+        .last()
+        .map(|word| word.to_string_lossy())
+        .unwrap_or_default();
     if word.starts_with(['/', '\\', '.', '~', '-']) || is_windows(word.as_bytes()) {
         return Vec::new();
     }
     let places = Places::of(ui);
-    let takes_archived = |word: &OsString| ["--restore", "--delete"].iter().any(|option| word == option);
+    let takes_archived = |word: &OsString| {
+        ["--restore", "--delete"]
+            .iter()
+            .any(|option| word == option)
+    };
     if words.iter().any(|word| word == "archive") && words.iter().any(takes_archived) {
         let archives = places.archived(true).unwrap_or_default();
-        return archives.iter().take(SESSIONS).filter_map(|path| archived(path)).collect();
+        return archives
+            .iter()
+            .take(SESSIONS)
+            .filter_map(|path| archived(path))
+            .collect();
     }
-    let known: Vec<_> = places.newest().take(SESSIONS).filter_map(|path| known(&path)).collect();
+    let known: Vec<_> = places
+        .newest()
+        .take(SESSIONS)
+        .filter_map(|path| known(&path))
+        .collect();
     let last = |newest: &KnownSession| {
         let question = newest.question.clone();
-        KnownSession { id: "last".to_owned(), name: None, question }
+        KnownSession {
+            id: "last".to_owned(),
+            name: None,
+            question,
+        }
     };
     known.first().map(last).into_iter().chain(known).collect()
 }
@@ -131,20 +191,32 @@ fn known(path: &Path) -> Option<KnownSession> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
     let name = peek::name_near_end(&head, &file, NAME_TAIL).ok()?;
-    Some(KnownSession::new(&head.header.id, name, &peek::opening(&file, START)))
+    Some(KnownSession::new(
+        &head.header.id,
+        name,
+        &peek::opening(&file, START),
+    ))
 }
 
 fn archived(path: &Path) -> Option<KnownSession> {
     let session = facts(path)?;
-    Some(KnownSession::new(&session.header.id, session.name, &session.title))
+    Some(KnownSession::new(
+        &session.header.id,
+        session.name,
+        &session.title,
+    ))
 }
 
 /// Returns sessions. A session is offered by its name or, if others have the same name, by its id.
 fn session_words(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandidate> {
     let word_of = |session: &KnownSession| {
         let name = session.name.as_deref();
-        let is_shared =
-            name.is_some() && sessions.iter().filter(|other| other.name.as_deref() == name).count() > 1;
+        let is_shared = name.is_some()
+            && sessions
+                .iter()
+                .filter(|other| other.name.as_deref() == name)
+                .count()
+                > 1;
         let end = id_end(&session.id, ID);
         let fits = |value: &&str| value.starts_with(word);
         // For an empty word, this is the name, else the end of the id.
@@ -164,13 +236,24 @@ fn files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<CompletionCandid
     let (before, start) = if word.ends_with(std::path::is_separator) {
         (path, OsStr::new(""))
     } else {
-        (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default())
+        (
+            path.parent().unwrap_or(Path::new("")),
+            path.file_name().unwrap_or_default(),
+        )
     };
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder.join(at_home(before, home))).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(folder.join(at_home(before, home)))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let name = entry.file_name();
         let is_hidden = name.as_encoded_bytes().starts_with(b".") && start.is_empty();
-        if is_hidden || !name.as_encoded_bytes().starts_with(start.as_encoded_bytes()) {
+        if is_hidden
+            || !name
+                .as_encoded_bytes()
+                .starts_with(start.as_encoded_bytes())
+        {
             continue;
         }
         let mut value = before.join(&name).into_os_string();
@@ -200,21 +283,33 @@ fn models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
         return Vec::new();
     }
     let newest = Places::of(ui).newest().take(MODELS_OF).collect::<Vec<_>>();
-    let models = session_of(command, words, ui).into_iter().chain(newest).filter_map(|path| {
-        let file = Glance::open(&path).ok()?;
-        models_near_end(&file).ok()
-    });
+    let models = session_of(command, words, ui)
+        .into_iter()
+        .chain(newest)
+        .filter_map(|path| {
+            let file = Glance::open(&path).ok()?;
+            models_near_end(&file).ok()
+        });
     let mut seen = HashSet::default();
-    models.flatten().filter(|model| seen.insert(model.clone())).collect()
+    models
+        .flatten()
+        .filter(|model| seen.insert(model.clone()))
+        .collect()
 }
 
 /// Returns the session named by the words before the last one, if another argument follows.
 fn session_of(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBuf> {
     let before = &words[..words.len().saturating_sub(1)];
-    let matches = command.clone().ignore_errors(true).try_get_matches_from(before).ok()?;
+    let matches = command
+        .clone()
+        .ignore_errors(true)
+        .try_get_matches_from(before)
+        .ok()?;
     let (verb, matches) = matches.subcommand()?;
     let verb = command.find_subcommand(verb)?;
-    let session = verb.get_positionals().find(|arg| value_name(arg) == "SESSION")?;
+    let session = verb
+        .get_positionals()
+        .find(|arg| value_name(arg) == "SESSION")?;
     let given = matches.get_raw(session.get_id().as_str())?.next()?;
     let given = at_home(Path::new(given), ui.home().as_deref().map(Path::new));
     named(&given, ui).ok()

@@ -22,7 +22,11 @@ fn begun(
     word: &str,
     found: impl IntoIterator<Item = CompletionCandidate>,
 ) -> impl Iterator<Item = CompletionCandidate> {
-    let begins =
-        |found: &CompletionCandidate| found.get_value().as_encoded_bytes().starts_with(word.as_bytes());
+    let begins = |found: &CompletionCandidate| {
+        found
+            .get_value()
+            .as_encoded_bytes()
+            .starts_with(word.as_bytes())
+    };
     found.into_iter().filter(begins)
 }

@@ -3,7 +3,8 @@
 /// A line of bash up to the cursor.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its words, starting at the command; the last one is the word before the cursor, which may be empty.
+    /// Its words, starting at the command; the last one is the word before the cursor, which may be
+    /// empty.
     pub words: Vec<String>,
     /// The quote that is still open in the last word.
     pub quote: Option<char>,
@@ -38,30 +39,44 @@ pub fn split(line: &str) -> Line {
 }
 
 impl Line {
-    /// Returns the end of a candidate in the form that bash inserts: what replaces the last word, of which bash has
-    /// split off `word`. `None` if the candidate does not continue what precedes that.
+    /// Returns the end of a candidate in the form that bash inserts: what replaces the last word,
+    /// of which bash has split off `word`. `None` if the candidate does not continue what precedes
+    /// that.
     pub fn insert(&self, candidate: &str, word: &str) -> Option<String> {
         let opened: String = self.quote.iter().copied().chain(word.chars()).collect();
         let typed = split(&opened).words.pop().unwrap_or_default();
         // bash keeps this part of the word, and replaces only the rest.
-        let kept = self.words.last().and_then(|last| last.strip_suffix(&*typed)).unwrap_or_default();
-        match candidate.strip_prefix('~').filter(|rest| kept.is_empty() && rest.starts_with('/')) {
+        let kept = self
+            .words
+            .last()
+            .and_then(|last| last.strip_suffix(&*typed))
+            .unwrap_or_default();
+        match candidate
+            .strip_prefix('~')
+            .filter(|rest| kept.is_empty() && rest.starts_with('/'))
+        {
             // In quotes, a tilde is not the home directory.
-            Some(rest) => self.quote.is_none().then(|| format!("~{}", quoted(rest, None))),
-            None => candidate.strip_prefix(kept).map(|rest| quoted(rest, self.quote)),
+            Some(rest) => self
+                .quote
+                .is_none()
+                .then(|| format!("~{}", quoted(rest, None))),
+            None => candidate
+                .strip_prefix(kept)
+                .map(|rest| quoted(rest, self.quote)),
         }
     }
 }
 
-/// Returns a word that bash parses as this text, after this quote. Outside quotes, plain text stays as it is, so that
-/// completion can continue in it.
+/// Returns a word that bash parses as this text, after this quote. Outside quotes, plain text stays
+/// as it is, so that completion can continue in it.
 fn quoted(word: &str, quote: Option<char>) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:=@%^".contains(c);
     let mut out = String::with_capacity(word.len());
     for c in word.chars() {
         match (quote, c) {
             (Some('\''), '\'') => out += r"'\''",
-            // Between double quotes, a backslash would not prevent the expansion of the history, and would remain.
+            // Between double quotes, a backslash would not prevent the expansion of the history,
+            // and would remain.
             (Some('"'), '!') => out += r#""\!""#,
             (Some('"'), '"' | '\\' | '$' | '`') => out.extend(['\\', c]),
             (None, c) if !is_plain(c) => out.extend(['\\', c]),
@@ -81,15 +96,24 @@ mod tests {
     fn words_are_split_as_bash_does() {
         for (line, words) in [
             ("pisess tree ", &["pisess", "tree", ""][..]),
-            ("pisess show s.jsonl id:ab", &["pisess", "show", "s.jsonl", "id:ab"]),
-            (r#"a 'b c' "d \" e" f\ g h"#, &["a", "b c", "d \" e", "f g", "h"]),
+            (
+                "pisess show s.jsonl id:ab",
+                &["pisess", "show", "s.jsonl", "id:ab"],
+            ),
+            (
+                r#"a 'b c' "d \" e" f\ g h"#,
+                &["a", "b c", "d \" e", "f g", "h"],
+            ),
             ("a 'b c", &["a", "b c"]),
             ("a '' ", &["a", "", ""]),
             ("", &[""]),
         ] {
             assert_eq!(split(line).words, words, "{line}");
         }
-        assert_eq!([r#""a'b"#, "'a", "'a'"].map(|line| split(line).quote), [Some('"'), Some('\''), None]);
+        assert_eq!(
+            [r#""a'b"#, "'a", "'a'"].map(|line| split(line).quote),
+            [Some('"'), Some('\''), None]
+        );
     }
 
     #[test]
@@ -110,9 +134,20 @@ mod tests {
             for quote in [None, Some('\''), Some('"')] {
                 let open: String = quote.into_iter().collect();
                 let inserted = quoted(word, quote);
-                let closed = if quote.is_some_and(|quote| inserted.ends_with(quote)) { "" } else { &*open };
+                let closed = if quote.is_some_and(|quote| inserted.ends_with(quote)) {
+                    ""
+                } else {
+                    &*open
+                };
                 let whole = format!("{open}{inserted}{closed}");
-                assert_eq!(split(&whole), Line { words: vec![word.to_owned()], quote: None }, "{whole}");
+                assert_eq!(
+                    split(&whole),
+                    Line {
+                        words: vec![word.to_owned()],
+                        quote: None
+                    },
+                    "{whole}"
+                );
             }
         }
     }
@@ -128,9 +163,16 @@ mod tests {
             (r"tree 'a: b'\''", "", "s"),
             (r#"tree "a: b"#, "a: b", "a: b's"),
         ] {
-            assert_eq!(split(line).insert("a: b's", word).as_deref(), Some(inserted), "{line}");
+            assert_eq!(
+                split(line).insert("a: b's", word).as_deref(),
+                Some(inserted),
+                "{line}"
+            );
         }
-        assert_eq!(split("tree ~/m").insert("~/my dir/", "~/m").as_deref(), Some(r"~/my\ dir/"));
+        assert_eq!(
+            split("tree ~/m").insert("~/my dir/", "~/m").as_deref(),
+            Some(r"~/my\ dir/")
+        );
         // In quotes, it is not the home directory.
         assert_eq!(split("tree '~/m").insert("~/my dir/", "~/m"), None);
     }

@@ -26,8 +26,8 @@ pub struct Destination {
     pub is_given: bool,
 }
 
-/// Returns where the sessions of these sources are, or will be: first those that started the others. `output` is a file, a
-/// directory, or `-`.
+/// Returns where the sessions of these sources are, or will be: first those that started the
+/// others. `output` is a file, a directory, or `-`.
 pub fn destinations(
     sources: Vec<Survey>,
     agent: Dialect,
@@ -41,15 +41,30 @@ pub fn destinations(
         let cwd = source.cwd.clone().unwrap_or_else(here);
         let id = source.session_id(agent, 0);
         let file = output.filter(|output| !output.is_dir());
-        if let Some(path) = file.map(Path::to_owned).or_else(|| below_owner(&source, agent, &known)) {
+        if let Some(path) = file
+            .map(Path::to_owned)
+            .or_else(|| below_owner(&source, agent, &known))
+        {
             let exists = path != Path::new("-") && path.symlink_metadata().is_ok();
-            return Destination { source, cwd, id, path, exists, beside: None, is_given: file.is_some() };
+            return Destination {
+                source,
+                cwd,
+                id,
+                path,
+                exists,
+                beside: None,
+                is_given: file.is_some(),
+            };
         }
         let mut own = || {
             let project = cwd.to_string_lossy();
             let stores = || stores_seen_from_recorded(Path::new(&*project), ui);
-            let folder = || folder_of_agent(&stores(), agent).unwrap_or_else(|| ui.folder().to_owned());
-            folders.entry(project.clone().into_owned()).or_insert_with(folder).clone()
+            let folder =
+                || folder_of_agent(&stores(), agent).unwrap_or_else(|| ui.folder().to_owned());
+            folders
+                .entry(project.clone().into_owned())
+                .or_insert_with(folder)
+                .clone()
         };
         // The newest of those that were made of the source.
         let is_new = |copy: &u32| !known.contains_key(&source.session_id(agent, *copy));
@@ -70,32 +85,69 @@ pub fn destinations(
         // Another source of the same session finds it there.
         known.entry(id.clone()).or_insert_with(|| path.clone());
         let beside = exists.then_some((beside, new));
-        Destination { source, cwd, id, path, exists, beside, is_given: false }
+        Destination {
+            source,
+            cwd,
+            id,
+            path,
+            exists,
+            beside,
+            is_given: false,
+        }
     };
-    let (agents, others): (Vec<_>, Vec<_>) =
-        sources.into_iter().partition(|source| source.sub_agent.is_some());
+    let (agents, others): (Vec<_>, Vec<_>) = sources
+        .into_iter()
+        .partition(|source| source.sub_agent.is_some());
     others.into_iter().chain(agents).map(destination).collect()
 }
 
 /// Returns the sessions that may have been made of a source, by their ids.
 fn known_sessions(output: Option<&Path>, ui: &Ui) -> HashMap<String, PathBuf> {
     let files = match output {
-        None => Places::of(ui).find(&Scope::All).files.into_iter().map(|file| file.path).collect(),
+        None => Places::of(ui)
+            .find(&Scope::All)
+            .files
+            .into_iter()
+            .map(|file| file.path)
+            .collect(),
         Some(folder) if folder.is_dir() => store::paths_in(folder),
         Some(_) => Vec::new(),
     };
     let id = |path: &PathBuf| Some(path.file_stem()?.to_str()?.rsplit_once('_')?.1.to_owned());
-    files.into_iter().filter_map(|path| Some((id(&path)?, path))).collect()
+    files
+        .into_iter()
+        .filter_map(|path| Some((id(&path)?, path)))
+        .collect()
 }
 
-/// Returns the file of a sub-agent, in the directory named like the session that started it; `None` without that session.
-fn below_owner(survey: &Survey, agent: Dialect, known: &HashMap<String, PathBuf>) -> Option<PathBuf> {
+/// Returns the file of a sub-agent, in the directory named like the session that started it; `None`
+/// without that session.
+fn below_owner(
+    survey: &Survey,
+    agent: Dialect,
+    known: &HashMap<String, PathBuf>,
+) -> Option<PathBuf> {
     let (_, name) = survey.sub_agent.as_ref()?;
-    let owner = (0..).map_while(|copy| known.get(&survey.owner_id(agent, copy)?)).last()?;
-    Some(owner.with_extension("").join(format!("{}.jsonl", in_file_names(name))))
+    let owner = (0..)
+        .map_while(|copy| known.get(&survey.owner_id(agent, copy)?))
+        .last()?;
+    Some(
+        owner
+            .with_extension("")
+            .join(format!("{}.jsonl", in_file_names(name))),
+    )
 }
 
-/// Returns a text of which nothing but letters and digits is left that could be more than a file name.
+/// Returns a text of which nothing but letters and digits is left that could be more than a file
+/// name.
 fn in_file_names(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+    text.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
 }

@@ -13,18 +13,29 @@ pub fn survey(path: &Path) -> Result<Option<Survey>, Failure> {
     let file = SessionFile::open(path)?;
     let failed = |error| Failure::reading(&visible(&path.to_string_lossy()), error);
     let origin = Origin::of(&file).map_err(failed)?;
-    origin.map(|origin| import::survey(&file, origin, path)).transpose().map_err(failed)
+    origin
+        .map(|origin| import::survey(&file, origin, path))
+        .transpose()
+        .map_err(failed)
 }
 
-/// Returns what a file contains, and the session of pi that it would become. Returns `None` if another agent wrote it, or
-/// none.
+/// Returns what a file contains, and the session of pi that it would become. Returns `None` if
+/// another agent wrote it, or none.
 pub fn converted(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
-    let Some(survey) = survey(path)? else { return Ok(None) };
+    let Some(survey) = survey(path)? else {
+        return Ok(None);
+    };
     let file = SessionFile::open(path)?;
     let id = survey.session_id(Dialect::Pi, 0);
-    let target = Target { agent: Dialect::Pi, id: &id, source: path, earlier: &[] };
+    let target = Target {
+        agent: Dialect::Pi,
+        id: &id,
+        source: path,
+        earlier: &[],
+    };
     let cwd = survey.cwd.clone().unwrap_or_default();
-    let copy = store::spool_written(&mut |out| write(&file, &survey, &target, &cwd, out).map(drop))?;
+    let copy =
+        store::spool_written(&mut |out| write(&file, &survey, &target, &cwd, out).map(drop))?;
     Ok(Some((survey, copy)))
 }
 
@@ -34,25 +45,41 @@ fn folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
         Origin::Claude => ("CLAUDE_CONFIG_DIR", ".claude", &["projects"]),
         Origin::Codex => ("CODEX_HOME", ".codex", &["sessions", "archived_sessions"]),
     };
-    let set = ui.env(variable).filter(|set| !set.is_empty()).map(PathBuf::from);
+    let set = ui
+        .env(variable)
+        .filter(|set| !set.is_empty())
+        .map(PathBuf::from);
     let root = set.or_else(|| Some(Path::new(&ui.home()?).join(name)));
-    let Some(root) = root.map(|root| ui.folder().join(root)) else { return Vec::new() };
-    within.iter().map(|name| root.join(name)).filter(|folder| folder.is_dir()).collect()
+    let Some(root) = root.map(|root| ui.folder().join(root)) else {
+        return Vec::new();
+    };
+    within
+        .iter()
+        .map(|name| root.join(name))
+        .filter(|folder| folder.is_dir())
+        .collect()
 }
 
-/// Returns the sessions of an agent; those of sub-agents have their own files. Reports directories that cannot be read.
+/// Returns the sessions of an agent; those of sub-agents have their own files. Reports directories
+/// that cannot be read.
 pub fn foreign(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
     let found = store::find(&folders(origin, ui), Reach::Whole);
-    found.troubles.into_iter().for_each(|trouble| ui.warn(&trouble.text));
-    let unnamed = |file: FoundFile| FoundFile { named: false, ..file };
+    found
+        .troubles
+        .into_iter()
+        .for_each(|trouble| ui.warn(&trouble.text));
+    let unnamed = |file: FoundFile| FoundFile {
+        named: false,
+        ..file
+    };
     found.files.into_iter().map(unnamed).collect()
 }
 
 /// The hint for a path that does not exist.
-const MISSING: &str =
-    "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
+const MISSING: &str = "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
 
-/// Returns the files that arguments name: paths, directories, and ids or names of sessions; then why arguments name none.
+/// Returns the files that arguments name: paths, directories, and ids or names of sessions; then
+/// why arguments name none.
 pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
     let (mut paths, mut failures) = (Vec::new(), Vec::new());
     for argument in arguments {
@@ -65,12 +92,21 @@ pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure
         }
     }
     // The sub-agents of a session have files of their own in the directory named like it.
-    let agents: Vec<_> =
-        paths.iter().filter(|path| path.is_file()).map(|path| path.with_extension("")).collect();
+    let agents: Vec<_> = paths
+        .iter()
+        .filter(|path| path.is_file())
+        .map(|path| path.with_extension(""))
+        .collect();
     paths.extend(agents.into_iter().filter(|folder| folder.is_dir()));
     let found = store::find(&paths, Reach::Whole);
     let unread = named::failures(found.troubles, false, ui).into_iter();
-    failures.extend(unread.map(|failure| if failure.is_missing { failure.hint(MISSING) } else { failure }));
+    failures.extend(unread.map(|failure| {
+        if failure.is_missing {
+            failure.hint(MISSING)
+        } else {
+            failure
+        }
+    }));
     (found.files, failures)
 }
 
@@ -80,18 +116,23 @@ fn hint(error: &NameError) -> String {
             let ids: Vec<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
             format!("give more of the id: {}", ids.join(", "))
         }
-        _ => {
-            "check the path; `pisess list --source claude` and `--source codex` list the sessions".to_owned()
-        }
+        _ => "check the path; `pisess list --source claude` and `--source codex` list the sessions"
+            .to_owned(),
     }
 }
 
-/// Returns the session that a name identifies. Files are named after ids, so that names given by the user are looked for
-/// only if no id matches.
+/// Returns the session that a name identifies. Files are named after ids, so that names given by
+/// the user are looked for only if no id matches.
 fn named(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
-    let files: Vec<_> =
-        [Origin::Claude, Origin::Codex].into_iter().flat_map(|origin| foreign(origin, ui)).collect();
-    let with_id = |file: &FoundFile| Known { id: id_in(&file.path), path: file.path.clone(), name: None };
+    let files: Vec<_> = [Origin::Claude, Origin::Codex]
+        .into_iter()
+        .flat_map(|origin| foreign(origin, ui))
+        .collect();
+    let with_id = |file: &FoundFile| Known {
+        id: id_in(&file.path),
+        path: file.path.clone(),
+        name: None,
+    };
     let by_id = [files.iter().map(with_id).collect()];
     let by_name = || {
         let mut known = Vec::new();
@@ -104,12 +145,18 @@ fn named(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
 fn titled(file: &FoundFile) -> Option<Known> {
     let survey = survey(&file.path).ok()??;
     let name = survey.name.map(|name| name.to_string_lossy().into_owned());
-    Some(Known { path: file.path.clone(), id: survey.id, name })
+    Some(Known {
+        path: file.path.clone(),
+        id: survey.id,
+        name,
+    })
 }
 
 /// Returns the id in the name of a file: of Codex's `rollout-TIME-ID.jsonl`, what follows the time.
 fn id_in(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let id = stem.strip_prefix("rollout-").and_then(|rest| rest.get("2025-01-01T00-00-00-".len()..));
+    let id = stem
+        .strip_prefix("rollout-")
+        .and_then(|rest| rest.get("2025-01-01T00-00-00-".len()..));
     id.map_or_else(|| stem.clone().into_owned(), str::to_owned)
 }

@@ -55,7 +55,12 @@ pub struct Importer<'a> {
 impl Done {
     /// Returns what became of a source that was imported to a file; nothing is committed yet.
     fn to(path: &Path, action: Action, entries: usize) -> Done {
-        Done { to: path.to_owned(), action, entries, committed: None }
+        Done {
+            to: path.to_owned(),
+            action,
+            entries,
+            committed: None,
+        }
     }
 }
 
@@ -68,7 +73,10 @@ impl Importer<'_> {
         if !to.exists {
             return self.create(to, &to.id, &to.path);
         }
-        let open = OpenSession::load(Input::open_path(&to.path, self.stdout_is)?, Options::default())?;
+        let open = OpenSession::load(
+            Input::open_path(&to.path, self.stdout_is)?,
+            Options::default(),
+        )?;
         let file = SessionFile::open(&to.source.path)?;
         let state = match self.state(to, &file, &open) {
             Err(_) if self.change.force => State::Continued,
@@ -95,14 +103,21 @@ impl Importer<'_> {
     /// If the source cannot be read, or the stream not be written.
     pub fn print(&self, to: &Destination, out: &mut dyn Write) -> Result<(), Failure> {
         let file = Input::open_path(&to.source.path, self.stdout_is)?;
-        self.fill(to, &to.id, out).map(drop).map_err(|error| output_or_input(&file, error))
+        self.fill(to, &to.id, out)
+            .map(drop)
+            .map_err(|error| output_or_input(&file, error))
     }
 
     /// Writes the whole session; returns the number of its entries.
     fn fill(&self, to: &Destination, id: &str, out: &mut dyn Write) -> io::Result<usize> {
         let source = &to.source;
         let file = SessionFile::open(&source.path).map_err(io::Error::other)?;
-        let target = Target { agent: self.agent, id, source: &real(&source.path), earlier: &[] };
+        let target = Target {
+            agent: self.agent,
+            id,
+            source: &real(&source.path),
+            earlier: &[],
+        };
         let entries = write(&file, source, &target, &to.cwd, out)?;
         unchanged(&file, source)?;
         Ok(entries)
@@ -119,20 +134,36 @@ impl Importer<'_> {
             fill(&mut io::sink()).map_err(|error| unreadable(&to.source, error))?;
             return Ok(Done::to(path, Action::Create, entries));
         }
-        let folder = path.parent().filter(|_| !to.is_given).map(NewFolder::make).transpose()?;
+        let folder = path
+            .parent()
+            .filter(|_| !to.is_given)
+            .map(NewFolder::make)
+            .transpose()?;
         let committed = Some(self.put(&to.source.path, path, &mut fill)?);
         folder.into_iter().for_each(NewFolder::keep);
-        Ok(Done { committed, ..Done::to(path, Action::Create, entries) })
+        Ok(Done {
+            committed,
+            ..Done::to(path, Action::Create, entries)
+        })
     }
 
-    /// Writes a new file. In a store, it has the time of the source, so that the agents do not take it for the session
-    /// that was used last.
+    /// Writes a new file. In a store, it has the time of the source, so that the agents do not take
+    /// it for the session that was used last.
     fn put(&self, source: &Path, path: &Path, fill: &mut Fill) -> Result<Committed, Failure> {
         if self.change.force {
-            return Ok(store::create(path, Some(&SessionFile::open(source)?), true, fill)?);
+            return Ok(store::create(
+                path,
+                Some(&SessionFile::open(source)?),
+                true,
+                fill,
+            )?);
         }
         let modified = store::modified(source).unwrap_or(UNIX_EPOCH);
-        Ok(store::restore(path, &Member::new(String::new(), 0, modified, 0o600), fill)?)
+        Ok(store::restore(
+            path,
+            &Member::new(String::new(), 0, modified, 0o600),
+            fill,
+        )?)
     }
 
     /// Appends what the source has grown by. Returns `None` if the session was continued meanwhile.
@@ -143,7 +174,9 @@ impl Importer<'_> {
         open: &OpenSession,
     ) -> Result<Option<Done>, Failure> {
         let grown = |now: &OpenSession| -> Result<Option<(Change, Done)>, Failure> {
-            let State::Grown(earlier) = self.state(to, file, now)? else { return Ok(None) };
+            let State::Grown(earlier) = self.state(to, file, now)? else {
+                return Ok(None);
+            };
             let change = self.growth(to, file, &now.session, &earlier)?;
             let done = Done::to(&to.path, change.action(&now.session), change.entries.len());
             Ok(Some((change, done)))
@@ -152,7 +185,9 @@ impl Importer<'_> {
             return Ok(grown(open)?.map(|(_, done)| done));
         }
         let mut attempt = |now: &OpenSession, locked: Locked| -> Attempted<Option<Done>> {
-            let Some((change, done)) = grown(now)? else { return Ok((None, None)) };
+            let Some((change, done)) = grown(now)? else {
+                return Ok((None, None));
+            };
             Ok((commit(&change, now, locked)?, Some(done)))
         };
         let (committed, done) = open.under_lock(&self.change.options(self.agent), &mut attempt)?;
@@ -169,14 +204,27 @@ impl Importer<'_> {
     ) -> Result<Change, Failure> {
         let source = &to.source;
         let id = session.header.id.to_string_lossy();
-        let target = Target { agent: self.agent, id: &id, source: &real(&source.path), earlier };
+        let target = Target {
+            agent: self.agent,
+            id: &id,
+            source: &real(&source.path),
+            earlier,
+        };
         let mut change = Change::default();
         let mut is_renamed = false;
         let mut take = |line: &[u8]| {
             let entry = Raw::checked(line);
-            is_renamed |= entry.get("type").is_some_and(|kind| kind.is("title_change"));
-            let id = entry.get_text("id").map(Text::into_owned).unwrap_or_default();
-            change.entries.push(NewEntry { id, line: line.to_vec() });
+            is_renamed |= entry
+                .get("type")
+                .is_some_and(|kind| kind.is("title_change"));
+            let id = entry
+                .get_text("id")
+                .map(Text::into_owned)
+                .unwrap_or_default();
+            change.entries.push(NewEntry {
+                id,
+                line: line.to_vec(),
+            });
             Ok(())
         };
         convert(file, source, &target, &mut take)
@@ -190,7 +238,12 @@ impl Importer<'_> {
     }
 
     /// Returns what is left to do for a session that was made of the source.
-    fn state(&self, to: &Destination, file: &SessionFile, open: &OpenSession) -> Result<State, Failure> {
+    fn state(
+        &self,
+        to: &Destination,
+        file: &SessionFile,
+        open: &OpenSession,
+    ) -> Result<State, Failure> {
         let (source, input) = (&to.source, &open.input);
         let Some((record, is_last)) = input.read(record_in(open))? else {
             return Err(input
@@ -206,14 +259,19 @@ impl Importer<'_> {
         let read = record.read.last().copied().unwrap_or(0);
         let name = visible(&source.path.to_string_lossy());
         let refused = |what: &str| {
-            let failure = Failure::cannot(format_args!("{name}: {what} since it was imported")).path(&name);
+            let failure =
+                Failure::cannot(format_args!("{name}: {what} since it was imported")).path(&name);
             failure.hint("--force imports it again, into a new session")
         };
         if read > source.read {
             return Err(refused("it has become shorter"));
         }
         let is_all = read == source.read;
-        let start = if is_all { source.sha256.clone() } else { input.read(digest(file, read))? };
+        let start = if is_all {
+            source.sha256.clone()
+        } else {
+            input.read(digest(file, read))?
+        };
         Ok(match () {
             () if start != record.sha256 => return Err(refused("it was edited")),
             () if is_all => State::Current,
@@ -226,7 +284,9 @@ impl Importer<'_> {
 /// Returns the last record of an import in a session, and whether it is the last entry.
 fn record_in(open: &OpenSession) -> io::Result<Option<(Record, bool)>> {
     let (session, reader) = (&open.session, open.reader());
-    let customs = session.all().filter(|ix| session.entry(*ix).kind == Kind::Custom);
+    let customs = session
+        .all()
+        .filter(|ix| session.entry(*ix).kind == Kind::Custom);
     for ix in customs.collect::<Vec<_>>().into_iter().rev() {
         if let Some(record) = Record::of(&reader.line(ix)?) {
             return Ok(Some((record, ix.at() + 1 == session.entries.len())));
@@ -240,7 +300,10 @@ fn unchanged(file: &SessionFile, survey: &Survey) -> io::Result<()> {
     if file.still_same().map_err(io::Error::other)? && digest(file, survey.read)? == survey.sha256 {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::InvalidData, "the file is no longer the one that was read"))
+    Err(io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the file is no longer the one that was read",
+    ))
 }
 
 fn unreadable(source: &Survey, error: io::Error) -> Failure {

@@ -15,26 +15,40 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns a clock in UTC if `TZ` is `UTC` or names a file without an end, otherwise in the system's zone.
+    /// Returns a clock in UTC if `TZ` is `UTC` or names a file without an end, otherwise in the
+    /// system's zone.
     pub fn new(ui: &Ui) -> Clock {
-        let utc = ui.env("TZ").is_some_and(|zone| zone == "UTC" || has_no_end(&zone, ui));
-        let zone = if utc { OnceLock::from(TimeZone::UTC) } else { OnceLock::new() };
-        Clock { zone: Arc::new(zone) }
+        let utc = ui
+            .env("TZ")
+            .is_some_and(|zone| zone == "UTC" || has_no_end(&zone, ui));
+        let zone = if utc {
+            OnceLock::from(TimeZone::UTC)
+        } else {
+            OnceLock::new()
+        };
+        Clock {
+            zone: Arc::new(zone),
+        }
     }
 
     /// Returns a clock in the zone that a POSIX string describes.
     #[cfg(test)]
     pub(in crate::cli) fn in_zone(zone: &str) -> Clock {
-        Clock { zone: Arc::new(TimeZone::posix(zone).unwrap().into()) }
+        Clock {
+            zone: Arc::new(TimeZone::posix(zone).unwrap().into()),
+        }
     }
 
-    /// Returns a date and a time of day, as `2026-01-31` and `12:00`; if it is not a valid time, a `?` and spaces of the
-    /// same width.
+    /// Returns a date and a time of day, as `2026-01-31` and `12:00`; if it is not a valid time, a
+    /// `?` and spaces of the same width.
     pub fn parts(&self, time_ms: i64) -> (String, String) {
         match Timestamp::from_millisecond(time_ms) {
             Ok(time) => {
                 let local = time.to_zoned_datetime(self.zone().clone());
-                (local.strftime("%Y-%m-%d").to_string(), local.strftime("%H:%M").to_string())
+                (
+                    local.strftime("%Y-%m-%d").to_string(),
+                    local.strftime("%H:%M").to_string(),
+                )
             }
             Err(_) => (format!("{:10}", "?"), " ".repeat(5)),
         }
@@ -47,10 +61,11 @@ impl Clock {
         Some((time_ms + ahead).div_euclid(DAY_MS))
     }
 
-    /// Returns the moment at which local clocks show a time, which is given as if it were UTC; if they skip it, the
-    /// first moment after it.
+    /// Returns the moment at which local clocks show a time, which is given as if it were UTC; if
+    /// they skip it, the first moment after it.
     pub fn moment(&self, local_ms: i64) -> i64 {
-        let local = Timestamp::from_millisecond(local_ms).map(|time| TimeZone::UTC.to_datetime(time));
+        let local =
+            Timestamp::from_millisecond(local_ms).map(|time| TimeZone::UTC.to_datetime(time));
         let moment = local.and_then(|local| self.zone().to_timestamp(local));
         moment.map_or(local_ms, |moment| moment.as_millisecond())
     }
@@ -66,10 +81,14 @@ impl Clock {
     }
 }
 
-/// Whether `TZ` names a device or FIFO, which may have no end. Any other invalid zone means UTC, too.
+/// Whether `TZ` names a device or FIFO, which may have no end. Any other invalid zone means UTC,
+/// too.
 fn has_no_end(zone: &str, ui: &Ui) -> bool {
     let zone = Path::new(zone.strip_prefix(':').unwrap_or(zone));
-    let folders = [Some(ui.folder().to_owned()), ui.env("TZDIR").map(PathBuf::from)];
+    let folders = [
+        Some(ui.folder().to_owned()),
+        ui.env("TZDIR").map(PathBuf::from),
+    ];
     folders.into_iter().flatten().any(|folder| {
         let found = std::fs::metadata(folder.join(zone));
         found.is_ok_and(|found| !found.is_file() && !found.is_dir())
@@ -91,7 +110,12 @@ mod tests {
     #[test]
     fn a_day_begins_at_its_first_moment() {
         // The last zone skips midnight in spring and repeats the hour before it in autumn.
-        for zone in ["UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "<+0545>-5:45", "EET-2EEST,M4.5.5/0,M10.5.4/24"] {
+        for zone in [
+            "UTC0",
+            "CET-1CEST,M3.5.0,M10.5.0/3",
+            "<+0545>-5:45",
+            "EET-2EEST,M4.5.5/0,M10.5.4/24",
+        ] {
             let clock = Clock::in_zone(zone);
             for day in 20_000..21_000 {
                 let start = clock.moment(day * DAY_MS);

@@ -32,7 +32,8 @@ impl Exit {
         }
     }
 
-    /// Returns how a batch ends whose worst part ended like this, given whether the results were printed.
+    /// Returns how a batch ends whose worst part ended like this, given whether the results were
+    /// printed.
     pub fn printed(self, printed: Result<(), Failure>) -> Result<Exit, Failure> {
         match printed {
             Err(failure) if failure.exit() >= self => Err(failure),
@@ -143,20 +144,28 @@ impl Failure {
         self
     }
 
-    /// Returns the failure as that of a later step (exit 4), after `what` was written. A closed pipe on
-    /// standard output is still success.
+    /// Returns the failure as that of a later step (exit 4), after `what` was written. A closed
+    /// pipe on standard output is still success.
     pub fn after_writing(self, what: &str) -> Self {
         if self.is_silent() {
             return self;
         }
         let error = anyhow::anyhow!("{:#}; the change is written: {what}", self.error);
-        Failure { exit: Exit::Written, error, hint: Some("do not repeat the command".to_owned()), ..self }
+        Failure {
+            exit: Exit::Written,
+            error,
+            hint: Some("do not repeat the command".to_owned()),
+            ..self
+        }
     }
 
-    /// Whether a file is not a session, but by its name what an extension of pi records about a sub-agent. A command that
-    /// finds one below a directory ignores it.
+    /// Whether a file is not a session, but by its name what an extension of pi records about a
+    /// sub-agent. A command that finds one below a directory ignores it.
     pub fn is_transcript(&self) -> bool {
-        let is_named = self.path.as_ref().is_some_and(|path| path.ends_with("_transcript.jsonl"));
+        let is_named = self
+            .path
+            .as_ref()
+            .is_some_and(|path| path.ends_with("_transcript.jsonl"));
         self.kind == FailureKind::Session && is_named
     }
 
@@ -172,13 +181,20 @@ impl Failure {
 
     /// Returns the message and the hint on one line.
     pub fn line(&self) -> String {
-        let hint = self.hint.as_ref().map(|hint| format!(" (hint: {hint})")).unwrap_or_default();
+        let hint = self
+            .hint
+            .as_ref()
+            .map(|hint| format!(" (hint: {hint})"))
+            .unwrap_or_default();
         visible(&format!("{:#}{hint}", self.error))
     }
 
     /// Returns the message and the hint, and a line for each detail.
     pub fn lines(&self) -> String {
-        let details = self.details.iter().map(|detail| format!("\n  {}", visible(detail)));
+        let details = self
+            .details
+            .iter()
+            .map(|detail| format!("\n  {}", visible(detail)));
         self.line() + &details.collect::<String>()
     }
 
@@ -187,8 +203,14 @@ impl Failure {
         let details: Vec<_> = self.details.iter().map(|detail| detail.trim()).collect();
         let colon = if details.is_empty() { "" } else { ": " };
         let error = Object::new()
-            .json("kind", &serde_json::to_vec(&self.kind).expect("a name can be written"))
-            .str("message", &format!("{:#}{colon}{}", self.error, details.join(", ")))
+            .json(
+                "kind",
+                &serde_json::to_vec(&self.kind).expect("a name can be written"),
+            )
+            .str(
+                "message",
+                &format!("{:#}{colon}{}", self.error, details.join(", ")),
+            )
             .str_or_null("path", self.path.as_deref())
             .number_or_null("line", self.line.map(f64::from))
             .str_or_null("hint", self.hint.as_deref())

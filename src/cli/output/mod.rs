@@ -1,6 +1,7 @@
 //! The input and output of commands: the [`World`] and the options of every command as one value.
 //!
-//! Data goes to standard output, diagnostics to standard error. Every `pisess:` line is printed here.
+//! Data goes to standard output, diagnostics to standard error. Every `pisess:` line is printed
+//! here.
 
 mod failure;
 mod shown;
@@ -17,7 +18,9 @@ pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
 use pager::Pager;
 pub use progress::Progress;
-pub use rows::{Glyphs, Rows, SEPARATORS, Styles, columns, end_at, fitted, fitted_end, fitted_path, styled};
+pub use rows::{
+    Glyphs, Rows, SEPARATORS, Styles, columns, end_at, fitted, fitted_end, fitted_path, styled,
+};
 use shown::Shown;
 pub use table::{Cell, Column, GAP, Table, plain};
 
@@ -71,10 +74,15 @@ impl<'w> Ui<'w> {
         self.wants_pager = false;
     }
 
-    /// Lets the pager open at a line of `lines` that will be printed, unless its first screen shows it.
+    /// Lets the pager open at a line of `lines` that will be printed, unless its first screen shows
+    /// it.
     pub fn page_at(&mut self, line: usize, lines: usize) {
         // The last row of the terminal is the pager's own.
-        let screen = self.world.terminals.height.map_or(usize::MAX, |height| height.saturating_sub(1));
+        let screen = self
+            .world
+            .terminals
+            .height
+            .map_or(usize::MAX, |height| height.saturating_sub(1));
         if line > screen {
             self.first_line = (line - screen / 2).min(lines.saturating_sub(screen) + 1);
         }
@@ -123,16 +131,22 @@ impl<'w> Ui<'w> {
         self.world.terminals.stdout
     }
 
-    /// Returns the maximum width of rows: `COLUMNS`, otherwise the width of the terminal. Without either,
-    /// rows are not cut.
+    /// Returns the maximum width of rows: `COLUMNS`, otherwise the width of the terminal. Without
+    /// either, rows are not cut.
     pub fn width(&self) -> Option<usize> {
-        let named =
-            self.env("COLUMNS").and_then(|columns| columns.parse().ok()).filter(|&columns| columns > 0);
-        named.or(self.world.terminals.width.filter(|_| self.world.terminals.stdout))
+        let named = self
+            .env("COLUMNS")
+            .and_then(|columns| columns.parse().ok())
+            .filter(|&columns| columns > 0);
+        named.or(self
+            .world
+            .terminals
+            .width
+            .filter(|_| self.world.terminals.stdout))
     }
 
-    /// Returns standard output, for text that is already escaped. The line that shows progress is cleared, and the pager
-    /// started.
+    /// Returns standard output, for text that is already escaped. The line that shows progress is
+    /// cleared, and the pager started.
     pub fn stdout(&mut self) -> &mut (dyn Write + Send) {
         self.progress.clear();
         if std::mem::take(&mut self.wants_pager) {
@@ -158,23 +172,36 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Returns standard output as an open file, unless it is a terminal. What was printed before is flushed.
+    /// Returns standard output as an open file, unless it is a terminal. What was printed before is
+    /// flushed.
     pub(in crate::cli) fn stdout_file(&mut self) -> io::Result<Option<&'w File>> {
         self.progress.clear();
         self.world.stdout.flush()?;
-        Ok(self.world.stdout_file.filter(|_| !self.world.terminals.stdout))
+        Ok(self
+            .world
+            .stdout_file
+            .filter(|_| !self.world.terminals.stdout))
     }
 
     /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
     pub fn verbatim(&mut self) -> Box<dyn Write + '_> {
         let is_terminal = self.world.terminals.stdout;
         let out = self.stdout();
-        if is_terminal { Box::new(Shown { out, unfinished: Vec::new() }) } else { Box::new(out) }
+        if is_terminal {
+            Box::new(Shown {
+                out,
+                unfinished: Vec::new(),
+            })
+        } else {
+            Box::new(out)
+        }
     }
 
     /// Prints text that is already escaped.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
-        self.stdout().write_all(text.as_bytes()).map_err(Failure::output)
+        self.stdout()
+            .write_all(text.as_bytes())
+            .map_err(Failure::output)
     }
 
     pub fn print_path(&mut self, path: &str) -> Result<(), Failure> {
@@ -183,14 +210,17 @@ impl<'w> Ui<'w> {
 
     pub fn print_json(&mut self, json: &[u8]) -> Result<(), Failure> {
         let mut out = self.verbatim();
-        out.write_all(json).and_then(|()| out.write_all(b"\n")).map_err(Failure::output)
+        out.write_all(json)
+            .and_then(|()| out.write_all(b"\n"))
+            .map_err(Failure::output)
     }
 
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.out().flush().map_err(Failure::output)
     }
 
-    /// Prints and flushes the report of a change that is already written: a failure to do so is exit 4.
+    /// Prints and flushes the report of a change that is already written: a failure to do so is
+    /// exit 4.
     pub fn print_after<T>(
         &mut self,
         written: &str,
@@ -207,7 +237,11 @@ impl<'w> Ui<'w> {
 
     /// Returns the exit code of a command that ended with this one.
     pub fn exit(&self, code: u8) -> u8 {
-        if self.has_loss { Exit::Written.code().max(code) } else { code }
+        if self.has_loss {
+            Exit::Written.code().max(code)
+        } else {
+            code
+        }
     }
 
     /// Prints a line on standard error, unless `-q` is given.
@@ -223,7 +257,8 @@ impl<'w> Ui<'w> {
         let _ = writeln!(self.stderr(), "pisess: {}", visible(what));
     }
 
-    /// Asks on standard error whether to do something, and returns whether the answer on standard input is yes.
+    /// Asks on standard error whether to do something, and returns whether the answer on standard
+    /// input is yes.
     ///
     /// # Errors
     /// If standard input is not a terminal, or cannot be read.
@@ -238,11 +273,17 @@ impl<'w> Ui<'w> {
         let mut answer = Vec::new();
         // What follows the line is not read.
         let mut stdin = BufReader::with_capacity(1, &mut *self.world.stdin);
-        stdin.read_until(b'\n', &mut answer).map_err(|error| Failure::reading("standard input", error))?;
-        Ok(matches!(answer.trim_ascii(), b"y" | b"Y" | b"yes" | b"Yes" | b"YES"))
+        stdin
+            .read_until(b'\n', &mut answer)
+            .map_err(|error| Failure::reading("standard input", error))?;
+        Ok(matches!(
+            answer.trim_ascii(),
+            b"y" | b"Y" | b"yes" | b"Yes" | b"YES"
+        ))
     }
 
-    /// Prints results on standard error, unless `-q` is given. Used if standard output carries a session.
+    /// Prints results on standard error, unless `-q` is given. Used if standard output carries a
+    /// session.
     pub fn print_aside(&mut self, text: &str) {
         if !self.is_quiet {
             let _ = self.stderr().write_all(text.as_bytes());
@@ -252,7 +293,11 @@ impl<'w> Ui<'w> {
     /// Prints an error on standard error, even with `-q`; returns how the command ends.
     pub fn report(&mut self, failure: &Failure) -> Exit {
         if !failure.is_silent() {
-            let line = if self.json { failure.json() } else { format!("pisess: {}", failure.lines()) };
+            let line = if self.json {
+                failure.json()
+            } else {
+                format!("pisess: {}", failure.lines())
+            };
             let _ = writeln!(self.stderr(), "{line}");
         }
         failure.exit()

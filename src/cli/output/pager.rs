@@ -10,11 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 const VARIABLES: [&str; 2] = ["PISESS_PAGER", "PAGER"];
 /// The pager if no variable names one.
 const DEFAULT: &str = "less";
-/// The options of pagers, unless they are set: quit if all fits on the screen, show colours, keep the screen.
+/// The options of pagers, unless they are set: quit if all fits on the screen, show colours, keep
+/// the screen.
 const OPTIONS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 /// A command that contains one of these is run by the shell.
-const SYNTAX: &[char] =
-    &['|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '='];
+const SYNTAX: &[char] = &[
+    '|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '=',
+];
 
 pub(super) struct Pager {
     stdin: BufWriter<ChildStdin>,
@@ -24,8 +26,8 @@ pub(super) struct Pager {
 }
 
 impl Pager {
-    /// Starts the pager that the environment names, at a line if it is less; `None` for `cat` or an empty name, or if
-    /// there is no pager and none was named.
+    /// Starts the pager that the environment names, at a line if it is less; `None` for `cat` or an
+    /// empty name, or if there is no pager and none was named.
     ///
     /// # Errors
     /// If the pager that was named cannot be started.
@@ -37,7 +39,11 @@ impl Pager {
         }
         let mut command = command(text);
         command.stdin(Stdio::piped());
-        command.envs(OPTIONS.into_iter().filter(|(name, _)| (world.env)(name).is_none()));
+        command.envs(
+            OPTIONS
+                .into_iter()
+                .filter(|(name, _)| (world.env)(name).is_none()),
+        );
         if first_line > 1 {
             let (less, options) = OPTIONS[0];
             let options = (world.env)(less).unwrap_or_else(|| options.to_owned());
@@ -57,7 +63,11 @@ impl Pager {
         let running = Arc::clone(&child);
         // A signal ends pisess when the pager has exited, even if there is more to print.
         Waiting::begin().then(move || wait(&running));
-        Some(Pager { stdin, child, waiting })
+        Some(Pager {
+            stdin,
+            child,
+            waiting,
+        })
     }
 
     pub fn stdin(&mut self) -> &mut (dyn Write + Send) {
@@ -66,7 +76,11 @@ impl Pager {
 
     /// Waits until the user quits.
     pub fn finish(self) {
-        let Pager { mut stdin, child, waiting: _waiting } = self;
+        let Pager {
+            mut stdin,
+            child,
+            waiting: _waiting,
+        } = self;
         // A failure was reported before, unless the pager has exited.
         let _ = stdin.flush();
         drop(stdin.into_parts().0);
@@ -78,8 +92,8 @@ fn wait(child: &Mutex<Child>) {
     let _: io::Result<_> = child.lock().unwrap_or_else(PoisonError::into_inner).wait();
 }
 
-/// Returns the command; without a shell if it needs none, so that a missing program is noticed before anything is
-/// written to it.
+/// Returns the command; without a shell if it needs none, so that a missing program is noticed
+/// before anything is written to it.
 fn command(text: &str) -> Command {
     if text.contains(SYNTAX) {
         let mut shell = Command::new("sh");

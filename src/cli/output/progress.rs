@@ -1,6 +1,7 @@
 //! Progress on a terminal: a bar for files, a spinner with the elapsed time for a running command.
 //!
-//! Nothing is shown in the first half second, once something was printed, or while another program uses the terminal.
+//! Nothing is shown in the first half second, once something was printed, or while another program
+//! uses the terminal.
 
 use super::Ui;
 use std::io::{Write, stderr};
@@ -12,7 +13,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
 const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-/// The width of the bar. With the numbers after it, it fits on a narrow terminal, so that one line can be cleared.
+/// The width of the bar. With the numbers after it, it fits on a narrow terminal, so that one line
+/// can be cleared.
 const BAR: usize = 16;
 
 /// A job, and the line of the terminal that shows its progress until this is dropped.
@@ -28,9 +30,14 @@ impl Ui<'_> {
     pub fn progress(&self, files: usize) -> Progress {
         let bar = move |done: usize, _| {
             let filled = BAR * done.min(files) / files;
-            format!("{}{} {done}/{files} sessions", "█".repeat(filled), "░".repeat(BAR - filled))
+            format!(
+                "{}{} {done}/{files} sessions",
+                "█".repeat(filled),
+                "░".repeat(BAR - filled)
+            )
         };
-        self.progress.start(bar, self.may_draw().filter(|_| files > 1))
+        self.progress
+            .start(bar, self.may_draw().filter(|_| files > 1))
     }
 
     /// Returns a spinner with the elapsed time of a running command, shown on a terminal.
@@ -61,18 +68,30 @@ impl Progress {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns a job on the same line that shows a text, given what is done and the elapsed time, while `may_draw` returns
-    /// true.
+    /// Returns a job on the same line that shows a text, given what is done and the elapsed time,
+    /// while `may_draw` returns true.
     fn start(
         &self,
         text: impl Fn(usize, Duration) -> String + Send + 'static,
         may_draw: Option<fn() -> bool>,
     ) -> Progress {
         self.clear();
-        let job = Progress { done: Arc::default(), drawing: Arc::clone(&self.drawing) };
+        let job = Progress {
+            done: Arc::default(),
+            drawing: Arc::clone(&self.drawing),
+        };
         let Some(may_draw) = may_draw else { return job };
-        let (done, drawing, start) = (Arc::clone(&job.done), Arc::clone(&job.drawing), Instant::now());
-        let is_wanted = move || drawing.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let (done, drawing, start) = (
+            Arc::clone(&job.done),
+            Arc::clone(&job.drawing),
+            Instant::now(),
+        );
+        let is_wanted = move || {
+            drawing
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_some()
+        };
         let draw = move || {
             let mut is_shown = false;
             park_timeout(PATIENCE);
@@ -87,7 +106,8 @@ impl Progress {
                 draw("");
             }
         };
-        // Locked until the thread is here, without which it would end. If none can be started, nothing is shown.
+        // Locked until the thread is here, without which it would end. If none can be started,
+        // nothing is shown.
         let mut thread = job.drawing.lock().unwrap_or_else(PoisonError::into_inner);
         *thread = Builder::new().spawn(draw).ok();
         drop(thread);
@@ -96,7 +116,11 @@ impl Progress {
 
     /// Clears the line, if it shows something, for good.
     pub fn clear(&self) {
-        let drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let drawing = self
+            .drawing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(thread) = drawing {
             thread.thread().unpark();
             let _ = thread.join();

@@ -128,7 +128,8 @@ pub struct Rows {
     pub clock: Option<Clock>,
     /// The date of the previous row, which is not repeated.
     date: String,
-    /// The minute formatted last, and its date and time of day: most rows follow another within a minute.
+    /// The minute formatted last, and its date and time of day: most rows follow another within a
+    /// minute.
     minute: Option<i64>,
     minute_date: String,
     minute_time: String,
@@ -139,12 +140,22 @@ const WHOLE_MINUTES: i64 = 100_000_000_000;
 
 impl Rows {
     pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> Rows {
-        Rows { width, left: width, ellipsis, clock, ..Rows::default() }
+        Rows {
+            width,
+            left: width,
+            ellipsis,
+            clock,
+            ..Rows::default()
+        }
     }
 
     /// Sets the date of the previous row from a time, or clears it, before a range of rows.
     pub fn follow(&mut self, time_ms: Option<i64>) {
-        let date = self.clock.as_ref().zip(time_ms).map(|(clock, time)| clock.parts(time).0);
+        let date = self
+            .clock
+            .as_ref()
+            .zip(time_ms)
+            .map(|(clock, time)| clock.parts(time).0);
         self.date = date.unwrap_or_default();
     }
 
@@ -191,8 +202,13 @@ impl Rows {
     /// Appends spaces to the part up to `width` columns.
     pub fn pad(&mut self, width: usize) {
         let part = &self.text[self.part..];
-        let used = if is_plain(part) { part.len() } else { columns(&String::from_utf8_lossy(part)) };
-        self.text.resize(self.text.len() + width.saturating_sub(used), b' ');
+        let used = if is_plain(part) {
+            part.len()
+        } else {
+            columns(&String::from_utf8_lossy(part))
+        };
+        self.text
+            .resize(self.text.len() + width.saturating_sub(used), b' ');
     }
 
     pub fn begin(&mut self) {
@@ -220,7 +236,10 @@ impl Rows {
     pub fn put(&mut self, text: &str, style: Style) {
         debug_assert_eq!(self.part, self.text.len(), "the part before is put first");
         let used = self.left.map_or(0, |_| columns(text));
-        let cut = self.left.filter(|&left| used > left).map(|left| fitted(text, left, self.ellipsis));
+        let cut = self
+            .left
+            .filter(|&left| used > left)
+            .map(|left| fitted(text, left, self.ellipsis));
         let shown = cut.as_deref().unwrap_or(text);
         // Most parts are plain, and are not copied first.
         if style == Style::default() {
@@ -234,19 +253,24 @@ impl Rows {
 }
 
 pub fn styled(text: &str, style: Style) -> String {
-    if text.is_empty() || style == Style::default() { text.to_owned() } else { text.style(style).to_string() }
+    if text.is_empty() || style == Style::default() {
+        text.to_owned()
+    } else {
+        text.style(style).to_string()
+    }
 }
 
 /// What separates the parts of a path, on any system.
 pub const SEPARATORS: [char; 2] = ['/', '\\'];
 
-/// Returns a text whose `path` is truncated in the middle to fit into `columns`, keeping the file's name and
-/// the text after it. If that is impossible, truncates the text at its end.
+/// Returns a text whose `path` is truncated in the middle to fit into `columns`, keeping the file's
+/// name and the text after it. If that is impossible, truncates the text at its end.
 pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &str) -> String {
     let whole = self::columns(text);
     let (before, after) = (&text[..path.start], &text[path.end..]);
     let path = &text[path];
-    let room = columns.saturating_sub(self::columns(before) + self::columns(after) + ellipsis.width());
+    let room =
+        columns.saturating_sub(self::columns(before) + self::columns(after) + ellipsis.width());
     let name = path.rfind(SEPARATORS).unwrap_or(0);
     if whole <= columns || room < self::columns(&path[name..]).min(12) {
         return fitted(text, columns, ellipsis);
@@ -282,7 +306,9 @@ pub fn fitted_end(text: &str, columns: usize, ellipsis: &str) -> String {
     if self::columns(text) <= columns {
         return text.to_owned();
     }
-    let Some(room) = columns.checked_sub(ellipsis.width()) else { return String::new() };
+    let Some(room) = columns.checked_sub(ellipsis.width()) else {
+        return String::new();
+    };
     let start = text.len() - end_at(text.graphemes(true).rev(), room);
     format!("{ellipsis}{}", text[start..].trim_start())
 }
@@ -294,7 +320,11 @@ pub fn fitted(text: &str, columns: usize, ellipsis: &str) -> String {
     }
     let room = columns.saturating_sub(ellipsis.width());
     let end = end_at(text.graphemes(true), room);
-    let mark = if columns >= ellipsis.width() { ellipsis } else { "" };
+    let mark = if columns >= ellipsis.width() {
+        ellipsis
+    } else {
+        ""
+    };
     format!("{}{mark}", text[..end].trim_end())
 }
 
@@ -325,7 +355,10 @@ mod tests {
         assert_eq!(cut(&read, 36), "src/…/nested/tree_rows.rs:5-14");
         assert_eq!(cut(&read, 26), "src/…/tree_rows.rs:5-14");
         assert_eq!(cut(&read, 19), "…/tree_rows.rs:5-14");
-        assert_eq!(cut(&format!("/a b/ in {path}"), 30), "/a b/ in src/…/tree_rows.rs");
+        assert_eq!(
+            cut(&format!("/a b/ in {path}"), 30),
+            "/a b/ in src/…/tree_rows.rs"
+        );
         assert_eq!(cut(&read, 9), "src/comm…");
         for columns in 0..60 {
             assert!(super::columns(&cut(&read, columns)) <= columns, "{columns}");

@@ -1,7 +1,7 @@
 //! Tables: columns as wide as their content, without rules.
 //!
-//! `comfy-table` arranges the columns, given the widest cells among the first rows. It would count the escape sequences
-//! of colours as text, so the rows are drawn here.
+//! `comfy-table` arranges the columns, given the widest cells among the first rows. It would count
+//! the escape sequences of colours as text, so the rows are drawn here.
 
 use super::{Failure, Rows, Ui, columns, fitted};
 use comfy_table::{ColumnConstraint, ContentArrangement, TableStyle, Width};
@@ -32,22 +32,36 @@ pub struct Column {
 
 impl Column {
     pub const fn text(title: &'static str) -> Self {
-        Column { title, is_number: false, is_cut: false, most: usize::MAX }
+        Column {
+            title,
+            is_number: false,
+            is_cut: false,
+            most: usize::MAX,
+        }
     }
 
     /// Returns a column of numbers, aligned to the right.
     pub const fn number(title: &'static str) -> Self {
-        Column { is_number: true, ..Column::text(title) }
+        Column {
+            is_number: true,
+            ..Column::text(title)
+        }
     }
 
     /// Returns the column, truncated if space is scarce.
     pub const fn cut(self) -> Self {
-        Column { is_cut: true, ..self }
+        Column {
+            is_cut: true,
+            ..self
+        }
     }
 
     /// Returns the column, truncated to a width.
     pub const fn at_most(self, width: usize) -> Self {
-        Column { most: width, ..self }
+        Column {
+            most: width,
+            ..self
+        }
     }
 }
 
@@ -64,8 +78,16 @@ pub struct Table {
 impl Table {
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
         let columns = columns.into();
-        let widths = columns.iter().map(|column| self::columns(column.title).max(1)).collect();
-        Table { columns, rows: Vec::new(), widths, is_arranged: false }
+        let widths = columns
+            .iter()
+            .map(|column| self::columns(column.title).max(1))
+            .collect();
+        Table {
+            columns,
+            rows: Vec::new(),
+            widths,
+            is_arranged: false,
+        }
     }
 
     pub fn row(&mut self, cells: Vec<Cell>) {
@@ -89,7 +111,11 @@ impl Table {
 
     /// Prints the rows so far if they are enough to arrange the columns.
     pub fn stream(&mut self, ui: &mut Ui) -> Result<(), Failure> {
-        if self.rows.len() < MANY { Ok(()) } else { self.flush(ui) }
+        if self.rows.len() < MANY {
+            Ok(())
+        } else {
+            self.flush(ui)
+        }
     }
 
     /// Prints the rows, fitted to the width of the terminal.
@@ -103,7 +129,9 @@ impl Table {
             return Ok(());
         }
         // A column that is cut takes what the others leave.
-        let width = ui.width().filter(|_| self.columns.iter().any(|column| column.is_cut));
+        let width = ui
+            .width()
+            .filter(|_| self.columns.iter().any(|column| column.is_cut));
         let mut pen = Rows::new(width, ELLIPSIS, None);
         if !self.is_arranged {
             self.arrange(width);
@@ -117,12 +145,22 @@ impl Table {
         ui.stdout().write_all(&pen.text).map_err(Failure::output)
     }
 
-    /// Returns the rows as a text of this width; a cell that is too long is continued on the next line.
+    /// Returns the rows as a text of this width; a cell that is too long is continued on the next
+    /// line.
     pub fn wrapped(&self, width: usize) -> String {
-        let text = |cell: &Cell| cell.iter().map(|(text, _)| text.as_str()).collect::<String>();
-        let rows = self.rows.iter().map(|cells| comfy_table::Row::from(cells.iter().map(text)));
+        let text = |cell: &Cell| {
+            cell.iter()
+                .map(|(text, _)| text.as_str())
+                .collect::<String>()
+        };
+        let rows = self
+            .rows
+            .iter()
+            .map(|cells| comfy_table::Row::from(cells.iter().map(text)));
         let laid = self.laid(rows, Some(width), ' ');
-        laid.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+        laid.lines()
+            .map(|line| format!("{}\n", line.trim_end()))
+            .collect()
     }
 
     /// Fits the columns into this width, by laying out a row of their widest cells.
@@ -144,13 +182,24 @@ impl Table {
     ) -> comfy_table::Table {
         let narrow = |width: usize| u16::try_from(width).unwrap_or(u16::MAX);
         let mut table = comfy_table::Table::new();
-        table.load_style(TableStyle::new()).set_truncation_indicator(ELLIPSIS);
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_delimiter(delimiter);
+        table
+            .load_style(TableStyle::new())
+            .set_truncation_indicator(ELLIPSIS);
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_delimiter(delimiter);
         table.add_rows(rows);
-        for ((column, laid), &width) in self.columns.iter().zip(table.column_iter_mut()).zip(&self.widths) {
+        for ((column, laid), &width) in self
+            .columns
+            .iter()
+            .zip(table.column_iter_mut())
+            .zip(&self.widths)
+        {
             laid.set_padding((0, GAP as u16));
             if !column.is_cut {
-                laid.set_constraint(ColumnConstraint::Absolute(Width::Fixed(narrow(width + GAP))));
+                laid.set_constraint(ColumnConstraint::Absolute(Width::Fixed(narrow(
+                    width + GAP,
+                ))));
             }
         }
         // The last column has a gap, too.
@@ -168,7 +217,11 @@ impl Table {
             let is_limited = column.is_cut || column.most < usize::MAX;
             let mut room = if is_limited { width } else { text };
             let mut used = 0;
-            blank += if column.is_number { width.saturating_sub(text) } else { 0 };
+            blank += if column.is_number {
+                width.saturating_sub(text)
+            } else {
+                0
+            };
             for (text, style) in cell.iter().filter(|(text, _)| !text.is_empty()) {
                 let whole = columns(text);
                 let cut = (whole > room).then(|| fitted(text, room, ELLIPSIS));
@@ -180,7 +233,12 @@ impl Table {
                 room = room.saturating_sub(whole);
                 used += if cut.is_some() { columns(shown) } else { whole };
             }
-            blank += GAP + if column.is_number { 0 } else { width.saturating_sub(used) };
+            blank += GAP
+                + if column.is_number {
+                    0
+                } else {
+                    width.saturating_sub(used)
+                };
         }
         pen.end();
     }
@@ -192,19 +250,29 @@ mod tests {
 
     #[test]
     fn later_rows_keep_the_columns() {
-        let plain = |cells: [&str; 3]| cells.map(|text| vec![(text.to_owned(), Style::new())]).to_vec();
+        let plain = |cells: [&str; 3]| {
+            cells
+                .map(|text| vec![(text.to_owned(), Style::new())])
+                .to_vec()
+        };
         let drawn = |table: &Table, cells: &[Cell]| {
             let mut pen = Rows::new(Some(20), ELLIPSIS, None);
             table.draw(cells, &mut pen);
             String::from_utf8(pen.text).unwrap()
         };
-        let mut table =
-            Table::new([Column::number("n"), Column::text("").at_most(4), Column::text("said").cut()]);
+        let mut table = Table::new([
+            Column::number("n"),
+            Column::text("").at_most(4),
+            Column::text("said").cut(),
+        ]);
         table.row(plain(["1234", "abcdef", "more words than fit"]));
         assert_eq!(table.width(), 4 + 2 + 4 + 2 + 19);
         table.arrange(Some(20));
         for (cells, row) in [
-            (["1234", "abcdef", "more words than fit"], "1234  abc…  more wo…\n"),
+            (
+                ["1234", "abcdef", "more words than fit"],
+                "1234  abc…  more wo…\n",
+            ),
             (["5", "g", "a b"], "   5  g     a b\n"),
             (["123456", "g", "a b"], "123456  g     a b\n"),
             (["1", "a bcd", "e"], "   1  a b…  e\n"),
@@ -214,8 +282,14 @@ mod tests {
             assert_eq!(drawn(&table, &plain(cells)), row);
         }
         let red = Style::new().red();
-        let said = vec![("[b] ".to_owned(), red), ("more words".to_owned(), Style::new())];
+        let said = vec![
+            ("[b] ".to_owned(), red),
+            ("more words".to_owned(), Style::new()),
+        ];
         let row = drawn(&table, &[vec![], vec![("a".to_owned(), red)], said]);
-        assert_eq!(row.replace('\u{1b}', "␛"), "      ␛[31ma␛[0m     ␛[31m[b]␛[0m mor…\n");
+        assert_eq!(
+            row.replace('\u{1b}', "␛"),
+            "      ␛[31ma␛[0m     ␛[31m[b]␛[0m mor…\n"
+        );
     }
 }

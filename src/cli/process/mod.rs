@@ -1,4 +1,5 @@
-//! Other programs: started in a group of their own, with input and output through pipes, and ended by signals.
+//! Other programs: started in a group of their own, with input and output through pipes, and ended
+//! by signals.
 
 #[cfg_attr(unix, path = "signals/unix.rs")]
 #[cfg_attr(windows, path = "signals/windows.rs")]

@@ -1,7 +1,8 @@
-//! Runs a command given by the user: `sh -c`, or `cmd /c` on Windows, with text on standard input only.
+//! Runs a command given by the user: `sh -c`, or `cmd /c` on Windows, with text on standard input
+//! only.
 //!
-//! No part of a session is ever put into an argument or the environment. Input is written and output
-//! read concurrently; a child that stops reading early is not an error.
+//! No part of a session is ever put into an argument or the environment. Input is written and
+//! output read concurrently; a child that stops reading early is not an error.
 
 use super::groups::{Group, command};
 use super::pipes::{exchange, pause};
@@ -38,7 +39,8 @@ pub struct Shell {
 pub const UNTOUCHED: &str = "nothing was written";
 
 impl Shell {
-    /// Returns the command that an option gives, else that of an environment variable; an empty command is none.
+    /// Returns the command that an option gives, else that of an environment variable; an empty
+    /// command is none.
     pub fn chosen(
         session: &str,
         given: Option<&String>,
@@ -52,12 +54,19 @@ impl Shell {
             None => (variable, ui.env(variable)?),
         };
         let (session, outcome) = (session.to_owned(), UNTOUCHED);
-        let shell = Shell { session, option, command, timeout, outcome, hint };
+        let shell = Shell {
+            session,
+            option,
+            command,
+            timeout,
+            outcome,
+            hint,
+        };
         Some(shell).filter(|shell| !shell.command.trim().is_empty())
     }
 
-    /// Runs the command with `input` on standard input and returns its output. If a signal terminates pisess
-    /// in the meantime, the command and its descendants are terminated first.
+    /// Runs the command with `input` on standard input and returns its output. If a signal
+    /// terminates pisess in the meantime, the command and its descendants are terminated first.
     pub fn run(&self, input: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let waiting = Waiting::begin();
         let (mut child, mut group) = self.spawn()?;
@@ -78,31 +87,51 @@ impl Shell {
     fn spawn(&self) -> Result<(Child, Group), Failure> {
         let mut command = command(&self.command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Otherwise one that is exported to the environment and runs pisess would recurse endlessly.
+        // Otherwise one that is exported to the environment and runs pisess would recurse
+        // endlessly.
         command.env_remove(HOOK).env_remove(SUMMARIZER);
-        let mut child = command.spawn().map_err(|error| self.failed(&error.to_string()))?;
+        let mut child = command
+            .spawn()
+            .map_err(|error| self.failed(&error.to_string()))?;
         let group = Group::of(&mut child);
         Ok((child, group))
     }
 
-    /// Returns the failure of a command that did not end by itself. That for a signal is never printed: once the command
-    /// has ended, the signal ends pisess.
+    /// Returns the failure of a command that did not end by itself. That for a signal is never
+    /// printed: once the command has ended, the signal ends pisess.
     fn stopped(&self, error: &io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::FileTooLarge => self.failed("it printed more than 10 MB"),
             io::ErrorKind::TimedOut => self
-                .failed(&format!("no result within {} s", self.timeout.as_secs_f64()))
+                .failed(&format!(
+                    "no result within {} s",
+                    self.timeout.as_secs_f64()
+                ))
                 .hint("allow more time with --timeout"),
             _ => self.failed(&error.to_string()),
         }
     }
 
     pub fn failed(&self, what: &str) -> Failure {
-        let Shell { session, option, command, outcome, hint, .. } = self;
-        let outcome = if outcome.is_empty() { String::new() } else { format!("; {outcome}") };
-        Failure::command(format_args!("{session}: {option} {:?}: {what}{outcome}", visible(command)))
-            .path(session)
-            .hint(*hint)
+        let Shell {
+            session,
+            option,
+            command,
+            outcome,
+            hint,
+            ..
+        } = self;
+        let outcome = if outcome.is_empty() {
+            String::new()
+        } else {
+            format!("; {outcome}")
+        };
+        Failure::command(format_args!(
+            "{session}: {option} {:?}: {what}{outcome}",
+            visible(command)
+        ))
+        .path(session)
+        .hint(*hint)
     }
 }
 
@@ -130,8 +159,14 @@ mod tests {
     fn run(command: &str, input: &[u8], seconds: f64) -> Result<Vec<u8>, Failure> {
         let timeout = Duration::from_secs_f64(seconds);
         let (command, option) = (command.into(), "--summarizer");
-        let shell =
-            Shell { session: "s".to_owned(), option, command, timeout, outcome: UNTOUCHED, hint: "h" };
+        let shell = Shell {
+            session: "s".to_owned(),
+            option,
+            command,
+            timeout,
+            outcome: UNTOUCHED,
+            hint: "h",
+        };
         shell.run(input.to_vec())
     }
 

@@ -29,7 +29,13 @@ impl Job<'_> {
         if !self.write.change.force && !self.write.change.dry_run {
             self.refuse(now, reference, &choice)?;
         }
-        let prune = Prune::entries_of("branch", &now.session, now.input.source(), choice.leaves, fresh);
+        let prune = Prune::entries_of(
+            "branch",
+            &now.session,
+            now.input.source(),
+            choice.leaves,
+            fresh,
+        );
         let mut prune = now.input.read(prune)?;
         prune.branches = choice.tips.len();
         Ok(prune)
@@ -39,27 +45,46 @@ impl Job<'_> {
         Damaged::check(&now.session).map_err(|error| damaged(now, error))?;
         let entry = now.entry_at(now.resolve(reference)?, reference)?;
         branch_at(&now.session, entry).ok_or_else(|| {
-            let failure = now.input.cannot(format_args!("the session does not branch above {reference}"));
-            failure.hint("`pisess branches` lists the branches; `pisess archive` moves a whole session away")
+            let failure = now.input.cannot(format_args!(
+                "the session does not branch above {reference}"
+            ));
+            failure.hint(
+                "`pisess branches` lists the branches; `pisess archive` moves a whole session away",
+            )
         })
     }
 
     /// Refuses the active branch, and several branches.
-    fn refuse(&self, now: &OpenSession, reference: &str, choice: &BranchChoice) -> Result<(), Failure> {
-        let id = |branch: &Branch| visible(&now.session.id(branch.end(&now.session)).to_string_lossy());
+    fn refuse(
+        &self,
+        now: &OpenSession,
+        reference: &str,
+        choice: &BranchChoice,
+    ) -> Result<(), Failure> {
+        let id =
+            |branch: &Branch| visible(&now.session.id(branch.end(&now.session)).to_string_lossy());
         let count = choice.tips.len();
         let more = (count > NAMED).then(|| format!("and {} more", count - NAMED));
         let tips: Vec<_> = choice.tips.iter().take(NAMED).map(id).chain(more).collect();
         let tips = tips.join(" ");
-        let point = choice.point.map_or("root".to_owned(), |ix| now.session.id(ix).to_string());
+        let point = choice
+            .point
+            .map_or("root".to_owned(), |ix| now.session.id(ix).to_string());
         let hint = match (choice.is_active, count) {
-            (true, _) => format!("--force prunes it, and moves the leaf to {}", visible(&point)),
-            (false, 2..) => "--force prunes them all; give an entry nearer to a tip to prune one".to_owned(),
+            (true, _) => format!(
+                "--force prunes it, and moves the leaf to {}",
+                visible(&point)
+            ),
+            (false, 2..) => {
+                "--force prunes them all; give an entry nearer to a tip to prune one".to_owned()
+            }
             (false, _) => return Ok(()),
         };
         let what = match count {
             0 | 1 => format!("{reference} is on the active branch"),
-            _ if choice.is_active => format!("{count} branches end there, the active one too: {tips}"),
+            _ if choice.is_active => {
+                format!("{count} branches end there, the active one too: {tips}")
+            }
             _ => format!("{count} branches end there: {tips}"),
         };
         Err(now.input.cannot(what).hint(hint))
@@ -69,7 +94,8 @@ impl Job<'_> {
     pub(super) fn warn_of_refusal(&self, ui: &mut Ui) -> Result<(), Failure> {
         if let Task::Branch(reference) = &self.task
             && !self.write.change.force
-            && let Err(failure) = self.refuse(self.open, reference, &self.choice(self.open, reference)?)
+            && let Err(failure) =
+                self.refuse(self.open, reference, &self.choice(self.open, reference)?)
         {
             ui.warn(&failure.line());
         }
@@ -84,10 +110,16 @@ impl Job<'_> {
         let choice = self.choice(self.open, reference)?;
         let session = file.resolved().to_owned();
         for path in self.agents_of(&session, &choice) {
-            ui.status(&format!("a sub-agent of the branch stays: {}", visible(&path.to_string_lossy())));
+            ui.status(&format!(
+                "a sub-agent of the branch stays: {}",
+                visible(&path.to_string_lossy())
+            ));
         }
         for path in self.forks_of(&session, ui) {
-            ui.status(&format!("a fork of the session stays: {}", visible(&path.to_string_lossy())));
+            ui.status(&format!(
+                "a fork of the session stays: {}",
+                visible(&path.to_string_lossy())
+            ));
         }
         Ok(())
     }
@@ -95,29 +127,49 @@ impl Job<'_> {
     /// Returns the sessions of the sub-agents that the branch started.
     fn agents_of(&self, session: &Path, choice: &BranchChoice) -> Vec<PathBuf> {
         let billed = &self.open.session.collected.billed;
-        let leaving = billed.iter().filter(|request| choice.leaves[request.entry.at()]);
+        let leaving = billed
+            .iter()
+            .filter(|request| choice.leaves[request.entry.at()]);
         let reported = leaving.filter_map(|request| request.agents.as_deref());
-        let ends: Vec<_> = reported.flat_map(|reported| places(session, reported)).collect();
+        let ends: Vec<_> = reported
+            .flat_map(|reported| places(session, reported))
+            .collect();
         if ends.is_empty() {
             return Vec::new();
         }
-        let files = folder_of(session).and_then(|folder| files_below(&folder).ok()).unwrap_or_default();
+        let files = folder_of(session)
+            .and_then(|folder| files_below(&folder).ok())
+            .unwrap_or_default();
         let is_named = |path: &Path| ends.contains(&end_of(&path.to_string_lossy()));
-        files.into_iter().map(|(path, _)| path).filter(|path| is_named(path)).collect()
+        files
+            .into_iter()
+            .map(|(path, _)| path)
+            .filter(|path| is_named(path))
+            .collect()
     }
 
-    /// Returns the sessions in the stores whose header names this session as the one they were forked from.
+    /// Returns the sessions in the stores whose header names this session as the one they were
+    /// forked from.
     fn forks_of(&self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
         let id = &self.open.session.header.id;
         let is_fork = |path: &PathBuf| {
-            let head = Glance::open(path).ok().and_then(|file| read_header(&file).ok());
+            let head = Glance::open(path)
+                .ok()
+                .and_then(|file| read_header(&file).ok());
             head.is_some_and(|head| {
                 let parent = Raw::checked(&head.bytes).get_text("parentSession");
-                parent.is_some_and(|parent| parent == *id || Path::new(&*parent.to_string_lossy()) == session)
+                parent.is_some_and(|parent| {
+                    parent == *id || Path::new(&*parent.to_string_lossy()) == session
+                })
             })
         };
         let files = Places::of(ui).find(&Scope::All).files;
-        files.into_iter().filter(|file| file.owner.is_none()).map(|file| file.path).filter(is_fork).collect()
+        files
+            .into_iter()
+            .filter(|file| file.owner.is_none())
+            .map(|file| file.path)
+            .filter(is_fork)
+            .collect()
     }
 }
 
@@ -135,9 +187,16 @@ pub(super) fn damaged(now: &OpenSession, error: Damaged) -> Failure {
 pub(super) fn described(entries: usize, notes: usize, branches: usize) -> String {
     let entries = counted(entries, "entry", "entries");
     // `branches` does not count them.
-    let notes = if notes > 0 { format!(", {notes} of them bookkeeping") } else { String::new() };
+    let notes = if notes > 0 {
+        format!(", {notes} of them bookkeeping")
+    } else {
+        String::new()
+    };
     match branches {
         0 => entries,
-        _ => format!("{} ({entries}{notes})", counted(branches, "branch", "branches")),
+        _ => format!(
+            "{} ({entries}{notes})",
+            counted(branches, "branch", "branches")
+        ),
     }
 }

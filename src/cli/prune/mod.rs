@@ -23,14 +23,19 @@ use crate::session::dialect::Dialect;
 use crate::session::reference::Position;
 use crate::session::usage::Usage;
 use pisess_store::{
-    self as store, Archive, Attempt, Beside, Committed, Glance, Locked, ReadAt, SessionFile, WriteOptions,
+    self as store, Archive, Attempt, Beside, Committed, Glance, Locked, ReadAt, SessionFile,
+    WriteOptions,
 };
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Returns the path as given, or with links resolved if it is a symbolic link.
 pub fn own_path(file: &SessionFile) -> PathBuf {
-    if file.path().is_symlink() { file.resolved().to_owned() } else { file.path().to_owned() }
+    if file.path().is_symlink() {
+        file.resolved().to_owned()
+    } else {
+        file.path().to_owned()
+    }
 }
 
 /// Opens the file beside a session, if it exists.
@@ -41,9 +46,13 @@ fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
     }
 }
 
-/// Returns what was pruned from a session, as the file beside it lists it; nothing if that file is damaged.
+/// Returns what was pruned from a session, as the file beside it lists it; nothing if that file is
+/// damaged.
 pub fn pruned(open: &OpenSession) -> Vec<Operation> {
-    let pruned = open.input.file().and_then(|file| Glance::open(&pruned_file(&own_path(file))).ok());
+    let pruned = open
+        .input
+        .file()
+        .and_then(|file| Glance::open(&pruned_file(&own_path(file))).ok());
     let listed = pruned.and_then(|pruned| operations(&pruned, &open.session.header.id).ok());
     listed.unwrap_or_default()
 }
@@ -62,13 +71,19 @@ pub fn pruned_branches(open: &OpenSession) -> Option<String> {
 /// # Errors
 /// If the file beside it is damaged, or that of another session.
 pub fn pruned_from(path: &Path, source: &dyn ReadAt) -> Result<Option<Restore>, Failure> {
-    let resolved = || path.is_symlink().then(|| store::Disk::real(&store::OnDisk, path));
+    let resolved = || {
+        path.is_symlink()
+            .then(|| store::Disk::real(&store::OnDisk, path))
+    };
     let open = |path: PathBuf| Glance::open(&path).ok().map(|pruned| (path, pruned));
     let pruned = open(pruned_file(path)).or_else(|| open(pruned_file(&resolved()?)));
-    pruned.map_or(Ok(None), |(path, pruned)| with(&path, source, Box::new(pruned)))
+    pruned.map_or(Ok(None), |(path, pruned)| {
+        with(&path, source, Box::new(pruned))
+    })
 }
 
-/// Returns what was pruned from a session, if anything. For an archived session, it is in the archive.
+/// Returns what was pruned from a session, if anything. For an archived session, it is in the
+/// archive.
 ///
 /// # Errors
 /// As [`pruned_from`], or if the archive is damaged.
@@ -76,11 +91,19 @@ pub fn pruned_of(input: &Input) -> Result<Option<Restore>, Failure> {
     if let Some(file) = input.file() {
         return pruned_from(file.path(), file);
     }
-    let Some(path) = &input.path else { return Ok(None) };
-    let Ok(file) = Glance::open(path) else { return Ok(None) };
-    let Some(archive) = input.read(Archive::read(&file))? else { return Ok(None) };
+    let Some(path) = &input.path else {
+        return Ok(None);
+    };
+    let Ok(file) = Glance::open(path) else {
+        return Ok(None);
+    };
+    let Some(archive) = input.read(Archive::read(&file))? else {
+        return Ok(None);
+    };
     let pruned = input.read(archive.companion(&file, PRUNED))?;
-    pruned.map_or(Ok(None), |pruned| with(path, input.unredacted(), Box::new(pruned)))
+    pruned.map_or(Ok(None), |pruned| {
+        with(path, input.unredacted(), Box::new(pruned))
+    })
 }
 
 /// Returns what was pruned from a session, or why it cannot be read.
@@ -88,39 +111,66 @@ pub fn split(pruned: Result<Option<Restore>, Failure>) -> (Option<Restore>, Opti
     pruned.map_or_else(|failure| (None, Some(failure)), |pruned| (pruned, None))
 }
 
-/// Reports that what was pruned from a session cannot be read, so that its usage is missing from sums.
+/// Reports that what was pruned from a session cannot be read, so that its usage is missing from
+/// sums.
 pub fn warn_uncounted(failure: &Failure, ui: &mut Ui) {
-    ui.warn(&format!("what was pruned is not counted: {}", failure.line()));
+    ui.warn(&format!(
+        "what was pruned is not counted: {}",
+        failure.line()
+    ));
 }
 
 /// Returns a session with what was pruned from it; `None` if it cannot be read.
-fn with(path: &Path, source: &dyn ReadAt, pruned: Box<dyn ReadAt>) -> Result<Option<Restore>, Failure> {
-    let Ok(session) = load(source, &Options::default()) else { return Ok(None) };
+fn with(
+    path: &Path,
+    source: &dyn ReadAt,
+    pruned: Box<dyn ReadAt>,
+) -> Result<Option<Restore>, Failure> {
+    let Ok(session) = load(source, &Options::default()) else {
+        return Ok(None);
+    };
     let unusable = |error| unusable(path, error);
     let operations = read(&*pruned, &session.header.id).map_err(unusable)?;
-    Restore::new(&session, source, operations, pruned).map(Some).map_err(|error| unusable(error.into()))
+    Restore::new(&session, source, operations, pruned)
+        .map(Some)
+        .map_err(|error| unusable(error.into()))
 }
 
-/// Returns the requests of a session, or of the path to a position, with those that were pruned, and their times; `None` if
-/// none was pruned.
+/// Returns the requests of a session, or of the path to a position, with those that were pruned,
+/// and their times; `None` if none was pruned.
 pub fn requests(open: &OpenSession, path_to: Option<Position>) -> Option<Vec<(i64, Usage)>> {
     let pruned = pruned_of(&open.input).ok()??;
-    let options = Options { usage: true, workers: open.workers(), ..Options::default() };
+    let options = Options {
+        usage: true,
+        workers: open.workers(),
+        ..Options::default()
+    };
     let whole = load(&pruned.whole(open.input.unredacted()), &options).ok()?;
     let in_whole = path_to.map(|to| to.and_then(|end| whole.find(&open.session.id(end))));
     let requests = whole.requests(in_whole);
     // Payloads that were pruned are seldom those with the usage of sub-agents.
     let has_more = requests.len() > open.session.requests(path_to).len();
-    has_more.then(|| requests.iter().map(|one| (whole.entry(one.entry).time_ms, one.usage)).collect())
+    has_more.then(|| {
+        requests
+            .iter()
+            .map(|one| (whole.entry(one.entry).time_ms, one.usage))
+            .collect()
+    })
 }
 
 /// Opens a session as it was before parts of it were pruned; `None` if nothing was.
-pub fn with_pruned(path: &Path, options: Options, ui: &mut Ui) -> Result<Option<OpenSession>, Failure> {
+pub fn with_pruned(
+    path: &Path,
+    options: Options,
+    ui: &mut Ui,
+) -> Result<Option<OpenSession>, Failure> {
     if path == Path::new("-") {
         return Ok(None);
     }
     let input = Input::open(path, ui)?;
-    let Some(pruned) = pruned_of(&input)? else { return Ok(None) };
+    let Some(pruned) = pruned_of(&input)? else {
+        return Ok(None);
+    };
     let whole = pruned.whole(input.source());
     let copy = store::spool_written(&mut |out| copy_all(&whole, out))?;
     Ok(Some(OpenSession::of(input.redacted(copy), options, ui)?))
@@ -156,7 +206,9 @@ impl Job<'_> {
             Some(_) => self.prune_elsewhere(ui)?,
             None => {
                 self.refuse_running()?;
-                self.open.under_lock(&self.options(), &mut |now, locked| self.attempt(now, locked, ui))?
+                self.open.under_lock(&self.options(), &mut |now, locked| {
+                    self.attempt(now, locked, ui)
+                })?
             }
         };
         if outcome.is_nothing() {
@@ -167,7 +219,9 @@ impl Job<'_> {
 
     fn nothing(&self) -> String {
         match &self.task {
-            Task::Payloads { over, .. } => format!("no payload is larger than {}", size(*over as usize)),
+            Task::Payloads { over, .. } => {
+                format!("no payload is larger than {}", size(*over as usize))
+            }
             Task::Compacted => "nothing above a compaction can be pruned".to_owned(),
             Task::Branch(_) | Task::Restore => "nothing to prune".to_owned(),
         }
@@ -178,21 +232,35 @@ impl Job<'_> {
         matches!(self.task, Task::Branch(_) | Task::Compacted)
     }
 
-    /// As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
+    /// As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns
+    /// it.
     fn options(&self) -> WriteOptions {
         let is_owned = self.removes_entries();
-        self.write.change.options(if is_owned { Dialect::OhMyPi } else { self.open.session.dialect })
+        self.write.change.options(if is_owned {
+            Dialect::OhMyPi
+        } else {
+            self.open.session.dialect
+        })
     }
 
-    /// Refuses to remove entries of a session that an agent may have open: it would continue from one that is gone.
+    /// Refuses to remove entries of a session that an agent may have open: it would continue from
+    /// one that is gone.
     fn refuse_running(&self) -> Result<(), Failure> {
-        let recorded = self.open.session.header.cwd.as_ref().filter(|_| self.removes_entries());
+        let recorded = self
+            .open
+            .session
+            .header
+            .cwd
+            .as_ref()
+            .filter(|_| self.removes_entries());
         let cwd = recorded.map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
-        self.open.input.refuse_running(&Vec::from_iter(cwd.as_deref()), self.write.change.force)
+        self.open
+            .input
+            .refuse_running(&Vec::from_iter(cwd.as_deref()), self.write.change.force)
     }
 
-    /// Prunes the session under its lock: writes the file beside it, then the session. If the session cannot
-    /// be written, the file beside it is what it was.
+    /// Prunes the session under its lock: writes the file beside it, then the session. If the
+    /// session cannot be written, the file beside it is what it was.
     fn attempt(&self, now: &OpenSession, locked: Locked, ui: &Ui) -> Attempted<Outcome> {
         let prune = self.find(now, ui)?;
         let outcome = Outcome::of(&prune, &now.session);
@@ -204,7 +272,11 @@ impl Job<'_> {
         let beside = self.write_pruned(now, &prune, old, replaces)?;
         let source = now.input.source();
         let pruned = prune.pruned(&now.session, source);
-        let locked = if self.removes_entries() { locked } else { locked.carrying_growth() };
+        let locked = if self.removes_entries() {
+            locked
+        } else {
+            locked.carrying_growth()
+        };
         let attempt = locked.rewrite(None, &mut |out| copy_all(&pruned.over(source), out))?;
         if let Attempt::Done(_) = attempt {
             beside.keep();
@@ -216,22 +288,32 @@ impl Job<'_> {
         let source = now.input.source();
         match &self.task {
             Task::Payloads { over, kinds } => {
-                now.input.read(Prune::payloads_of(&now.session, source, *over, kinds))
+                now.input
+                    .read(Prune::payloads_of(&now.session, source, *over, kinds))
             }
             Task::Compacted => {
                 Damaged::check(&now.session).map_err(|error| damaged(now, error))?;
                 let leaves = now.input.read(above_compactions(&now.session, source))?;
                 Ids::new(ui)?.issue(ui, |fresh| {
-                    now.input.read(Prune::entries_of("compacted", &now.session, source, leaves, fresh))
+                    now.input.read(Prune::entries_of(
+                        "compacted",
+                        &now.session,
+                        source,
+                        leaves,
+                        fresh,
+                    ))
                 })
             }
-            Task::Branch(reference) => Ids::new(ui)?.issue(ui, |fresh| self.branch(now, reference, fresh)),
+            Task::Branch(reference) => {
+                Ids::new(ui)?.issue(ui, |fresh| self.branch(now, reference, fresh))
+            }
             Task::Restore => Err(now.input.cannot("it is to be restored")),
         }
     }
 
-    /// Writes the records of the file beside the session that are still needed, then what is pruned now: what a killed
-    /// run wrote is in the session, too. Neither adds to a file that pisess did not write, nor replaces one.
+    /// Writes the records of the file beside the session that are still needed, then what is pruned
+    /// now: what a killed run wrote is in the session, too. Neither adds to a file that pisess did
+    /// not write, nor replaces one.
     fn write_pruned(
         &self,
         now: &OpenSession,
@@ -253,16 +335,25 @@ impl Job<'_> {
     fn prune_elsewhere(&self, ui: &mut Ui) -> Result<(Option<Committed>, Outcome), Failure> {
         let prune = self.find(self.open, ui)?;
         let force = self.write.change.force;
-        let old =
-            self.open.input.file().map(|file| existing(&pruned_file(&own_path(file)))).transpose()?.flatten();
+        let old = self
+            .open
+            .input
+            .file()
+            .map(|file| existing(&pruned_file(&own_path(file))))
+            .transpose()?
+            .flatten();
         let is_needed = old.is_some() || !prune.is_empty();
-        let beside = is_needed.then(|| self.write_pruned(self.open, &prune, old, force)).transpose()?;
+        let beside = is_needed
+            .then(|| self.write_pruned(self.open, &prune, old, force))
+            .transpose()?;
         let (session, source) = (&self.open.session, self.open.input.source());
         let pruned = prune.pruned(session, source);
         let written = store::create(&self.place, self.open.input.file(), force, &mut |out| {
             copy_all(&pruned.over(source), out)
         })?;
-        beside.into_iter().for_each(|beside| ui.warn_of(&beside.keep()));
+        beside
+            .into_iter()
+            .for_each(|beside| ui.warn_of(&beside.keep()));
         Ok((Some(written), Outcome::of(&prune, session)))
     }
 }

@@ -36,8 +36,15 @@ impl Outcome {
     }
 
     pub fn restored(placed: &[Record]) -> Outcome {
-        let entries = placed.iter().filter(|placed| placed.field().is_none()).count();
-        Outcome { payloads: placed.len() - entries, entries, ..Outcome::default() }
+        let entries = placed
+            .iter()
+            .filter(|placed| placed.field().is_none())
+            .count();
+        Outcome {
+            payloads: placed.len() - entries,
+            entries,
+            ..Outcome::default()
+        }
     }
 
     pub fn is_nothing(&self) -> bool {
@@ -56,14 +63,19 @@ impl Outcome {
 }
 
 impl Job<'_> {
-    /// Prints a row for each payload or entry, and the sizes of session and context before and after.
+    /// Prints a row for each payload or entry, and the sizes of session and context before and
+    /// after.
     pub fn plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.name_dependents(ui)?;
         self.warn_of_refusal(ui)?;
         let (session, source) = (&self.open.session, self.open.input.source());
         let prune = self.find(self.open, ui)?;
         let whole = source.len() as usize;
-        let sizes = format!("session {} to {}", size(whole), size(whole - prune.saved(session)));
+        let sizes = format!(
+            "session {} to {}",
+            size(whole),
+            size(whole - prune.saved(session))
+        );
         let mut summary = format!("{}; {sizes}", Outcome::of(&prune, session).described());
         if let Task::Payloads { .. } = self.task {
             self.print_payloads(&prune, ui)?;
@@ -85,7 +97,11 @@ impl Job<'_> {
         let (session, input) = (&self.open.session, &self.open.input);
         let pruned = prune.pruned(session, input.source());
         let after = pruned.over(input.source());
-        let options = Options { messages: true, workers: self.open.workers(), ..Options::default() };
+        let options = Options {
+            messages: true,
+            workers: self.open.workers(),
+            ..Options::default()
+        };
         let loaded = load(&after, &options).map_err(|error| Failure::load(&input.name, error))?;
         let before = input.read(context_tokens(session, input.source()))?;
         Ok([before, input.read(context_tokens(&loaded, &after))?])
@@ -97,8 +113,13 @@ impl Job<'_> {
             let (id, line) = (session.id(payload.entry), session.entry(payload.entry).line);
             let (field, kind) = (&*payload.field, payload.kind.name());
             let json = plan_row(&id, line, Some(field)).str("kind", kind);
-            let cells =
-                [shown(&id), kind.to_owned(), size(payload.span.len as usize), visible(field)].map(plain);
+            let cells = [
+                shown(&id),
+                kind.to_owned(),
+                size(payload.span.len as usize),
+                visible(field),
+            ]
+            .map(plain);
             (json.number("bytes", payload.span.len as f64), cells)
         });
         let [id, kind] = [Column::text(""); 2];
@@ -113,7 +134,11 @@ impl Job<'_> {
             let (id, entry) = (session.id(ix), session.entry(ix));
             let bytes = entry.span.len as usize;
             let json = plan_row(&id, entry.line, None).text("kind", &session.kind_name(ix));
-            let cells = [plain(shown(&id)), plain(size(bytes)), said(&drawing.row(ix), &styles)];
+            let cells = [
+                plain(shown(&id)),
+                plain(size(bytes)),
+                said(&drawing.row(ix), &styles),
+            ];
             (json.number("bytes", bytes as f64), cells)
         });
         let columns = [Column::text(""), Column::number(""), Column::text("").cut()];
@@ -123,7 +148,11 @@ impl Job<'_> {
     /// Prints a row for each payload or entry that would be put back.
     pub fn print_restored(&self, placed: &[Record], ui: &mut Ui) -> Result<(), Failure> {
         let rows = placed.iter().map(|record| {
-            let cells = [shown(&record.id), visible(record.field().unwrap_or_default())].map(plain);
+            let cells = [
+                shown(&record.id),
+                visible(record.field().unwrap_or_default()),
+            ]
+            .map(plain);
             (plan_row(&record.id, record.line, record.field()), cells)
         });
         self.print_rows([Column::text(""), Column::text("").cut()], rows, ui)
@@ -160,11 +189,18 @@ impl Job<'_> {
         };
         ui.warn_of(&committed);
         self.open.input.report_path(ui);
-        ui.print_after(&self.place.to_string_lossy(), |ui| self.print_outcome(true, outcome, ui))?;
+        ui.print_after(&self.place.to_string_lossy(), |ui| {
+            self.print_outcome(true, outcome, ui)
+        })?;
         Ok(Exit::Done)
     }
 
-    fn print_outcome(&self, is_written: bool, outcome: &Outcome, ui: &mut Ui) -> Result<(), Failure> {
+    fn print_outcome(
+        &self,
+        is_written: bool,
+        outcome: &Outcome,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         let pruned = self.pruned.to_string_lossy();
         if self.write.change.json {
             let action = match (is_written, &self.write.output) {
@@ -190,7 +226,11 @@ impl Job<'_> {
         if matches!(self.task, Task::Restore) {
             ui.status(&format!("{}: {what} restored", self.open.input.name))
         } else {
-            ui.status(&format!("{}: {what} pruned, {}", self.open.input.name, size(outcome.bytes)));
+            ui.status(&format!(
+                "{}: {what} pruned, {}",
+                self.open.input.name,
+                size(outcome.bytes)
+            ));
             ui.print_path(&pruned)?;
         }
         Ok(())

@@ -23,11 +23,15 @@ impl Job<'_> {
         if self.write.change.dry_run || self.write.output.is_some() {
             let restore = self.places(self.open, pruned)?;
             if self.write.change.dry_run {
-                return self.print_restored(&restore.placed, ui).map(|()| Exit::Done);
+                return self
+                    .print_restored(&restore.placed, ui)
+                    .map(|()| Exit::Done);
             }
             let whole = restore.whole(self.open.input.source());
             let committed =
-                store::create(&self.place, file, self.write.change.force, &mut |out| copy_all(&whole, out))?;
+                store::create(&self.place, file, self.write.change.force, &mut |out| {
+                    copy_all(&whole, out)
+                })?;
             return self.report(Some(committed), &Outcome::restored(&restore.placed), ui);
         }
         let options = self.write.change.options(self.open.session.dialect);
@@ -52,8 +56,9 @@ impl Job<'_> {
             let whole = restore.whole(now.input.source());
             // Under the lock, because another pisess may prune as soon as it is released.
             let mut write = |out: &mut dyn Write| copy_all(&whole, out);
-            let attempt =
-                locked.carrying_growth().rewrite_then(None, &mut write, &mut || remove(is_whole))?;
+            let attempt = locked
+                .carrying_growth()
+                .rewrite_then(None, &mut write, &mut || remove(is_whole))?;
             Ok((Some(attempt), outcome))
         };
         let (committed, outcome) = self.open.under_lock(&options, &mut attempt)?;
@@ -74,7 +79,9 @@ impl Job<'_> {
             1 => format!("a placeholder for {name} is not"),
             count => format!("{count} placeholders for {name} are not"),
         };
-        let failure = now.input.cannot(format_args!("{lost} in the session, such as {field} of {id}"));
+        let failure = now.input.cannot(format_args!(
+            "{lost} in the session, such as {field} of {id}"
+        ));
         Err(failure.hint("--force puts the others back and keeps SESSION.pruned"))
     }
 }
@@ -84,8 +91,14 @@ impl Job<'_> {
 /// # Errors
 /// If it is damaged, or belongs to another session.
 pub fn opened(now: &OpenSession, pruned: SessionFile) -> Result<Restore, Failure> {
-    let operations = read(&pruned, &now.session.header.id).map_err(|error| unusable(pruned.path(), error))?;
-    now.input.read(Restore::new(&now.session, now.input.source(), operations, Box::new(pruned)))
+    let operations =
+        read(&pruned, &now.session.header.id).map_err(|error| unusable(pruned.path(), error))?;
+    now.input.read(Restore::new(
+        &now.session,
+        now.input.source(),
+        operations,
+        Box::new(pruned),
+    ))
 }
 
 /// Returns the failure for what was pruned from a session, if it cannot be put back.
@@ -94,9 +107,9 @@ pub(super) fn unusable(path: &Path, error: SideError) -> Failure {
     match error {
         SideError::Io(error) => Failure::reading(&name, error),
         error => match error.line() {
-            Some(line) => {
-                Failure::cannot(format_args!("{name}:{}: {error}", line.0)).path(&name).on_line(line.0)
-            }
+            Some(line) => Failure::cannot(format_args!("{name}:{}: {error}", line.0))
+                .path(&name)
+                .on_line(line.0),
             None => Failure::cannot(format_args!("{name}: {error}")).path(&name),
         },
     }

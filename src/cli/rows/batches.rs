@@ -5,14 +5,14 @@ use pisess_store::workers::{Pool, in_order};
 use std::io;
 use std::ops::Range;
 
-/// The number of rows that a thread draws at a time: enough that their text usually exceeds the buffer of standard
-/// output, and so is written without a copy.
+/// The number of rows that a thread draws at a time: enough that their text usually exceeds the
+/// buffer of standard output, and so is written without a copy.
 pub const BATCH: usize = 1024;
 /// The maximum number of threads: only one prints at a time.
 const THREADS: usize = 8;
 
-/// Draws `count` rows in batches, on several threads, and prints them in order. Copies of `pen` are used for several
-/// batches each: `draw` must begin with [`Rows::follow`] if the rows have times.
+/// Draws `count` rows in batches, on several threads, and prints them in order. Copies of `pen` are
+/// used for several batches each: `draw` must begin with [`Rows::follow`] if the rows have times.
 pub fn draw_batches(
     pen: &Rows,
     count: usize,
@@ -21,7 +21,9 @@ pub fn draw_batches(
 ) -> Result<(), Failure> {
     // For few rows, one thread is as fast as several.
     let workers = ui.processors().min(THREADS).min(count / BATCH).max(1);
-    let batches = (0..count).step_by(BATCH).map(|start| start..count.min(start + BATCH));
+    let batches = (0..count)
+        .step_by(BATCH)
+        .map(|start| start..count.min(start + BATCH));
     let pens = Pool::new(|| pen.clone());
     let drawn = |batch| {
         let mut pen = pens.get();

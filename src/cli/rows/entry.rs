@@ -4,8 +4,8 @@ use crate::agents::pi::edits::Edit;
 use crate::agents::row::RowOptions;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
-    Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, end_at, fitted, fitted_path, is_plain, visible,
-    visible_lines,
+    Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, end_at, fitted, fitted_path, is_plain,
+    visible, visible_lines,
 };
 use crate::cli::rows::batches::draw_batches;
 use crate::cli::transaction::output_or_input;
@@ -30,11 +30,19 @@ pub fn row_options(ui: &Ui) -> Options {
     row_options_of(false, ui)
 }
 
-/// Returns the options for loading sessions whose rows are printed: with `json`, those of the agent's tree.
+/// Returns the options for loading sessions whose rows are printed: with `json`, those of the
+/// agent's tree.
 pub fn row_options_of(json: bool, ui: &Ui) -> Options {
     let home = ui.home().map(Text::from);
-    let rows = RowOptions { home, readable: !json, ..RowOptions::default() };
-    Options { rows: Some(rows), ..Options::default() }
+    let rows = RowOptions {
+        home,
+        readable: !json,
+        ..RowOptions::default()
+    };
+    Options {
+        rows: Some(rows),
+        ..Options::default()
+    }
 }
 
 /// Returns the style of the first word of a row.
@@ -50,8 +58,15 @@ pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
 /// Returns a row for a cell: its role, how it ended, and its text.
 pub fn said(row: &Row, styles: &Styles) -> Cell {
     let (ending, body) = (row.ending.map(ending_mark), row.body.to_string_lossy());
-    let colon = if body.is_empty() && ending.is_none() { "" } else { ": " };
-    let mut cell = vec![(visible(&format!("{}{colon}", row.role)), tone_style(row.tone, styles))];
+    let colon = if body.is_empty() && ending.is_none() {
+        ""
+    } else {
+        ": "
+    };
+    let mut cell = vec![(
+        visible(&format!("{}{colon}", row.role)),
+        tone_style(row.tone, styles),
+    )];
     cell.extend(ending.map(|mark| (format!("{mark} "), styles.error)));
     cell.push((visible(&body), Style::new()));
     cell
@@ -86,9 +101,12 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
             }
             out.write_all(b"\n")
         };
-        open.input.read(reader.with_line(ix, write))?.map_err(Failure::output)
+        open.input
+            .read(reader.with_line(ix, write))?
+            .map_err(Failure::output)
     };
-    let is_stored = |ix: EntryIx| !session.is_migrated(ix) && !session.entry(ix).flags.has(Flags::PADDED);
+    let is_stored =
+        |ix: EntryIx| !session.is_migrated(ix) && !session.entry(ix).flags.has(Flags::PADDED);
     let span = |ix: EntryIx| session.entry(ix).span;
     let follows = |&one: &EntryIx, &next: &EntryIx| {
         is_stored(one) && is_stored(next) && span(next).start == span(one).end() + 1
@@ -97,7 +115,9 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
         let bytes = span(run[0]).start..span(run[run.len() - 1]).end();
         let is_long = bytes.end - bytes.start >= LONG_RUN;
         if is_long && is_stored(run[0]) && is_utf8 && !is_terminal {
-            let sent = ui.send(open.input.source(), bytes).and_then(|()| ui.stdout().write_all(b"\n"));
+            let sent = ui
+                .send(open.input.source(), bytes)
+                .and_then(|()| ui.stdout().write_all(b"\n"));
             sent.map_err(|error| output_or_input(&open.input, error))?;
         } else {
             run.iter().try_for_each(|&ix| print_line(ix, ui))?;
@@ -117,12 +137,29 @@ pub fn print_rows(
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let session = drawing.session;
-    let look = Look { drawing, edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
-    let line_width = session.entries.last().map_or(1, |last| last.line.0.to_string().len());
-    let id_width =
-        entries.iter().map(|&ix| session.entry(ix).id.len as usize).max().unwrap_or(0).min(ID_COLUMNS);
+    let look = Look {
+        drawing,
+        edits,
+        styles: ui.styles,
+        glyphs: Glyphs::UNICODE,
+    };
+    let line_width = session
+        .entries
+        .last()
+        .map_or(1, |last| last.line.0.to_string().len());
+    let id_width = entries
+        .iter()
+        .map(|&ix| session.entry(ix).id.len as usize)
+        .max()
+        .unwrap_or(0)
+        .min(ID_COLUMNS);
     let draw = |rows: &mut Rows, batch: Range<usize>| {
-        rows.follow(batch.start.checked_sub(1).map(|before| session.entry(entries[before]).time_ms));
+        rows.follow(
+            batch
+                .start
+                .checked_sub(1)
+                .map(|before| session.entry(entries[before]).time_ms),
+        );
         for &ix in &entries[batch] {
             let entry = session.entry(ix);
             rows.begin();
@@ -152,8 +189,8 @@ pub struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Draws the label, the role, the marks and the body of an entry into the rest of its row; if `is_dim`, all but the
-    /// label dimmed.
+    /// Draws the label, the role, the marks and the body of an entry into the rest of its row; if
+    /// `is_dim`, all but the label dimmed.
     pub fn put(&self, rows: &mut Rows, ix: EntryIx, is_dim: bool) {
         if let Some(label) = self.drawing.label(ix) {
             rows.push_str("[");
@@ -166,15 +203,30 @@ impl Look<'_> {
         rows.push_text(&row.role);
         let has_more = !row.body.is_empty() || row.ending.is_some() || edited.is_some();
         rows.push_str(if has_more { ": " } else { "" });
-        rows.put_part(if is_dim { self.styles.dim } else { tone_style(row.tone, &self.styles) });
-        let ending = row.ending.map(|ending| (ending_mark(ending), self.styles.error));
+        rows.put_part(if is_dim {
+            self.styles.dim
+        } else {
+            tone_style(row.tone, &self.styles)
+        });
+        let ending = row
+            .ending
+            .map(|ending| (ending_mark(ending), self.styles.error));
         let edit = edited.map(|&edited| (edit_mark(edited), self.styles.summary));
         for (mark, style) in ending.into_iter().chain(edit) {
             rows.put(mark, if is_dim { self.styles.dim } else { style });
             rows.put(" ", Style::new());
         }
         let is_body_dim = is_dim || row.tone == Tone::Note || edited == Some(&Edit::Omit);
-        self.body(rows, ix, &row, if is_body_dim { self.styles.dim } else { Style::new() });
+        self.body(
+            rows,
+            ix,
+            &row,
+            if is_body_dim {
+                self.styles.dim
+            } else {
+                Style::new()
+            },
+        );
     }
 
     fn body(&self, rows: &mut Rows, ix: EntryIx, row: &Row, style: Style) {
@@ -192,28 +244,39 @@ impl Look<'_> {
         match rows.left {
             // The range of the path is valid only if the body was not changed.
             Some(left) if body == row.body.to_string_lossy() => {
-                rows.put(&fitted_path(&body, row.path.clone(), left, self.glyphs.ellipsis), style);
+                rows.put(
+                    &fitted_path(&body, row.path.clone(), left, self.glyphs.ellipsis),
+                    style,
+                );
             }
             _ => rows.put(&body, style),
         }
     }
 
-    /// Draws the body with the match; if the match would not be visible, the beginning of the body and the
-    /// text around the match.
+    /// Draws the body with the match; if the match would not be visible, the beginning of the body
+    /// and the text around the match.
     fn found(&self, rows: &mut Rows, ix: EntryIx, row: &Row, body: &str, style: Style) {
-        let cut = rows.left.map(|left| fitted(body, left, self.glyphs.ellipsis));
+        let cut = rows
+            .left
+            .map(|left| fitted(body, left, self.glyphs.ellipsis));
         let shown = cut.as_deref().unwrap_or(body);
-        let hit = self.drawing.hit(ix).filter(|hit| !matches!(&*hit.field, "message.role" | "type"));
+        let hit = self
+            .drawing
+            .hit(ix)
+            .filter(|hit| !matches!(&*hit.field, "message.role" | "type"));
         match hit.filter(|_| self.drawing.words.all(shown).is_empty()) {
             None => self.highlighted(rows, shown, style),
-            Some(hit) if hit.field == "label" && self.drawing.session.entry(ix).kind != Kind::Label => {
+            Some(hit)
+                if hit.field == "label" && self.drawing.session.entry(ix).kind != Kind::Label =>
+            {
                 rows.put(shown, style);
             }
             Some(hit) => self.snippet(rows, row, body, &hit, style),
         }
     }
 
-    /// Draws the text around a match, after the beginning of the body if the match is in another text.
+    /// Draws the text around a match, after the beginning of the body if the match is in another
+    /// text.
     fn snippet(&self, rows: &mut Rows, row: &Row, body: &str, hit: &Hit, style: Style) {
         let field = field_name(&hit.field);
         if field.is_some() || row.tone == Tone::Tool {
@@ -223,7 +286,12 @@ impl Look<'_> {
             rows.put(&format!(" {}{before}", self.glyphs.fold), self.styles.dim);
         }
         let text = visible(&hit.snippet);
-        let first = self.drawing.words.all(&text).first().map_or(0..0, Clone::clone);
+        let first = self
+            .drawing
+            .words
+            .all(&text)
+            .first()
+            .map_or(0..0, Clone::clone);
         let room = rows.left.unwrap_or(usize::MAX);
         if columns(&text[..first.end]) < room {
             return self.highlighted(rows, &text, style);
@@ -284,11 +352,18 @@ mod tests {
             ("  a b  c", " a b c"),
             ("é  ü   ", "é ü "),
             ("a\t  b", "a b"),
-            (&format!("{long}  {long} {long}   "), &format!("{long} {long} {long} ")),
+            (
+                &format!("{long}  {long} {long}   "),
+                &format!("{long} {long} {long} "),
+            ),
         ] {
             let mut out = b"|".to_vec();
             push_squeezed(&mut out, &Text::from(text));
-            assert_eq!(String::from_utf8(out).unwrap(), format!("|{expected}"), "{text:?}");
+            assert_eq!(
+                String::from_utf8(out).unwrap(),
+                format!("|{expected}"),
+                "{text:?}"
+            );
         }
     }
 }

@@ -17,7 +17,8 @@ use std::path::Path;
 
 /// The format of the output.
 pub struct Painter {
-    /// Whether a session has one row: the number of entries that match, after its path if that is printed.
+    /// Whether a session has one row: the number of entries that match, after its path if that is
+    /// printed.
     pub counts: bool,
     /// If these are set, and entries are not counted, a session has one row with its path.
     pub only: PathsArgs,
@@ -49,21 +50,35 @@ impl Painter {
         self.most_above > 0 || self.most_below > 0
     }
 
-    /// Returns what precedes the rows of a session: its path or id, its start time and its directory, after an empty line
-    /// unless it is the first.
+    /// Returns what precedes the rows of a session: its path or id, its start time and its
+    /// directory, after an empty line unless it is the first.
     pub fn heading(&self, path: &Path, header: &Header, is_first: bool, ui: &Ui) -> String {
         if !self.headings {
             let is_apart = !is_first && self.has_context() && self.has_rows() && !self.json;
             return if is_apart { self.gap() } else { String::new() };
         }
         let (id, home) = (header.id.to_string_lossy(), ui.home());
-        let name = if self.by_id { visible(id_end(&id, ID)) } else { shown(path) };
+        let name = if self.by_id {
+            visible(id_end(&id, ID))
+        } else {
+            shown(path)
+        };
         let name = styled(&name, self.styles.summary);
         let time = header.started_ms().map(|time| Clock::new(ui).text(time));
-        let cwd =
-            header.cwd.as_ref().map(|cwd| visible(&below_home(&cwd.to_string_lossy(), home.as_deref())));
-        let about: String = time.into_iter().chain(cwd).map(|part| format!("  {part}")).collect();
-        format!("{}{name}{}\n", if is_first { "" } else { "\n" }, styled(&about, self.styles.dim))
+        let cwd = header
+            .cwd
+            .as_ref()
+            .map(|cwd| visible(&below_home(&cwd.to_string_lossy(), home.as_deref())));
+        let about: String = time
+            .into_iter()
+            .chain(cwd)
+            .map(|part| format!("  {part}"))
+            .collect();
+        format!(
+            "{}{name}{}\n",
+            if is_first { "" } else { "\n" },
+            styled(&about, self.styles.dim)
+        )
     }
 
     /// Returns the row between entries that do not follow each other.
@@ -72,40 +87,69 @@ impl Painter {
     }
 
     /// Appends the row of a match, or of an entry near one.
-    pub fn row(&self, path: &Path, header: &Header, hit: &Match, is_context: bool, out: &mut Vec<u8>) {
+    pub fn row(
+        &self,
+        path: &Path,
+        header: &Header,
+        hit: &Match,
+        is_context: bool,
+        out: &mut Vec<u8>,
+    ) {
         if self.json {
             out.extend_from_slice(&hit_json(path, header, hit, is_context));
             out.push(b'\n');
             return;
         }
         let mark = if is_context { '-' } else { ':' };
-        let path = if self.paths { format!("{}{mark}", shown(path)) } else { String::new() };
-        let id =
-            if hit.id.is_empty() { format!(":{}", hit.line.0) } else { visible(&hit.id.to_string_lossy()) };
+        let path = if self.paths {
+            format!("{}{mark}", shown(path))
+        } else {
+            String::new()
+        };
+        let id = if hit.id.is_empty() {
+            format!(":{}", hit.line.0)
+        } else {
+            visible(&hit.id.to_string_lossy())
+        };
         let role = format!("{mark}{}{mark} ", visible(&hit.role.to_string_lossy()));
         let styles = &self.styles;
-        let parts = [(path, styles.summary), (id, styles.label), (role, styles.dim)];
-        let mut line: String = parts.iter().map(|(part, style)| styled(part, *style)).collect();
+        let parts = [
+            (path, styles.summary),
+            (id, styles.label),
+            (role, styles.dim),
+        ];
+        let mut line: String = parts
+            .iter()
+            .map(|(part, style)| styled(part, *style))
+            .collect();
         let style = if is_context { styles.dim } else { Style::new() };
         let above = |parent: &Text| visible(&parent.to_string_lossy());
         let turn = match &hit.turn {
             Some(Turn::After(parent)) => {
-                format!("  (after {})", parent.as_ref().map_or("root".to_owned(), above))
+                format!(
+                    "  (after {})",
+                    parent.as_ref().map_or("root".to_owned(), above)
+                )
             }
             _ => String::new(),
         };
-        let used: usize = parts.iter().map(|(part, _)| columns(part)).sum::<usize>() + columns(&turn);
+        let used: usize =
+            parts.iter().map(|(part, _)| columns(part)).sum::<usize>() + columns(&turn);
         line += &self.snippet(&hit.hit, self.width.saturating_sub(used), style);
         line += &styled(&turn, styles.active);
         out.extend_from_slice(line.trim_end().as_bytes());
         out.push(b'\n');
     }
 
-    /// Returns a snippet: its match, highlighted, and as much of the text around it as fits into `columns`; if space is
-    /// scarce, a third of it is for the text before the match.
+    /// Returns a snippet: its match, highlighted, and as much of the text around it as fits into
+    /// `columns`; if space is scarce, a third of it is for the text before the match.
     fn snippet(&self, hit: &Hit, columns: usize, style: Style) -> String {
         let (text, place) = (&hit.snippet, hit.shown.clone());
-        let parts = [&text[..place.start], &text[place.clone()], &text[place.end..]];
+        let parts = [
+            &text[..place.start],
+            &text[place.clone()],
+            &text[place.end..],
+        ];
         let [before, found, after] = parts.map(visible);
         let found = fitted(&found, columns, "…");
         let room = columns.saturating_sub(self::columns(&found));
@@ -116,35 +160,55 @@ impl Painter {
     }
 
     /// Appends the rows of matches and of the entries around them.
-    pub fn rows_around(&self, path: &Path, matches: &[Match], session: &Session, out: &mut Vec<u8>) {
+    pub fn rows_around(
+        &self,
+        path: &Path,
+        matches: &[Match],
+        session: &Session,
+        out: &mut Vec<u8>,
+    ) {
         let header = &session.header;
         // The title is not an entry.
-        for hit in matches.iter().filter(|hit| session.entry_on(hit.line).is_none()) {
+        for hit in matches
+            .iter()
+            .filter(|hit| session.entry_on(hit.line).is_none())
+        {
             self.row(path, header, hit, false, out);
         }
         let lines: Vec<_> = matches.iter().map(|hit| hit.line).collect();
         let drawing = rows(session, session.leaf);
-        around(session, &lines, self.most_above, self.most_below, |ix, found, continues| {
-            if !continues && !out.is_empty() && !self.json {
-                out.extend_from_slice(self.gap().as_bytes());
-            }
-            match found {
-                Some(at) => self.row(path, header, &matches[at], false, out),
-                None => self.row(path, header, &self.near(&drawing, ix), true, out),
-            }
-        });
+        around(
+            session,
+            &lines,
+            self.most_above,
+            self.most_below,
+            |ix, found, continues| {
+                if !continues && !out.is_empty() && !self.json {
+                    out.extend_from_slice(self.gap().as_bytes());
+                }
+                match found {
+                    Some(at) => self.row(path, header, &matches[at], false, out),
+                    None => self.row(path, header, &self.near(&drawing, ix), true, out),
+                }
+            },
+        );
     }
 
     /// Returns the row of an entry near a match, which has no match itself.
     fn near(&self, drawing: &Drawing, ix: EntryIx) -> Match {
         let (session, row) = (drawing.session, drawing.row(ix));
-        let role = session.role_name(ix).unwrap_or_else(|| session.kind_name(ix));
+        let role = session
+            .role_name(ix)
+            .unwrap_or_else(|| session.kind_name(ix));
         Match {
             line: session.entry(ix).line,
             id: session.id(ix).into_owned(),
             role: if self.json { role } else { row.role }.into_owned(),
             timestamp: session.timestamp(ix).map(Text::into_owned),
-            hit: Hit { snippet: row.body.to_string_lossy().into_owned(), ..Hit::default() },
+            hit: Hit {
+                snippet: row.body.to_string_lossy().into_owned(),
+                ..Hit::default()
+            },
             turn: None,
         }
     }
@@ -173,7 +237,9 @@ impl Painter {
 }
 
 fn path_json(path: &Path, header: &Header) -> Object {
-    Object::new().str("path", &path.to_string_lossy()).text("sessionId", &header.id)
+    Object::new()
+        .str("path", &path.to_string_lossy())
+        .text("sessionId", &header.id)
 }
 
 fn hit_json(path: &Path, header: &Header, hit: &Match, is_context: bool) -> Vec<u8> {
@@ -191,7 +257,9 @@ fn hit_json(path: &Path, header: &Header, hit: &Match, is_context: bool) -> Vec<
         .bool("context", is_context)
         .with(hit.turn.as_ref(), |row, turn| match turn {
             Turn::None => row.bool("branched", false),
-            Turn::After(parent) => row.bool("branched", true).text_or_null("after", parent.as_ref()),
+            Turn::After(parent) => row
+                .bool("branched", true)
+                .text_or_null("after", parent.as_ref()),
         })
         .finish()
 }

@@ -20,8 +20,9 @@ pub fn print_hunks(hunks: &[Hunk], names: [&str; 2], ui: &mut Ui) -> Result<(), 
     for hunk in hunks {
         let heading = format!("@@ -{} +{} @@", range(&hunk.left), range(&hunk.right));
         let mut out = styled(&heading, styles.active) + "\n";
-        for block in
-            hunk.lines.chunk_by(|(one, _), (next, _)| (*one == Sign::Common) == (*next == Sign::Common))
+        for block in hunk
+            .lines
+            .chunk_by(|(one, _), (next, _)| (*one == Sign::Common) == (*next == Sign::Common))
         {
             push_block(block, &styles, &mut out);
         }
@@ -33,11 +34,18 @@ pub fn print_hunks(hunks: &[Hunk], names: [&str; 2], ui: &mut Ui) -> Result<(), 
 /// Returns the number of differing lines, as one line.
 pub fn line_stat(hunks: &[Hunk]) -> String {
     let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
-    let count = |tag| counted(lines.clone().filter(|(line, _)| *line == tag).count(), "line", "lines");
+    let count = |tag| {
+        counted(
+            lines.clone().filter(|(line, _)| *line == tag).count(),
+            "line",
+            "lines",
+        )
+    };
     format!("{} (-), {} (+)\n", count(Sign::Removed), count(Sign::Added))
 }
 
-/// Returns a range of lines as in a unified diff: counted from 1; for an empty range, the line before it.
+/// Returns a range of lines as in a unified diff: counted from 1; for an empty range, the line
+/// before it.
 fn range(lines: &Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -46,11 +54,15 @@ fn range(lines: &Range<usize>) -> String {
     }
 }
 
-/// Appends common lines, or a change. In colour, the words of a change that has lines on both sides are
-/// compared.
+/// Appends common lines, or a change. In colour, the words of a change that has lines on both sides
+/// are compared.
 fn push_block(block: &[(Sign, String)], styles: &Styles, out: &mut String) {
     let of = |side| {
-        block.iter().filter(move |(line, _)| *line == side).map(|(_, text)| &**text).collect::<Vec<_>>()
+        block
+            .iter()
+            .filter(move |(line, _)| *line == side)
+            .map(|(_, text)| &**text)
+            .collect::<Vec<_>>()
     };
     let [removed, added] = [Sign::Removed, Sign::Added].map(of);
     let bytes: usize = block.iter().map(|(_, text)| text.len()).sum();
@@ -58,10 +70,16 @@ fn push_block(block: &[(Sign, String)], styles: &Styles, out: &mut String) {
         !removed.is_empty() && !added.is_empty() && !styles.added.is_plain() && bytes <= LONGEST;
     match is_compared.then(|| marked(&removed, &added)).flatten() {
         Some([removed, added]) => {
-            removed.iter().for_each(|line| push_line(Sign::Removed, line, styles, out));
-            added.iter().for_each(|line| push_line(Sign::Added, line, styles, out));
+            removed
+                .iter()
+                .for_each(|line| push_line(Sign::Removed, line, styles, out));
+            added
+                .iter()
+                .for_each(|line| push_line(Sign::Added, line, styles, out));
         }
-        None => block.iter().for_each(|(side, text)| push_line(*side, &[(false, text)], styles, out)),
+        None => block
+            .iter()
+            .for_each(|(side, text)| push_line(*side, &[(false, text)], styles, out)),
     }
 }
 
@@ -74,7 +92,10 @@ fn push_line(sign: Sign, parts: &[(bool, &str)], styles: &Styles, out: &mut Stri
     };
     *out += &styled(sign.as_str(), style);
     for (is_marked, part) in parts {
-        *out += &styled(&visible(part), if *is_marked { style.reversed() } else { style });
+        *out += &styled(
+            &visible(part),
+            if *is_marked { style.reversed() } else { style },
+        );
     }
     out.push('\n');
 }

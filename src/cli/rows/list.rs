@@ -3,7 +3,8 @@
 use crate::cli::ids::Ids;
 use crate::cli::locate::is_archive;
 use crate::cli::output::{
-    Clock, Column, Failure, GAP, SEPARATORS, Table, Ui, columns, fitted, fitted_end, fitted_path, visible,
+    Clock, Column, Failure, GAP, SEPARATORS, Table, Ui, columns, fitted, fitted_end, fitted_path,
+    visible,
 };
 use crate::format::{ID, age, dollars, id_end, tokens};
 use crate::ops::list::{ListRow, Listed, Order, titled};
@@ -17,7 +18,8 @@ use std::path::Path;
 const WIDE: usize = 110;
 /// The width of the project column, on a wide terminal and on others.
 const PROJECT: [usize; 2] = [24, 12];
-/// The number of columns that the name or message keeps; to give it these, other columns are left out.
+/// The number of columns that the name or message keeps; to give it these, other columns are left
+/// out.
 const TEXT: usize = 20;
 
 /// A column of a list, and its cells.
@@ -36,11 +38,16 @@ impl Fact {
     fn width(&self) -> usize {
         let cells = self.cells.iter().map(|(text, _)| columns(text));
         let used = cells.max().unwrap_or(0).max(columns(self.column.title));
-        GAP + if self.key == Some(Order::Name) { used.min(TEXT) } else { used.max(1) }
+        GAP + if self.key == Some(Order::Name) {
+            used.min(TEXT)
+        } else {
+            used.max(1)
+        }
     }
 }
 
-/// Prints the rows of a list, with titles. `last` is the session that `last` names; the column of `order` is always shown.
+/// Prints the rows of a list, with titles. `last` is the session that `last` names; the column of
+/// `order` is always shown.
 pub fn print(
     list: &[Listed],
     rows: &[ListRow],
@@ -54,18 +61,33 @@ pub fn print(
     let room = width.map_or(usize::MAX, |width| width + GAP);
     while facts.iter().map(Fact::width).sum::<usize>() > room {
         let is_spare = |&at: &usize| facts[at].rank.is_some() && facts[at].key != Some(order);
-        let Some(first) = (0..facts.len()).filter(is_spare).min_by_key(|&at| facts[at].rank) else { break };
+        let Some(first) = (0..facts.len())
+            .filter(is_spare)
+            .min_by_key(|&at| facts[at].rank)
+        else {
+            break;
+        };
         facts.remove(first);
     }
     let mut table = Table::new(facts.iter().map(|fact| fact.column).collect::<Vec<_>>());
     for at in 0..rows.len() {
-        table.row(facts.iter_mut().map(|fact| vec![std::mem::take(&mut fact.cells[at])]).collect());
+        table.row(
+            facts
+                .iter_mut()
+                .map(|fact| vec![std::mem::take(&mut fact.cells[at])])
+                .collect(),
+        );
     }
     table.print(ui)
 }
 
 /// Returns all columns, from left to right.
-fn facts(list: &[Listed], rows: &[ListRow], last: Option<&Path>, ui: &Ui) -> Result<Vec<Fact>, Failure> {
+fn facts(
+    list: &[Listed],
+    rows: &[ListRow],
+    last: Option<&Path>,
+    ui: &Ui,
+) -> Result<Vec<Fact>, Failure> {
     let (now, clock, home) = (Ids::new(ui)?.now_ms(ui), Clock::new(ui), ui.home());
     let is_wide = ui.width().is_none_or(|width| width >= WIDE);
     let (active, label, dim) = (ui.styles.active, ui.styles.label, ui.styles.dim);
@@ -78,7 +100,9 @@ fn facts(list: &[Listed], rows: &[ListRow], last: Option<&Path>, ui: &Ui) -> Res
     let none = || "-".to_owned();
 
     let cells = |cell: &dyn Fn(&Listed) -> String, style: Style| -> Vec<_> {
-        rows.iter().map(|row| (cell(&list[row.at]), style)).collect()
+        rows.iter()
+            .map(|row| (cell(&list[row.at]), style))
+            .collect()
     };
     let plain = |cell: &dyn Fn(&Listed) -> String| cells(cell, Style::new());
     let mark = |session: &Listed| if last == Some(&session.path) { "*" } else { "" }.to_owned();
@@ -88,42 +112,128 @@ fn facts(list: &[Listed], rows: &[ListRow], last: Option<&Path>, ui: &Ui) -> Res
     let agents = plain(&|session| session.agent.agent().program.to_owned());
     let group = |session: &Listed| repositories.get(&*repository(session)?).cloned();
     let groups = plain(&|session| group(session).unwrap_or_else(none));
-    let project =
-        |session: &Listed| projects.get(&*session.cwd.to_string_lossy()).cloned().unwrap_or_default();
+    let project = |session: &Listed| {
+        projects
+            .get(&*session.cwd.to_string_lossy())
+            .cloned()
+            .unwrap_or_default()
+    };
     let messages = |session: &Listed| session.messages.to_string();
-    let sum =
-        |session: &Listed| Some(session.usage.tokens()).filter(|&sum| sum > 0.0).map_or_else(none, tokens);
+    let sum = |session: &Listed| {
+        Some(session.usage.tokens())
+            .filter(|&sum| sum > 0.0)
+            .map_or_else(none, tokens)
+    };
     let context = |session: &Listed| session.context.map_or_else(none, tokens);
-    let style = |session: &Listed| if session.name.is_some() { label } else { Style::new() };
-    let titles = rows.iter().map(|row| (title(&list[row.at], row), style(&list[row.at]))).collect();
+    let style = |session: &Listed| {
+        if session.name.is_some() {
+            label
+        } else {
+            Style::new()
+        }
+    };
+    let titles = rows
+        .iter()
+        .map(|row| (title(&list[row.at], row), style(&list[row.at])))
+        .collect();
 
     let differ = |cells: &[(String, Style)]| cells.iter().any(|(text, _)| *text != cells[0].0);
     let [text, number] = [Column::text, Column::number];
-    let fact = |column, is_shown, key, rank, cells| Fact { column, is_shown, key, rank, cells };
+    let fact = |column, is_shown, key, rank, cells| Fact {
+        column,
+        is_shown,
+        key,
+        rank,
+        cells,
+    };
     Ok(vec![
         fact(text(""), true, None, None, cells(&mark, active)),
-        fact(number("age"), true, Some(Order::Modified), None, plain(&|session| age(session.modified))),
-        fact(text("time"), is_wide, None, Some(0), cells(&|session| clock.text(session.modified), dim)),
-        fact(number("created"), false, Some(Order::Created), None, plain(&created)),
+        fact(
+            number("age"),
+            true,
+            Some(Order::Modified),
+            None,
+            plain(&|session| age(session.modified)),
+        ),
+        fact(
+            text("time"),
+            is_wide,
+            None,
+            Some(0),
+            cells(&|session| clock.text(session.modified), dim),
+        ),
+        fact(
+            number("created"),
+            false,
+            Some(Order::Created),
+            None,
+            plain(&created),
+        ),
         fact(text("id"), true, None, None, cells(&id, dim)),
         fact(text("agent"), differ(&agents), None, Some(2), agents),
         fact(text("repository"), differ(&groups), None, None, groups),
-        fact(text("project"), projects.len() > 1, Some(Order::Project), Some(6), plain(&project)),
-        fact(number("msgs"), true, Some(Order::Messages), Some(4), plain(&messages)),
-        fact(number("br"), true, None, Some(1), plain(&|session| session.branches.to_string())),
-        fact(number("tokens"), false, Some(Order::Tokens), None, plain(&sum)),
-        fact(number("context"), true, Some(Order::Context), Some(3), plain(&context)),
-        fact(number("cost"), true, Some(Order::Cost), Some(5), plain(&cost)),
-        fact(text("name or first user message").cut(), true, Some(Order::Name), None, titles),
+        fact(
+            text("project"),
+            projects.len() > 1,
+            Some(Order::Project),
+            Some(6),
+            plain(&project),
+        ),
+        fact(
+            number("msgs"),
+            true,
+            Some(Order::Messages),
+            Some(4),
+            plain(&messages),
+        ),
+        fact(
+            number("br"),
+            true,
+            None,
+            Some(1),
+            plain(&|session| session.branches.to_string()),
+        ),
+        fact(
+            number("tokens"),
+            false,
+            Some(Order::Tokens),
+            None,
+            plain(&sum),
+        ),
+        fact(
+            number("context"),
+            true,
+            Some(Order::Context),
+            Some(3),
+            plain(&context),
+        ),
+        fact(
+            number("cost"),
+            true,
+            Some(Order::Cost),
+            Some(5),
+            plain(&cost),
+        ),
+        fact(
+            text("name or first user message").cut(),
+            true,
+            Some(Order::Name),
+            None,
+            titles,
+        ),
     ])
 }
 
 fn repository(session: &Listed) -> Option<Cow<'_, str>> {
-    session.repository.as_ref().map(|folder| folder.to_string_lossy())
+    session
+        .repository
+        .as_ref()
+        .map(|folder| folder.to_string_lossy())
 }
 
-/// Returns, for each of some directories, the last of its names that tell it from the others, cut to a width where that
-/// still tells them apart. Without a width, returns the whole path, with `~` for the home directory.
+/// Returns, for each of some directories, the last of its names that tell it from the others, cut
+/// to a width where that still tells them apart. Without a width, returns the whole path, with `~`
+/// for the home directory.
 fn shown_folders<'s>(
     folders: impl Iterator<Item = Cow<'s, str>>,
     width: Option<usize>,
@@ -131,8 +241,13 @@ fn shown_folders<'s>(
 ) -> HashMap<String, String> {
     let folders: HashSet<String> = folders.map(Cow::into_owned).collect();
     let folders: Vec<String> = folders.into_iter().collect();
-    let whole: Vec<String> = folders.iter().map(|folder| visible(&below_home(folder, home))).collect();
-    let Some(width) = width else { return folders.into_iter().zip(whole).collect() };
+    let whole: Vec<String> = folders
+        .iter()
+        .map(|folder| visible(&below_home(folder, home)))
+        .collect();
+    let Some(width) = width else {
+        return folders.into_iter().zip(whole).collect();
+    };
     let ends = distinct_ends(&whole);
     let fits: [&dyn Fn(&str) -> String; 4] = [
         &|text| fitted(text, width, "…"),
@@ -141,7 +256,8 @@ fn shown_folders<'s>(
         &|text| text.to_owned(),
     ];
     let cut = |fit: &dyn Fn(&str) -> String| ends.iter().map(|end| fit(end)).collect::<Vec<_>>();
-    let tells_apart = |texts: &Vec<String>| texts.iter().collect::<HashSet<_>>().len() == texts.len();
+    let tells_apart =
+        |texts: &Vec<String>| texts.iter().collect::<HashSet<_>>().len() == texts.len();
     let texts = fits.into_iter().map(cut).find(tells_apart).unwrap_or(whole);
     folders.into_iter().zip(texts).collect()
 }
@@ -151,15 +267,27 @@ fn distinct_ends(paths: &[String]) -> Vec<&str> {
     let mut count: HashMap<&str, usize> = HashMap::default();
     let starts = |path: &str| -> Vec<usize> {
         let last = path.trim_end_matches(SEPARATORS).len();
-        path[..last].rmatch_indices(SEPARATORS).map(|(at, _)| at + 1).chain([0]).collect()
+        path[..last]
+            .rmatch_indices(SEPARATORS)
+            .map(|(at, _)| at + 1)
+            .chain([0])
+            .collect()
     };
     for path in paths {
-        starts(path).into_iter().for_each(|at| *count.entry(&path[at..]).or_default() += 1);
+        starts(path)
+            .into_iter()
+            .for_each(|at| *count.entry(&path[at..]).or_default() += 1);
     }
     let is_own = |end: &&str| count.get(end) == Some(&1);
     paths
         .iter()
-        .map(|path| starts(path).into_iter().map(|at| &path[at..]).find(is_own).unwrap_or(path))
+        .map(|path| {
+            starts(path)
+                .into_iter()
+                .map(|at| &path[at..])
+                .find(is_own)
+                .unwrap_or(path)
+        })
         .collect()
 }
 
@@ -170,18 +298,29 @@ fn title(session: &Listed, row: &ListRow) -> String {
         (ancestors, true) => format!("{}└─ ", "   ".repeat(ancestors.min(24) - 1)),
         (ancestors, false) => format!("{}├─ ", "   ".repeat(ancestors.min(24) - 1)),
     };
-    let stem = session.owner.as_ref().and_then(|_| session.path.file_stem());
+    let stem = session
+        .owner
+        .as_ref()
+        .and_then(|_| session.path.file_stem());
     let agent = stem.map(|stem| format!("{}: ", stem.to_string_lossy().trim_start_matches('_')));
-    let archived = if is_archive(&session.path) { "(archived) " } else { "" };
+    let archived = if is_archive(&session.path) {
+        "(archived) "
+    } else {
+        ""
+    };
     let text = titled(&session.title(), session.messages);
-    visible(&format!("{branch}{}{archived}{text}", agent.unwrap_or_default()))
+    visible(&format!(
+        "{branch}{}{archived}{text}",
+        agent.unwrap_or_default()
+    ))
 }
 
 /// Returns the number of characters from the end that distinguish all ids.
 fn id_length(list: &[Listed]) -> usize {
     let tells_apart = |&length: &usize| {
         let mut seen = HashSet::default();
-        list.iter().all(|session| seen.insert(id_end(&session.id.to_string_lossy(), length).to_owned()))
+        list.iter()
+            .all(|session| seen.insert(id_end(&session.id.to_string_lossy(), length).to_owned()))
     };
     [ID, ID + 4].into_iter().find(tells_apart).unwrap_or(ID)
 }
@@ -204,11 +343,20 @@ mod tests {
     fn the_end_of_a_path_tells_it_apart() {
         let ends = |paths: &[&str]| {
             let paths: Vec<String> = paths.iter().map(|&path| path.to_owned()).collect();
-            distinct_ends(&paths).into_iter().map(str::to_owned).collect::<Vec<_>>()
+            distinct_ends(&paths)
+                .into_iter()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
         };
         assert_eq!(ends(&["~/code/ferry", "~/garden"]), ["ferry", "garden"]);
-        assert_eq!(ends(&["~/a/app", "~/b/app", "~/b/lib"]), ["a/app", "b/app", "lib"]);
-        assert_eq!(ends(&["/app", "/x/app", "", "/"]), ["/app", "x/app", "", "/"]);
+        assert_eq!(
+            ends(&["~/a/app", "~/b/app", "~/b/lib"]),
+            ["a/app", "b/app", "lib"]
+        );
+        assert_eq!(
+            ends(&["/app", "/x/app", "", "/"]),
+            ["/app", "x/app", "", "/"]
+        );
         assert_eq!(ends(&[r"C:\a\app", "~/app/"]), [r"app", "app/"]);
     }
 }

@@ -39,7 +39,8 @@ pub enum By {
 }
 
 pub(super) struct Group {
-    /// The keys, in the order of `--by`; `None` for one that is missing, as for a summary without a model.
+    /// The keys, in the order of `--by`; `None` for one that is missing, as for a summary without a
+    /// model.
     pub keys: Vec<Option<String>>,
     /// The path of the session, if it is a key, and its name for people.
     pub path: Option<String>,
@@ -55,7 +56,8 @@ pub struct Groups {
     pub(super) home: Option<String>,
     /// The groups, in the order of their first entries until they are sorted.
     pub(super) list: Vec<Group>,
-    /// Their positions, by their keys and, as two files may contain the same session, the number of its file.
+    /// Their positions, by their keys and, as two files may contain the same session, the number of
+    /// its file.
     positions: HashMap<(Vec<Option<String>>, Option<usize>), usize>,
     /// The sum of all groups.
     pub total: Totals,
@@ -65,26 +67,49 @@ pub struct Groups {
 impl Groups {
     pub fn new(by: Vec<By>, ui: &Ui) -> Groups {
         let (clock, home, positions) = (Clock::new(ui), ui.home(), HashMap::default());
-        Groups { by, clock, home, list: Vec::new(), positions, total: Totals::default(), sessions: 0 }
+        Groups {
+            by,
+            clock,
+            home,
+            list: Vec::new(),
+            positions,
+            total: Totals::default(),
+            sessions: 0,
+        }
     }
 
     /// Adds entries of one session.
-    pub fn add<'e>(&mut self, path: &Path, stats: &SessionStats, entries: impl Iterator<Item = &'e Counted>) {
+    pub fn add<'e>(
+        &mut self,
+        path: &Path,
+        stats: &SessionStats,
+        entries: impl Iterator<Item = &'e Counted>,
+    ) {
         self.sessions += 1;
         let session = self.sessions;
         let has_files = self.by.contains(&By::File);
         let is_of_calls = has_files || self.by.contains(&By::Tool);
         for entry in entries {
             if !is_of_calls {
-                self.count(path, stats, entry, None, |totals| totals.add(stats, entry, session));
+                self.count(path, stats, entry, None, |totals| {
+                    totals.add(stats, entry, session)
+                });
                 continue;
             }
-            for call in stats.calls(entry).iter().filter(|call| !has_files || call.file.is_some()) {
-                self.count(path, stats, entry, Some(call), |totals| totals.add_call(stats, call, session));
+            for call in stats
+                .calls(entry)
+                .iter()
+                .filter(|call| !has_files || call.file.is_some())
+            {
+                self.count(path, stats, entry, Some(call), |totals| {
+                    totals.add_call(stats, call, session)
+                });
             }
             // Results count for their tool.
             if !has_files && entry.role == Some(Role::ToolResult) {
-                self.count(path, stats, entry, None, |totals| totals.add_entry(entry, session));
+                self.count(path, stats, entry, None, |totals| {
+                    totals.add_entry(entry, session)
+                });
             }
         }
     }
@@ -102,7 +127,11 @@ impl Groups {
         if self.by.is_empty() {
             return;
         }
-        let keys = self.by.iter().map(|&by| self.key_of(by, stats, entry, call)).collect();
+        let keys = self
+            .by
+            .iter()
+            .map(|&by| self.key_of(by, stats, entry, call))
+            .collect();
         let by_session = self.by.contains(&By::Session);
         let place = (keys, by_session.then_some(self.sessions));
         let at = match self.positions.get(&place) {
@@ -111,14 +140,26 @@ impl Groups {
                 let keys = place.0.clone();
                 let path = by_session.then(|| path.to_string_lossy().into_owned());
                 let name = by_session.then(|| self.shown(&stats.session.header));
-                self.list.push(Group { keys, path, name, sessions: Vec::new(), totals: Totals::default() });
+                self.list.push(Group {
+                    keys,
+                    path,
+                    name,
+                    sessions: Vec::new(),
+                    totals: Totals::default(),
+                });
                 self.positions.insert(place, self.list.len() - 1);
                 self.list.len() - 1
             }
         };
-        let Group { sessions, totals, .. } = &mut self.list[at];
+        let Group {
+            sessions, totals, ..
+        } = &mut self.list[at];
         add(totals);
-        let is_new = || sessions.last().is_none_or(|(last, _)| *last != path.to_string_lossy());
+        let is_new = || {
+            sessions
+                .last()
+                .is_none_or(|(last, _)| *last != path.to_string_lossy())
+        };
         if self.by == [By::File] && is_new() {
             let id = id_end(&stats.session.header.id.to_string_lossy(), ID).to_owned();
             sessions.push((path.to_string_lossy().into_owned(), id));
@@ -129,10 +170,21 @@ impl Groups {
     fn shown(&self, header: &Header) -> String {
         let id = header.id.to_string_lossy();
         let tail = id_end(&id, ID);
-        let day = header.started_ms().and_then(|time| self.date(By::Day, time)).unwrap_or_default();
-        let cwd = header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default();
+        let day = header
+            .started_ms()
+            .and_then(|time| self.date(By::Day, time))
+            .unwrap_or_default();
+        let cwd = header
+            .cwd
+            .as_ref()
+            .map(|cwd| cwd.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let folder = name(&cwd);
-        [tail, &day, folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+        [tail, &day, folder]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("  ")
     }
 
     /// Returns a key of an entry, or of one of its calls, if it has one.
@@ -149,7 +201,9 @@ impl Groups {
             By::Project => header.cwd.as_ref().map(Text::to_string),
             By::Model => stats.model(entry),
             By::Day | By::Week | By::Month => self.date(by, entry.time_ms),
-            By::Tool => stats.name(call.map_or(entry.by.tool, |call| call.tool)).map(Cow::into_owned),
+            By::Tool => stats
+                .name(call.map_or(entry.by.tool, |call| call.tool))
+                .map(Cow::into_owned),
             By::File => stats.name(call?.file.as_ref()?.path).map(Cow::into_owned),
             By::Entry => None,
         };
@@ -159,14 +213,22 @@ impl Groups {
     fn date(&self, by: By, time_ms: i64) -> Option<String> {
         let day = self.clock.day(time_ms)?;
         // 1970 began on a Thursday.
-        let day = if by == By::Week { day - (day + 3).rem_euclid(7) } else { day };
+        let day = if by == By::Week {
+            day - (day + 3).rem_euclid(7)
+        } else {
+            day
+        };
         let (year, month, date) = civil(day);
-        let date = if by == By::Month { String::new() } else { format!("-{date:02}") };
+        let date = if by == By::Month {
+            String::new()
+        } else {
+            format!("-{date:02}")
+        };
         Some(format!("{year:04}-{month:02}{date}"))
     }
 
-    /// Sorts the groups: dates in order, tools and files by number of calls, others by cost; pairs by their first key,
-    /// then by the second.
+    /// Sorts the groups: dates in order, tools and files by number of calls, others by cost; pairs
+    /// by their first key, then by the second.
     pub(super) fn sort(&mut self) {
         for at in (0..self.by.len()).rev() {
             self.sort_by(at);
@@ -181,8 +243,12 @@ impl Groups {
             return;
         }
         // Groups with the same key stay together.
-        let identity =
-            |group: &Group| (group.keys[at].clone(), group.path.clone().filter(|_| by == By::Session));
+        let identity = |group: &Group| {
+            (
+                group.keys[at].clone(),
+                group.path.clone().filter(|_| by == By::Session),
+            )
+        };
         let mut sums: HashMap<_, ((f64, f64), usize)> = HashMap::default();
         for (rank, group) in self.list.iter().enumerate() {
             let worth = match by {
@@ -194,7 +260,9 @@ impl Groups {
         }
         self.list.sort_by(|a, b| {
             let [(a, a_rank), (b, b_rank)] = [a, b].map(|group| sums[&identity(group)]);
-            b.partial_cmp(&a).unwrap_or(std::cmp::Ordering::Equal).then(a_rank.cmp(&b_rank))
+            b.partial_cmp(&a)
+                .unwrap_or(std::cmp::Ordering::Equal)
+                .then(a_rank.cmp(&b_rank))
         });
     }
 }
@@ -204,13 +272,26 @@ pub(super) fn group_json(by: &[By], group: &Group) -> Vec<u8> {
     for (&by, key) in by.iter().zip(&group.keys) {
         object = object.str_or_null(key_name(by), key.as_deref());
     }
-    let paths: Vec<_> = group.sessions.iter().map(|(path, _)| Text::from(path.as_str())).collect();
+    let paths: Vec<_> = group
+        .sessions
+        .iter()
+        .map(|(path, _)| Text::from(path.as_str()))
+        .collect();
     object = object
-        .with(group.path.as_deref(), |object, path| object.str("path", path))
-        .with(by.contains(&By::File).then_some(&group.totals), |object, totals| {
-            object.number("reads", totals.reads as f64).number("writes", totals.writes as f64)
+        .with(group.path.as_deref(), |object, path| {
+            object.str("path", path)
         })
-        .with((by == [By::File]).then_some(paths), |object, paths| object.json("paths", &texts(&paths)));
+        .with(
+            by.contains(&By::File).then_some(&group.totals),
+            |object, totals| {
+                object
+                    .number("reads", totals.reads as f64)
+                    .number("writes", totals.writes as f64)
+            },
+        )
+        .with((by == [By::File]).then_some(paths), |object, paths| {
+            object.json("paths", &texts(&paths))
+        });
     row(object, &group.totals)
 }
 
@@ -226,9 +307,10 @@ pub(super) fn row(object: Object, totals: &Totals) -> Vec<u8> {
         .number("toolFailures", totals.tool_failures as f64)
         .json("tokens", &totals.usage.tokens_json())
         .number("cost", totals.usage.cost)
-        .with(Some(totals.usage.estimated).filter(|part| *part > 0.0), |row, part| {
-            row.number("estimated", part)
-        })
+        .with(
+            Some(totals.usage.estimated).filter(|part| *part > 0.0),
+            |row, part| row.number("estimated", part),
+        )
         .number("unpriced", totals.usage.unpriced as f64)
         .number("files", totals.files() as f64)
         .number("seconds", totals.took_ms as f64 / 1000.0)
@@ -237,5 +319,7 @@ pub(super) fn row(object: Object, totals: &Totals) -> Vec<u8> {
 
 /// Returns the name of a key, for JSON and for the column title.
 pub(super) fn key_name(by: By) -> &'static str {
-    ["session", "model", "day", "week", "month", "project", "tool", "file", "entry"][by as usize]
+    [
+        "session", "model", "day", "week", "month", "project", "tool", "file", "entry",
+    ][by as usize]
 }

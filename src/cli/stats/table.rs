@@ -25,10 +25,19 @@ fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
     if totals.sessions != 1 {
         row("sessions", grouped(totals.sessions as f64));
     }
-    let counts = [totals.messages, totals.user_messages, totals.assistant_messages, totals.tool_results];
+    let counts = [
+        totals.messages,
+        totals.user_messages,
+        totals.assistant_messages,
+        totals.tool_results,
+    ];
     let [all, users, models, results] = counts.map(|count| grouped(count as f64));
-    row("messages", format!("{all} ({users} user, {models} assistant, {results} tool results)"));
-    let [calls, failed] = [totals.tool_calls, totals.tool_failures].map(|count| grouped(count as f64));
+    row(
+        "messages",
+        format!("{all} ({users} user, {models} assistant, {results} tool results)"),
+    );
+    let [calls, failed] =
+        [totals.tool_calls, totals.tool_failures].map(|count| grouped(count as f64));
     row("tools", format!("{calls} calls, {failed} failed"));
     for (name, tokens) in [
         ("input", totals.usage.input),
@@ -54,7 +63,8 @@ fn unpriced(totals: &Totals) -> String {
     }
     if usage.unpriced > 0 {
         let [unpriced, billed] = [usage.unpriced, usage.billed].map(|count| grouped(count as f64));
-        notes += &format!("{unpriced} of {billed} requests unpriced: no cost is recorded for them\n");
+        notes +=
+            &format!("{unpriced} of {billed} requests unpriced: no cost is recorded for them\n");
     }
     notes
 }
@@ -82,7 +92,11 @@ struct Layout {
 
 impl Layout {
     fn tokens(&self, count: f64) -> String {
-        if self.is_short { tokens(count) } else { grouped(count) }
+        if self.is_short {
+            tokens(count)
+        } else {
+            grouped(count)
+        }
     }
 }
 
@@ -91,21 +105,44 @@ const fn figure(
     expendable: u8,
     cell: fn(&Totals, &Layout) -> String,
 ) -> Figure {
-    Figure { name, short, cell, expendable }
+    Figure {
+        name,
+        short,
+        cell,
+        expendable,
+    }
 }
 
 const FIGURES: [Figure; 14] = [
-    figure(["sessions", "sess"], 7, |totals, _| grouped(totals.sessions as f64)),
-    figure(["messages", "msgs"], 4, |totals, _| grouped(totals.messages as f64)),
+    figure(["sessions", "sess"], 7, |totals, _| {
+        grouped(totals.sessions as f64)
+    }),
+    figure(["messages", "msgs"], 4, |totals, _| {
+        grouped(totals.messages as f64)
+    }),
     figure(["reads"; 2], 1, |totals, _| grouped(totals.reads as f64)),
     figure(["writes"; 2], 1, |totals, _| grouped(totals.writes as f64)),
-    figure(["calls"; 2], 5, |totals, _| grouped(totals.tool_calls as f64)),
-    figure(["failed"; 2], 6, |totals, _| grouped(totals.tool_failures as f64)),
-    figure(["input"; 2], 2, |totals, layout| layout.tokens(totals.usage.input)),
-    figure(["output"; 2], 2, |totals, layout| layout.tokens(totals.usage.output)),
-    figure(["cache write", "cache w"], 3, |totals, layout| layout.tokens(totals.usage.cache_write)),
-    figure(["cache read", "cache r"], 3, |totals, layout| layout.tokens(totals.usage.cache_read)),
-    figure(["total tokens", "total"], 1, |totals, layout| layout.tokens(totals.usage.tokens())),
+    figure(["calls"; 2], 5, |totals, _| {
+        grouped(totals.tool_calls as f64)
+    }),
+    figure(["failed"; 2], 6, |totals, _| {
+        grouped(totals.tool_failures as f64)
+    }),
+    figure(["input"; 2], 2, |totals, layout| {
+        layout.tokens(totals.usage.input)
+    }),
+    figure(["output"; 2], 2, |totals, layout| {
+        layout.tokens(totals.usage.output)
+    }),
+    figure(["cache write", "cache w"], 3, |totals, layout| {
+        layout.tokens(totals.usage.cache_write)
+    }),
+    figure(["cache read", "cache r"], 3, |totals, layout| {
+        layout.tokens(totals.usage.cache_read)
+    }),
+    figure(["total tokens", "total"], 1, |totals, layout| {
+        layout.tokens(totals.usage.tokens())
+    }),
     figure(["cost"; 2], 0, |totals, layout| cost(totals, layout.places)),
     figure(["time"; 2], 8, |totals, _| duration(totals.took_ms)),
     figure(["files"; 2], 9, |totals, _| grouped(totals.files() as f64)),
@@ -117,9 +154,10 @@ impl Groups {
         self.sort();
         match (json, self.by.is_empty()) {
             (true, true) => ui.print_json(&row(Object::new(), &self.total)),
-            (true, false) => {
-                self.list.iter().try_for_each(|group| ui.print_json(&group_json(&self.by, group)))
-            }
+            (true, false) => self
+                .list
+                .iter()
+                .try_for_each(|group| ui.print_json(&group_json(&self.by, group))),
             (false, true) => print_summary(&self.total, ui),
             (false, false) => self.print_table(ui),
         }
@@ -138,20 +176,28 @@ impl Groups {
         let beside_bar = beside_bar.filter(|layout| layout.is_whole);
         let has_bars = beside_bar.is_some();
         let layout = beside_bar.unwrap_or_else(|| self.layout(room, false));
-        let bar = room.saturating_sub(self.table(&layout, None).width() + 2).min(BAR);
+        let bar = room
+            .saturating_sub(self.table(&layout, None).width() + 2)
+            .min(BAR);
         let bar = (has_bars && bar >= SHORTEST_BAR).then_some((bar, ui.styles.active));
         self.table(&layout, bar).print(ui)?;
         ui.print(&unpriced(&self.total))
     }
 
-    /// Returns all figures with whole numbers if they fit, else with short numbers, else fewer figures. Keys take two
-    /// fifths, and more if the figures leave it: all of them, or without bars the main ones.
+    /// Returns all figures with whole numbers if they fit, else with short numbers, else fewer
+    /// figures. Keys take two fifths, and more if the figures leave it: all of them, or without
+    /// bars the main ones.
     fn layout(&self, room: usize, has_bars: bool) -> Layout {
         let places = decimals(self.total.usage.cost);
         let widths: Vec<_> = (0..self.by.len()).map(|at| self.widest(at)).collect();
         let figures = self.figures();
-        let mut layout =
-            Layout { keys: vec![0; widths.len()], figures, places, is_short: true, is_whole: true };
+        let mut layout = Layout {
+            keys: vec![0; widths.len()],
+            figures,
+            places,
+            is_short: true,
+            is_whole: true,
+        };
         if room == usize::MAX {
             // In a pipe, no key is cut.
             (layout.keys, layout.is_short) = (vec![room; widths.len()], false);
@@ -162,11 +208,19 @@ impl Groups {
         }
         let left = room.saturating_sub(self.table(&layout, None).width());
         layout.keys = shares(&widths, left.max((room / 5 * 2).max(SHORTEST_KEY)));
-        layout.is_whole = layout.keys.iter().zip(&widths).all(|(key, width)| key >= width);
+        layout.is_whole = layout
+            .keys
+            .iter()
+            .zip(&widths)
+            .all(|(key, width)| key >= width);
         (layout.figures, layout.is_short) = (self.figures(), false);
         layout.is_short = self.table(&layout, None).width() > room;
         while self.table(&layout, None).width() > room && layout.figures.len() > 1 {
-            let worst = layout.figures.iter().enumerate().max_by_key(|(_, figure)| figure.expendable);
+            let worst = layout
+                .figures
+                .iter()
+                .enumerate()
+                .max_by_key(|(_, figure)| figure.expendable);
             let Some((worst, _)) = worst else { break };
             layout.figures.remove(worst);
         }
@@ -180,9 +234,18 @@ impl Groups {
 
     /// Returns the table, with bars of this width and style.
     fn table(&self, layout: &Layout, bar: Option<(usize, Style)>) -> Table {
-        let Layout { keys, figures, is_short, .. } = layout;
+        let Layout {
+            keys,
+            figures,
+            is_short,
+            ..
+        } = layout;
         let name = |figure: &Figure| if *is_short { figure.short } else { figure.name };
-        let of_keys = self.by.iter().zip(keys).map(|(&by, &most)| Column::text(key_name(by)).at_most(most));
+        let of_keys = self
+            .by
+            .iter()
+            .zip(keys)
+            .map(|(&by, &most)| Column::text(key_name(by)).at_most(most));
         let of_figures = figures.iter().map(|figure| Column::number(name(figure)));
         let of_bar = bar.map(|_| Column::text(""));
         let mut table = Table::new(of_keys.chain(of_figures).chain(of_bar).collect::<Vec<_>>());
@@ -190,11 +253,20 @@ impl Groups {
             let numbers = figures.iter().map(|figure| (figure.cell)(totals, layout));
             keys.into_iter().chain(numbers).map(plain).collect()
         };
-        let most = self.list.iter().map(|group| self.worth(&group.totals)).fold(0.0, f64::max);
+        let most = self
+            .list
+            .iter()
+            .map(|group| self.worth(&group.totals))
+            .fold(0.0, f64::max);
         for group in &self.list {
-            let shown = keys.iter().enumerate().map(|(at, &most)| self.fitted(group, at, most));
+            let shown = keys
+                .iter()
+                .enumerate()
+                .map(|(at, &most)| self.fitted(group, at, most));
             let mut row = cells(shown.collect(), &group.totals);
-            row.extend(bar.map(|(bar, style)| vec![(drawn(self.worth(&group.totals) / most, bar), style)]));
+            row.extend(
+                bar.map(|(bar, style)| vec![(drawn(self.worth(&group.totals) / most, bar), style)]),
+            );
             table.row(row);
         }
         if self.list.len() > 1 {
@@ -209,25 +281,43 @@ impl Groups {
     fn files(&self, width: Option<usize>) -> Table {
         let [reads, writes, sessions] = ["reads", "writes", "sessions"].map(Column::number);
         // In a pipe, no path is cut.
-        let room = |width: usize| width.saturating_sub(BESIDE_FILE).clamp(SHORTEST_KEY, KEY + SHORTEST_KEY);
+        let room = |width: usize| {
+            width
+                .saturating_sub(BESIDE_FILE)
+                .clamp(SHORTEST_KEY, KEY + SHORTEST_KEY)
+        };
         let most = width.map_or(usize::MAX, room);
-        let mut table = Table::new([Column::text("file"), reads, writes, sessions, Column::text("in").cut()]);
+        let mut table = Table::new([
+            Column::text("file"),
+            reads,
+            writes,
+            sessions,
+            Column::text("in").cut(),
+        ]);
         for group in &self.list {
             let ids: Vec<_> = group.sessions.iter().map(|(_, id)| visible(id)).collect();
             let totals = &group.totals;
-            let counts = [totals.reads, totals.writes, totals.sessions].map(|count| grouped(count as f64));
-            table.texts([self.fitted(group, 0, most)].into_iter().chain(counts).chain([ids.join(" ")]));
+            let counts =
+                [totals.reads, totals.writes, totals.sessions].map(|count| grouped(count as f64));
+            table.texts(
+                [self.fitted(group, 0, most)]
+                    .into_iter()
+                    .chain(counts)
+                    .chain([ids.join(" ")]),
+            );
         }
         table
     }
 
-    /// Returns a key in at most this width if its end can be kept: without the provider of a model, or without
-    /// directories of a path.
+    /// Returns a key in at most this width if its end can be kept: without the provider of a model,
+    /// or without directories of a path.
     fn fitted(&self, group: &Group, at: usize, most: usize) -> String {
         let key = self.key(group, at);
         match self.by[at] {
             _ if columns(&key) <= most => key,
-            By::Model => key.split_once('/').map_or(key.clone(), |(_, model)| model.to_owned()),
+            By::Model => key
+                .split_once('/')
+                .map_or(key.clone(), |(_, model)| model.to_owned()),
             By::Project | By::File => fitted_path(&key, 0..key.len(), most, "…"),
             _ => key,
         }
@@ -265,19 +355,23 @@ impl Groups {
     /// Returns the amount that the bar of a group shows.
     fn worth(&self, totals: &Totals) -> f64 {
         match () {
-            () if self.by.iter().any(|by| matches!(by, By::Tool | By::File)) => totals.tool_calls as f64,
+            () if self.by.iter().any(|by| matches!(by, By::Tool | By::File)) => {
+                totals.tool_calls as f64
+            }
             _ if self.total.usage.cost > 0.0 => totals.usage.cost,
             _ => totals.usage.tokens(),
         }
     }
 }
 
-/// Returns the widths of columns that need `widths` and have `room` together: those that need less than their share leave
-/// the rest to the others.
+/// Returns the widths of columns that need `widths` and have `room` together: those that need less
+/// than their share leave the rest to the others.
 fn shares(widths: &[usize], room: usize) -> Vec<usize> {
     let others = |at: usize| widths.iter().sum::<usize>() - widths[at];
     let share = |at: usize| (room / widths.len()).max(room.saturating_sub(others(at)));
-    (0..widths.len()).map(|at| widths[at].min(share(at))).collect()
+    (0..widths.len())
+        .map(|at| widths[at].min(share(at)))
+        .collect()
 }
 
 /// Returns a bar, in eighths of a column.
@@ -294,7 +388,11 @@ fn cost(totals: &Totals, places: usize) -> String {
     if totals.usage.billed > 0 && totals.usage.billed == totals.usage.unpriced {
         "unpriced".to_owned()
     } else {
-        let estimated = if totals.usage.estimated > 0.0 { "~" } else { "" };
+        let estimated = if totals.usage.estimated > 0.0 {
+            "~"
+        } else {
+            ""
+        };
         format!("{estimated}${:.places$}", totals.usage.cost)
     }
 }
@@ -323,6 +421,9 @@ mod tests {
 
     #[test]
     fn bars_are_drawn_in_eighths() {
-        assert_eq!([0.0, 0.05, 0.5, 1.0, f64::NAN].map(|part| drawn(part, 4)), ["", "▎", "██", "████", ""]);
+        assert_eq!(
+            [0.0, 0.05, 0.5, 1.0, f64::NAN].map(|part| drawn(part, 4)),
+            ["", "▎", "██", "████", ""]
+        );
     }
 }

@@ -22,12 +22,20 @@ const AGENT: &str = "agent";
 const SYSTEM: &str = "system";
 
 impl Trajectory<'_, '_> {
-    /// Returns the step of an entry; `None` if it has none: a setting, or a result that is in the step of its call.
-    pub(super) fn step(&mut self, ix: EntryIx, line: Raw, copied: Copied) -> io::Result<Option<Vec<u8>>> {
+    /// Returns the step of an entry; `None` if it has none: a setting, or a result that is in the
+    /// step of its call.
+    pub(super) fn step(
+        &mut self,
+        ix: EntryIx,
+        line: Raw,
+        copied: Copied,
+    ) -> io::Result<Option<Vec<u8>>> {
         let entry = self.contents.session.entry(ix);
         // A compaction keeps messages, not the requests for summaries.
-        let is_summary =
-            matches!(entry.kind, Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage);
+        let is_summary = matches!(
+            entry.kind,
+            Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage
+        );
         if copied == Copied::Kept && is_summary {
             return Ok(None);
         }
@@ -41,21 +49,34 @@ impl Trajectory<'_, '_> {
                 Ok(Some(self.added(ix, source, line, copied)))
             }
             Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
-                let text = line.get("summary").or(line.get("message")).and_then(decoded).unwrap_or_default();
-                let extra =
-                    self.extra(ix).str("type", &self.contents.session.kind_name(ix).to_string_lossy());
+                let text = line
+                    .get("summary")
+                    .or(line.get("message"))
+                    .and_then(decoded)
+                    .unwrap_or_default();
+                let extra = self.extra(ix).str(
+                    "type",
+                    &self.contents.session.kind_name(ix).to_string_lossy(),
+                );
                 Ok(Some(self.requested(ix, None, &text, extra, copied)))
             }
             Kind::Usage | Kind::ModelUsage if self.contents.session.usage_of(ix).is_some() => {
-                let extra =
-                    self.extra(ix).str("type", &self.contents.session.kind_name(ix).to_string_lossy());
+                let extra = self.extra(ix).str(
+                    "type",
+                    &self.contents.session.kind_name(ix).to_string_lossy(),
+                );
                 Ok(Some(self.requested(ix, model_of(line), "", extra, copied)))
             }
             _ => Ok(None),
         }
     }
 
-    fn message(&mut self, ix: EntryIx, message: Raw, copied: Copied) -> io::Result<Option<Vec<u8>>> {
+    fn message(
+        &mut self,
+        ix: EntryIx,
+        message: Raw,
+        copied: Copied,
+    ) -> io::Result<Option<Vec<u8>>> {
         Ok(Some(match self.contents.session.entry(ix).role {
             Role::Assistant => self.reply(ix, message, copied)?,
             Role::ToolResult => {
@@ -72,11 +93,18 @@ impl Trajectory<'_, '_> {
                 self.requested(ix, None, "", extra, copied)
             }
             Role::BashExecution | Role::PythonExecution => {
-                let ran = message.get("command").or(message.get("code")).and_then(decoded);
+                let ran = message
+                    .get("command")
+                    .or(message.get("code"))
+                    .and_then(decoded);
                 let output = message.get("output").and_then(decoded).unwrap_or_default();
-                let extra =
-                    Object::new().with(message.get("exitCode"), |extra, code| extra.raw("exit_code", code));
-                let result = Object::new().str("content", &output).json("extra", &extra.finish()).finish();
+                let extra = Object::new().with(message.get("exitCode"), |extra, code| {
+                    extra.raw("exit_code", code)
+                });
+                let result = Object::new()
+                    .str("content", &output)
+                    .json("extra", &extra.finish())
+                    .finish();
                 self.begun(ix, USER, copied)
                     .str("message", &ran.unwrap_or_default())
                     .json("observation", &observation(&[result]))
@@ -84,10 +112,18 @@ impl Trajectory<'_, '_> {
                     .finish()
             }
             Role::User => self.added(ix, USER, message, copied),
-            Role::Custom | Role::HookMessage => {
-                self.added(ix, if starts_user_turn(message) { USER } else { SYSTEM }, message, copied)
-            }
-            // pi sends its system messages again in the checkpoint of a compaction, which is no step of its own.
+            Role::Custom | Role::HookMessage => self.added(
+                ix,
+                if starts_user_turn(message) {
+                    USER
+                } else {
+                    SYSTEM
+                },
+                message,
+                copied,
+            ),
+            // pi sends its system messages again in the checkpoint of a compaction, which is no
+            // step of its own.
             Role::System if copied == Copied::Kept => return Ok(None),
             Role::System
             | Role::Developer
@@ -103,12 +139,18 @@ impl Trajectory<'_, '_> {
     fn added(&mut self, ix: EntryIx, source: &str, message: Raw, copied: Copied) -> Vec<u8> {
         let extra = self
             .extra(ix)
-            .with(message.get("customType"), |extra, kind| extra.str("custom_type", &shown(kind)));
+            .with(message.get("customType"), |extra, kind| {
+                extra.str("custom_type", &shown(kind))
+            });
         let said = content(message.get("content").or(message.get("summary")));
-        self.begun(ix, source, copied).json("message", &said).json("extra", &extra.finish()).finish()
+        self.begun(ix, source, copied)
+            .json("message", &said)
+            .json("extra", &extra.finish())
+            .finish()
     }
 
-    /// Returns a step of the system; with the usage of its request, if it has one, it is the agent's.
+    /// Returns a step of the system; with the usage of its request, if it has one, it is the
+    /// agent's.
     fn requested(
         &mut self,
         ix: EntryIx,
@@ -120,30 +162,51 @@ impl Trajectory<'_, '_> {
         let usage = self.contents.session.usage_of(ix).copied();
         let step = self
             .begun(ix, if usage.is_some() { AGENT } else { SYSTEM }, copied)
-            .with(model.filter(|_| usage.is_some()), |step, model| step.str("model_name", &model))
+            .with(model.filter(|_| usage.is_some()), |step, model| {
+                step.str("model_name", &model)
+            })
             .str("message", text);
-        self.metered(step, usage.as_slice(), copied).json("extra", &extra.finish()).finish()
+        self.metered(step, usage.as_slice(), copied)
+            .json("extra", &extra.finish())
+            .finish()
     }
 
     /// Returns the step of a reply, with the results of its calls.
     fn reply(&mut self, ix: EntryIx, message: Raw, copied: Copied) -> io::Result<Vec<u8>> {
-        let mut usages: Vec<Usage> = self.contents.session.usage_of(ix).copied().into_iter().collect();
+        let mut usages: Vec<Usage> = self
+            .contents
+            .session
+            .usage_of(ix)
+            .copied()
+            .into_iter()
+            .collect();
         let is_paid = !usages.is_empty() || message.get("usage").is_none();
         // A reply that `pick` copied was paid for where it is first.
-        let copied = if is_paid || copied != Copied::No { copied } else { Copied::Forked };
+        let copied = if is_paid || copied != Copied::No {
+            copied
+        } else {
+            Copied::Forked
+        };
         let (mut calls, mut results, mut answers) = (Vec::new(), Vec::new(), Vec::new());
         let said = message.get("content").unwrap_or(Raw::NULL);
         for block in blocks_of(said, "toolCall") {
             let id = block.get("id").and_then(decoded).unwrap_or_default();
-            let arguments = block.get("arguments").filter(|arguments| arguments.is_object());
+            let arguments = block
+                .get("arguments")
+                .filter(|arguments| arguments.is_object());
             let call = Object::new()
                 .str("tool_call_id", &id)
-                .str("function_name", &block.get("name").and_then(decoded).unwrap_or_default())
+                .str(
+                    "function_name",
+                    &block.get("name").and_then(decoded).unwrap_or_default(),
+                )
                 .json("arguments", arguments.map_or(b"{}", Raw::bytes));
             calls.push(call.finish());
             let raw_id = block.get_text("id").unwrap_or_default();
-            let answer =
-                self.contents.answer(raw_id.as_bytes(), ix).filter(|answer| !answers.contains(answer));
+            let answer = self
+                .contents
+                .answer(raw_id.as_bytes(), ix)
+                .filter(|answer| !answers.contains(answer));
             let Some(answer) = answer else { continue };
             answers.push(answer);
             if copied == Copied::No {
@@ -152,33 +215,54 @@ impl Trajectory<'_, '_> {
                 self.unpaid.insert(answer);
             }
             let answer = self.results.line(answer)?;
-            let answer = Raw::checked(answer.trim_ascii()).get("message").unwrap_or(Raw::NULL);
+            let answer = Raw::checked(answer.trim_ascii())
+                .get("message")
+                .unwrap_or(Raw::NULL);
             results.push(self.result(answer, Some(&id)));
         }
-        let thinking: Vec<_> =
-            blocks_of(said, "thinking").filter_map(|block| block.get("thinking").and_then(decoded)).collect();
+        let thinking: Vec<_> = blocks_of(said, "thinking")
+            .filter_map(|block| block.get("thinking").and_then(decoded))
+            .collect();
         let thinking = Some(thinking.join("\n")).filter(|text| !text.is_empty());
         let mut extra = self.extra(ix);
-        for (key, name) in [("stop_reason", "stopReason"), ("error", "errorMessage"), ("api", "api")] {
-            extra = extra.with(message.get_some(name), |extra, value| extra.str(key, &shown(value)));
+        for (key, name) in [
+            ("stop_reason", "stopReason"),
+            ("error", "errorMessage"),
+            ("api", "api"),
+        ] {
+            extra = extra.with(message.get_some(name), |extra, value| {
+                extra.str(key, &shown(value))
+            });
         }
         let observed = (!calls.is_empty()).then(|| observation(&results));
         let step = self
             .begun(ix, AGENT, copied)
-            .with(model_of(message), |step, model| step.str("model_name", &model))
-            .with(self.effort.as_deref(), |step, effort| step.str("reasoning_effort", effort))
+            .with(model_of(message), |step, model| {
+                step.str("model_name", &model)
+            })
+            .with(self.effort.as_deref(), |step, effort| {
+                step.str("reasoning_effort", effort)
+            })
             .json("message", &content(message.get("content")))
             .with(thinking, |step, text| step.str("reasoning_content", &text))
             .list("tool_calls", &calls)
-            .with(observed, |step, observed| step.json("observation", &observed));
-        Ok(self.metered(step, &usages, copied).json("extra", &extra.finish()).finish())
+            .with(observed, |step, observed| {
+                step.json("observation", &observed)
+            });
+        Ok(self
+            .metered(step, &usages, copied)
+            .json("extra", &extra.finish())
+            .finish())
     }
 
     /// Returns the result of a call.
     fn result(&mut self, message: Raw, call: Option<&str>) -> Vec<u8> {
         let details = message.get("details");
         let tool = message.get("toolName");
-        let ends = places(Path::new(self.path_name), &details.map(sessions).unwrap_or_default());
+        let ends = places(
+            Path::new(self.path_name),
+            &details.map(sessions).unwrap_or_default(),
+        );
         let mut references = Vec::new();
         for (number, agent) in self.agents.iter().enumerate() {
             if ends.contains(&end_of(&agent.path)) {
@@ -202,15 +286,23 @@ impl Trajectory<'_, '_> {
         let time = self.contents.session.entry(ix).time_ms;
         // The format's readers take years of four digits only.
         let is_readable = |time: &String| time.len() == 24 && !time.starts_with("0000");
-        let shown = Some(time).filter(|&time| time != Entry::NO_TIME).map(iso_string).filter(is_readable);
+        let shown = Some(time)
+            .filter(|&time| time != Entry::NO_TIME)
+            .map(iso_string)
+            .filter(is_readable);
         let step = Object::new()
             .number("step_id", (self.steps + 1) as f64)
             .with(shown, |step, time| step.str("timestamp", &time))
             .str("source", source);
-        if copied == Copied::No { step } else { step.bool("is_copied_context", true) }
+        if copied == Copied::No {
+            step
+        } else {
+            step.bool("is_copied_context", true)
+        }
     }
 
-    /// Adds the usage of the requests that a step stands for, and counts it unless the step is copied.
+    /// Adds the usage of the requests that a step stands for, and counts it unless the step is
+    /// copied.
     fn metered(&mut self, step: Object, usages: &[Usage], copied: Copied) -> Object {
         if usages.is_empty() || copied == Copied::Kept {
             return step;
@@ -219,7 +311,12 @@ impl Trajectory<'_, '_> {
             usages.iter().for_each(|usage| self.sums.add(usage));
         }
         let sums: UsageSums = usages.iter().collect();
-        let names = ["prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd"];
+        let names = [
+            "prompt_tokens",
+            "completion_tokens",
+            "cached_tokens",
+            "cost_usd",
+        ];
         // With what a sub-agent used, the number of requests is not known.
         let count = (usages.len() == 1).then_some(1.0);
         step.json("metrics", &metrics(names, &sums).finish())
@@ -233,20 +330,38 @@ impl Trajectory<'_, '_> {
 
 /// Returns the sums of a trajectory.
 pub(super) fn final_metrics(sums: &UsageSums, steps: usize) -> Vec<u8> {
-    let names = ["total_prompt_tokens", "total_completion_tokens", "total_cached_tokens", "total_cost_usd"];
-    metrics(names, sums).number("total_steps", steps as f64).finish()
+    let names = [
+        "total_prompt_tokens",
+        "total_completion_tokens",
+        "total_cached_tokens",
+        "total_cost_usd",
+    ];
+    metrics(names, sums)
+        .number("total_steps", steps as f64)
+        .finish()
 }
 
 fn metrics(names: [&str; 4], sums: &UsageSums) -> Object {
     let [prompt, completion, cached, cost] = names;
     let whole = |tokens: f64| tokens.round().clamp(0.0, 9e15);
-    let written = Object::new().number("cache_write_tokens", whole(sums.cache_write)).finish();
+    let written = Object::new()
+        .number("cache_write_tokens", whole(sums.cache_write))
+        .finish();
     Object::new()
-        .number(prompt, whole(sums.input + sums.cache_read + sums.cache_write))
+        .number(
+            prompt,
+            whole(sums.input + sums.cache_read + sums.cache_write),
+        )
         .number(completion, whole(sums.output))
         .number(cached, whole(sums.cache_read))
-        .with((sums.billed > sums.unpriced).then_some(sums.cost), |object, sum| object.number(cost, sum))
-        .with((sums.cache_write > 0.0).then_some(written), |object, extra| object.json("extra", &extra))
+        .with(
+            (sums.billed > sums.unpriced).then_some(sums.cost),
+            |object, sum| object.number(cost, sum),
+        )
+        .with(
+            (sums.cache_write > 0.0).then_some(written),
+            |object, extra| object.json("extra", &extra),
+        )
 }
 
 /// Returns the tools of a system message, as OpenAI's API has them; `None` if there is none.
@@ -255,12 +370,21 @@ pub(super) fn definitions(system: Option<Vec<u8>>) -> Option<Vec<u8>> {
     let tools = Raw::checked(&message).get("toolsAdded")?;
     let definition = |tool: Raw| {
         let given = ["name", "description", "parameters"].map(|key| (key, tool.get_some(key)));
-        let function = given.into_iter().fold(Object::new(), |function, (key, value)| {
-            function.with(value, |function, value| function.raw(key, value))
-        });
-        Object::new().str("type", "function").json("function", &function.finish()).finish()
+        let function = given
+            .into_iter()
+            .fold(Object::new(), |function, (key, value)| {
+                function.with(value, |function, value| function.raw(key, value))
+            });
+        Object::new()
+            .str("type", "function")
+            .json("function", &function.finish())
+            .finish()
     };
-    let definitions: Vec<_> = tools.items().filter(|tool| tool.is_object()).map(definition).collect();
+    let definitions: Vec<_> = tools
+        .items()
+        .filter(|tool| tool.is_object())
+        .map(definition)
+        .collect();
     (!definitions.is_empty()).then(|| array(definitions))
 }
 
@@ -277,18 +401,33 @@ fn content(content: Option<Raw>) -> Vec<u8> {
     let text = |text: &str| Object::new().str("type", "text").str("text", text).finish();
     let part = |block: Raw| match () {
         () if is_block(block, "image") => Some(image(block).unwrap_or_else(|| text("[image]"))),
-        () if is_block(block, "text") => block.get("text").and_then(decoded).map(|words| text(&words)),
+        () if is_block(block, "text") => block
+            .get("text")
+            .and_then(decoded)
+            .map(|words| text(&words)),
         () => None,
     };
     array(items().filter_map(part))
 }
 
-/// Returns the part for an image: its data as a URL, or the name of the blob that oh-my-pi keeps it in; `None` if the
-/// format does not know its type.
+/// Returns the part for an image: its data as a URL, or the name of the blob that oh-my-pi keeps it
+/// in; `None` if the format does not know its type.
 fn image(block: Raw) -> Option<Vec<u8>> {
-    let kind = block.get("mimeType").and_then(decoded).filter(|kind| IMAGES.contains(&&**kind))?;
+    let kind = block
+        .get("mimeType")
+        .and_then(decoded)
+        .filter(|kind| IMAGES.contains(&&**kind))?;
     let data = block.get("data").and_then(decoded)?;
-    let path = if data.starts_with("blob:") { data } else { format!("data:{kind};base64,{data}") };
+    let path = if data.starts_with("blob:") {
+        data
+    } else {
+        format!("data:{kind};base64,{data}")
+    };
     let source = Object::new().str("media_type", &kind).str("path", &path);
-    Some(Object::new().str("type", "image").json("source", &source.finish()).finish())
+    Some(
+        Object::new()
+            .str("type", "image")
+            .json("source", &source.finish())
+            .finish(),
+    )
 }

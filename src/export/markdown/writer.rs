@@ -4,7 +4,8 @@ use super::escape::{code, escaped, longest_run, with_addresses};
 use crate::export::html::Html;
 use crate::export::markup::{Event, Markup, Tag};
 
-/// Returns markup as Markdown. `is_here` returns whether the document contains the entry with this number.
+/// Returns markup as Markdown. `is_here` returns whether the document contains the entry with this
+/// number.
 pub fn markdown(markup: &Markup, is_here: &dyn Fn(&str) -> bool) -> String {
     let mut writer = Writer::new();
     writer.write(markup, is_here);
@@ -38,7 +39,11 @@ struct Writer {
 
 impl Writer {
     fn new() -> Self {
-        Writer { ended: true, starts_line: true, ..Writer::default() }
+        Writer {
+            ended: true,
+            starts_line: true,
+            ..Writer::default()
+        }
     }
 
     fn write(&mut self, markup: &Markup, is_here: &dyn Fn(&str) -> bool) {
@@ -84,7 +89,10 @@ impl Writer {
             return;
         }
         let in_link = self.open.iter().any(|(tag, _)| *tag == Tag::Link);
-        let in_table = self.open.iter().any(|(tag, _)| matches!(tag, Tag::Cell | Tag::HeadCell));
+        let in_table = self
+            .open
+            .iter()
+            .any(|(tag, _)| matches!(tag, Tag::Cell | Tag::HeadCell));
         for (at, line) in text.split('\n').enumerate() {
             match at {
                 0 => {}
@@ -93,7 +101,11 @@ impl Writer {
             }
             let escape = if in_link { escaped } else { with_addresses };
             let line = escape(line, self.starts_line);
-            self.out += if self.starts_line { line.trim_start() } else { &line };
+            self.out += if self.starts_line {
+                line.trim_start()
+            } else {
+                &line
+            };
             self.starts_line &= line.trim().is_empty();
         }
     }
@@ -172,7 +184,11 @@ impl Writer {
             Tag::Numbers => Some(true),
             _ => None,
         });
-        let marker = match self.numbers.last_mut().filter(|_| is_numbered == Some(true)) {
+        let marker = match self
+            .numbers
+            .last_mut()
+            .filter(|_| is_numbered == Some(true))
+        {
             Some(number) => {
                 *number += 1;
                 format!("{}. ", *number - 1)
@@ -185,7 +201,9 @@ impl Writer {
     }
 
     fn close(&mut self) {
-        let Some((tag, value)) = self.open.pop() else { return };
+        let Some((tag, value)) = self.open.pop() else {
+            return;
+        };
         if let Some(held) = &mut self.held {
             if let Some((_, close)) = in_head(tag) {
                 *held += close;
@@ -194,7 +212,10 @@ impl Writer {
         }
         match tag {
             Tag::Link if !value.is_empty() => {
-                let address = value.replace('\\', "%5C").replace('<', "%3C").replace('>', "%3E");
+                let address = value
+                    .replace('\\', "%5C")
+                    .replace('<', "%3C")
+                    .replace('>', "%3E");
                 self.put(&format!("](<{address}>)"));
             }
             Tag::Cell | Tag::HeadCell => self.put(" |"),
@@ -232,8 +253,11 @@ impl Writer {
         let held = self.held.take().unwrap_or_default();
         match tag {
             Tag::Block | Tag::Output | Tag::Diff => {
-                let language =
-                    if tag == Tag::Diff { "diff" } else { value.split(' ').next().unwrap_or_default() };
+                let language = if tag == Tag::Diff {
+                    "diff"
+                } else {
+                    value.split(' ').next().unwrap_or_default()
+                };
                 self.fence(&held, language);
             }
             Tag::Code | Tag::Entry => self.put(&code(&held)),
@@ -261,7 +285,9 @@ impl Writer {
     fn fence(&mut self, text: &str, language: &str) {
         let fence = "`".repeat(longest_run(text).max(2) + 1);
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.');
-        let language = Some(language).filter(|language| language.chars().all(known)).unwrap_or_default();
+        let language = Some(language)
+            .filter(|language| language.chars().all(known))
+            .unwrap_or_default();
         self.ended = true;
         self.block();
         self.put(&format!("{fence}{language}"));
@@ -338,7 +364,12 @@ fn in_head(tag: Tag) -> Option<(&'static str, &'static str)> {
 }
 
 /// The placeholders and the HTML that replaces them.
-const HEAD: [(&str, &str); 4] = [("\x11", "<b>"), ("\x12", "</b>"), ("\x13", "<code>"), ("\x14", "</code>")];
+const HEAD: [(&str, &str); 4] = [
+    ("\x11", "<b>"),
+    ("\x12", "</b>"),
+    ("\x13", "<code>"),
+    ("\x14", "</code>"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -347,7 +378,10 @@ mod tests {
     use pulldown_cmark::{Event, Parser};
 
     fn again(text: &str) -> String {
-        super::markdown(&Markup::of(|m| commonmark::push(text, Breaks::Soft, m)), &|_| false)
+        super::markdown(
+            &Markup::of(|m| commonmark::push(text, Breaks::Soft, m)),
+            &|_| false,
+        )
     }
 
     fn shape(text: &str) -> String {
@@ -373,7 +407,8 @@ mod tests {
 
     #[test]
     fn no_content_ends_the_block_it_stands_in() {
-        let hostile = "```\n</details>\n# out\n````\n<script>x</script>\n\n| a |\n[l]: http://x\n---\n* * *";
+        let hostile =
+            "```\n</details>\n# out\n````\n<script>x</script>\n\n| a |\n[l]: http://x\n---\n* * *";
         let markup = Markup::of(|m| {
             m.open(Tag::Fold);
             m.words(Tag::Summary, hostile);

@@ -27,8 +27,10 @@ pub fn result_of<'a>(block: Raw<'a>) -> Option<Text<'a>> {
 /// Returns the message with the result of a call.
 pub fn result(block: Raw, id: &Text, name: Option<Text>, details: Option<Raw>) -> Object {
     let content = block.get("content").unwrap_or(Raw::NULL);
-    let parts =
-        content.text().map_or_else(|| array(content.items().filter_map(part)), |text| text_content(&text));
+    let parts = content.text().map_or_else(
+        || array(content.items().filter_map(part)),
+        |text| text_content(&text),
+    );
     // Blocks without a counterpart, such as references to tools.
     let is_whole = content.is_string() || content.items().all(|block| part(block).is_some());
     Object::new()
@@ -37,10 +39,14 @@ pub fn result(block: Raw, id: &Text, name: Option<Text>, details: Option<Raw>) -
         .text("toolName", &name.unwrap_or_else(|| Text::from("unknown")))
         .json("content", &parts)
         .with(details, |message, details| message.raw("details", details))
-        .with((details.is_none() && !is_whole).then_some(content), |message, content| {
-            message.raw("details", content)
-        })
-        .bool("isError", block.get("is_error").and_then(Raw::bool) == Some(true))
+        .with(
+            (details.is_none() && !is_whole).then_some(content),
+            |message, content| message.raw("details", content),
+        )
+        .bool(
+            "isError",
+            block.get("is_error").and_then(Raw::bool) == Some(true),
+        )
 }
 
 /// Returns a block of a response.
@@ -52,7 +58,9 @@ pub fn answer(block: Raw) -> Option<Vec<u8>> {
         () if kind.is("thinking") => Object::new()
             .str("type", "thinking")
             .text("thinking", &block.get_text("thinking")?)
-            .with(block.get_text("signature"), |made, signature| made.text("thinkingSignature", &signature)),
+            .with(block.get_text("signature"), |made, signature| {
+                made.text("thinkingSignature", &signature)
+            }),
         () if kind.is("redacted_thinking") => Object::new()
             .str("type", "thinking")
             .str("thinking", "[Reasoning redacted]")

@@ -1,8 +1,8 @@
 //! What Codex sends to the model after a compaction that does not record it.
 //!
-//! Until January 2026, a `compacted` line has the summary alone, and Codex rebuilds the rest from what it sent before
-//! (`build_compacted_history` in `codex-rs/core/src/compact.rs`): what is sent before the first turn, and the newest of
-//! what the user said.
+//! Until January 2026, a `compacted` line has the summary alone, and Codex rebuilds the rest from
+//! what it sent before (`build_compacted_history` in `codex-rs/core/src/compact.rs`): what is sent
+//! before the first turn, and the newest of what the user said.
 
 use super::content::array_text;
 use crate::session::content::text_content;
@@ -29,10 +29,20 @@ const NO_TURN: [&str; 8] = [
 
 /// Whether the user said this, and not Codex in the name of the user.
 pub fn is_turn(content: Raw) -> bool {
-    let first = content.text().or_else(|| content.items().next()?.get_text("text").map(Text::into_owned));
+    let first = content.text().or_else(|| {
+        content
+            .items()
+            .next()?
+            .get_text("text")
+            .map(Text::into_owned)
+    });
     let text = first.map(Text::into_string_lossy).unwrap_or_default();
     let start = text.trim_start();
-    let begins = |with: &&str| start.get(..with.len()).is_some_and(|own| own.eq_ignore_ascii_case(with));
+    let begins = |with: &&str| {
+        start
+            .get(..with.len())
+            .is_some_and(|own| own.eq_ignore_ascii_case(with))
+    };
     !NO_TURN.iter().any(begins) && !start.starts_with(SUMMARY)
 }
 
@@ -43,7 +53,8 @@ pub struct History {
     start: Vec<Vec<u8>>,
     /// What the user said, and the position of what the user said before.
     said: Vec<(Option<usize>, Text<'static>)>,
-    /// The position of what the user said last. What is said next continues after it: a rollback goes back.
+    /// The position of what the user said last. What is said next continues after it: a rollback
+    /// goes back.
     pub last: Option<usize>,
 }
 
@@ -57,7 +68,9 @@ impl History {
 
     /// Adds what the user said.
     pub fn say(&mut self, content: Raw) {
-        let text = content.text().map_or_else(|| array_text(content), Text::into_owned);
+        let text = content
+            .text()
+            .map_or_else(|| array_text(content), Text::into_owned);
         if !text.is_empty() {
             self.push(text);
         }
@@ -77,7 +90,11 @@ impl History {
                 break;
             }
             let counted = text.as_bytes().len().div_ceil(BYTES) * BYTES;
-            kept.push(if counted <= left { text.clone() } else { shortened(text, left) });
+            kept.push(if counted <= left {
+                text.clone()
+            } else {
+                shortened(text, left)
+            });
             left = left.saturating_sub(counted);
         }
         self.last = None;
@@ -94,9 +111,15 @@ fn shortened(text: &Text, most: usize) -> Text<'static> {
     let text = text.to_string_lossy();
     let is_boundary = |at: &usize| text.is_char_boundary(*at);
     let head = (0..=most / 2).rev().find(is_boundary).unwrap_or(0);
-    let tail = (text.len() - (most - most / 2)..).find(is_boundary).unwrap_or(text.len());
+    let tail = (text.len() - (most - most / 2)..)
+        .find(is_boundary)
+        .unwrap_or(text.len());
     let removed = (text.len() - most).div_ceil(BYTES);
-    Text::from(format!("{}…{removed} tokens truncated…{}", &text[..head], &text[tail..]))
+    Text::from(format!(
+        "{}…{removed} tokens truncated…{}",
+        &text[..head],
+        &text[tail..]
+    ))
 }
 
 #[cfg(test)]
@@ -107,17 +130,27 @@ mod tests {
     #[test]
     fn long_texts_lose_their_middle() {
         let text = Text::from("😀😀😀😀😀😀😀😀😀😀\nsecond line with text\n");
-        assert_eq!(shortened(&text, 32), Text::from("😀😀😀😀…8 tokens truncated… line with text\n"));
+        assert_eq!(
+            shortened(&text, 32),
+            Text::from("😀😀😀😀…8 tokens truncated… line with text\n")
+        );
     }
 
     #[test]
     fn the_newest_of_what_the_user_said_is_kept() {
         let mut history = History::default();
         let texts = ["a".repeat(60_000), "b".repeat(60_000), "c".repeat(10_000)];
-        texts.iter().for_each(|text| history.push(Text::from(text.clone())));
+        texts
+            .iter()
+            .for_each(|text| history.push(Text::from(text.clone())));
         let kept = history.compact();
-        let lens: Vec<_> =
-            kept.iter().map(|content| array_text(Raw::checked(content)).as_bytes().len()).collect();
-        assert_eq!(lens, [10_000 + "…12500 tokens truncated…".len(), 60_000, 10_000]);
+        let lens: Vec<_> = kept
+            .iter()
+            .map(|content| array_text(Raw::checked(content)).as_bytes().len())
+            .collect();
+        assert_eq!(
+            lens,
+            [10_000 + "…12500 tokens truncated…".len(), 60_000, 10_000]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Appends entries supplied by the caller, chained under a position of the tree.
 //!
-//! All are validated before any is written. Missing ids, parents and times are inserted where the agents put
-//! them; fields that are present are kept byte for byte.
+//! All are validated before any is written. Missing ids, parents and times are inserted where the
+//! agents put them; fields that are present are kept byte for byte.
 
 pub mod shorthand;
 
@@ -21,7 +21,8 @@ use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use std::collections::BTreeSet;
 
-/// Entries that are validated and chained, each under the previous one, unless it specifies a parent.
+/// Entries that are validated and chained, each under the previous one, unless it specifies a
+/// parent.
 pub struct Batch<'s> {
     session: &'s Session,
     /// The entries by id, numbered after those of the session, as they will be.
@@ -36,7 +37,8 @@ pub struct Batch<'s> {
 }
 
 impl<'s> Batch<'s> {
-    /// Returns a batch without entries, to be appended under `place`. The session must have been loaded with calls.
+    /// Returns a batch without entries, to be appended under `place`. The session must have been
+    /// loaded with calls.
     pub fn under(session: &'s Session, place: Position) -> Batch<'s> {
         Batch {
             session,
@@ -59,7 +61,9 @@ impl<'s> Batch<'s> {
         if std::str::from_utf8(line).is_err() {
             return Err(flaw("it contains bytes that are not UTF-8"));
         }
-        let kind = entry.get_text("type").ok_or_else(|| flaw("`type` is missing or not a string"))?;
+        let kind = entry
+            .get_text("type")
+            .ok_or_else(|| flaw("`type` is missing or not a string"))?;
         match &*kind.to_string_lossy() {
             "session" | "title" => {
                 return Err(Refusal::with_hint(
@@ -78,7 +82,10 @@ impl<'s> Batch<'s> {
         let id = self.id(entry, fresh)?;
         let parent = self.parent_of(entry)?;
         if let Some(timestamp) = entry.get("timestamp")
-            && timestamp.raw_string().and_then(|_| parse_js_date(timestamp.text()?.as_bytes())).is_none()
+            && timestamp
+                .raw_string()
+                .and_then(|_| parse_js_date(timestamp.text()?.as_bytes()))
+                .is_none()
         {
             return Err(Refusal::with_hint(
                 "`timestamp` is not a time",
@@ -92,8 +99,14 @@ impl<'s> Batch<'s> {
             self.unknown.insert(kind.to_string());
         }
         let line = filled(entry, &id, parent.as_ref(), fresh);
-        self.change.entries.push(NewEntry { id: id.clone(), line });
-        self.ids.insert(id.clone(), EntryIx::new(self.session.entries.len() + self.parents.len()));
+        self.change.entries.push(NewEntry {
+            id: id.clone(),
+            line,
+        });
+        self.ids.insert(
+            id.clone(),
+            EntryIx::new(self.session.entries.len() + self.parents.len()),
+        );
         self.parents.push(above);
         self.parent = Some(id);
         Ok(())
@@ -125,21 +138,27 @@ impl<'s> Batch<'s> {
         let hint = "omit it to have one generated";
         match given.text().filter(|id| !id.is_empty()) {
             None => Err(Refusal::with_hint("`id` is not a string", hint)),
-            Some(id) if self.found(&id).is_some() => {
-                Err(Refusal::with_hint(format!("the id {:?} is taken", id.to_string()), hint))
-            }
+            Some(id) if self.found(&id).is_some() => Err(Refusal::with_hint(
+                format!("the id {:?} is taken", id.to_string()),
+                hint,
+            )),
             Some(id) => Ok(id.into_owned()),
         }
     }
 
     fn parent_of(&self, entry: Raw) -> Result<Option<Text<'static>>, Refusal> {
-        let Some(given) = entry.get("parentId") else { return Ok(self.parent.clone()) };
+        let Some(given) = entry.get("parentId") else {
+            return Ok(self.parent.clone());
+        };
         if given.is_null() {
             return Ok(None);
         }
         let hint = "omit it to continue from the entry before";
         match given.text() {
-            None => Err(Refusal::with_hint("`parentId` is neither a string nor null", hint)),
+            None => Err(Refusal::with_hint(
+                "`parentId` is neither a string nor null",
+                hint,
+            )),
             Some(id) if self.found(&id).is_none() => {
                 let what = format!("the parent {:?} is not in the session", id.to_string());
                 Err(Refusal::with_hint(what, hint))
@@ -148,11 +167,15 @@ impl<'s> Batch<'s> {
         }
     }
 
-    /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that an edit's target
-    /// and a compaction's first kept entry are ancestors.
+    /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that an
+    /// edit's target and a compaction's first kept entry are ancestors.
     fn names(&self, entry: Raw, own: &Text, above: Position) -> Result<(), Refusal> {
-        let Some((key, refers)) = Kind::of(entry.get("type")).schema().refers else { return Ok(()) };
-        let Some(id) = entry.get_text(key) else { return Ok(()) };
+        let Some((key, refers)) = Kind::of(entry.get("type")).schema().refers else {
+            return Ok(());
+        };
+        let Some(id) = entry.get_text(key) else {
+            return Ok(());
+        };
         let named = self.found(&id);
         let is_above = || self.way_up(above).any(|ix| Some(ix) == named);
         let refused = |where_not: &str, hint: &str| {
@@ -162,9 +185,10 @@ impl<'s> Batch<'s> {
         match refers {
             Refers::AnyOrRoot if id == *"root" => Ok(()),
             Refers::AboveOrItself if id == *own => Ok(()),
-            _ if named.is_none() => {
-                refused("in the session", "`pisess path --ids` lists the entries on the path to an entry")
-            }
+            _ if named.is_none() => refused(
+                "in the session",
+                "`pisess path --ids` lists the entries on the path to an entry",
+            ),
             Refers::Above | Refers::AboveOrItself if !is_above() => refused(
                 "above the new entry",
                 "name an entry above the new one, or append elsewhere with --at",
@@ -175,14 +199,25 @@ impl<'s> Batch<'s> {
 
     /// Checks that a tool result has its call among its ancestors.
     fn answers(&self, entry: Raw, above: Position) -> Result<(), Refusal> {
-        let message = entry.get("message").filter(|_| Kind::of(entry.get("type")) == Kind::Message);
-        let result = message.filter(|message| message.get("role").is_some_and(|role| role.is("toolResult")));
-        let Some(call) = result.and_then(|result| result.get_text("toolCallId")) else { return Ok(()) };
+        let message = entry
+            .get("message")
+            .filter(|_| Kind::of(entry.get("type")) == Kind::Message);
+        let result = message.filter(|message| {
+            message
+                .get("role")
+                .is_some_and(|role| role.is("toolResult"))
+        });
+        let Some(call) = result.and_then(|result| result.get_text("toolCallId")) else {
+            return Ok(());
+        };
         if self.way_up(above).any(|ix| self.calls(ix, &call)) {
             return Ok(());
         }
         Err(Refusal::with_hint(
-            format!("no entry above the new one makes the tool call {:?}", call.to_string()),
+            format!(
+                "no entry above the new one makes the tool call {:?}",
+                call.to_string()
+            ),
             "append it together with its call, or below the call with --at",
         ))
     }
@@ -196,7 +231,10 @@ impl<'s> Batch<'s> {
             }
             None => {
                 let calls = self.session.collected.calls_of(ix);
-                !id.is_empty() && calls.iter().any(|call| self.session.bytes(call.id) == id.as_bytes())
+                !id.is_empty()
+                    && calls
+                        .iter()
+                        .any(|call| self.session.bytes(call.id) == id.as_bytes())
             }
         }
     }

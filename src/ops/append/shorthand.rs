@@ -1,4 +1,5 @@
-//! Builds entries from a few values, as the file's agent would write them, except for id, parent and time.
+//! Builds entries from a few values, as the file's agent would write them, except for id, parent
+//! and time.
 
 use crate::agents::Agent;
 use crate::session::content::text_content;
@@ -14,26 +15,46 @@ pub fn custom(kind: &Text, data: Option<Raw>) -> Object {
 
 /// Returns a custom message with its type and text. `display` is whether the user sees it.
 pub fn custom_message(agent: &Agent, kind: &Text, text: &Text, display: bool) -> Object {
-    let entry = Object::new().str("type", "custom_message").text("customType", kind).text("content", text);
-    entry.bool("display", display).with(agent.attribution, |entry, who| entry.str("attribution", who))
+    let entry = Object::new()
+        .str("type", "custom_message")
+        .text("customType", kind)
+        .text("content", text);
+    entry
+        .bool("display", display)
+        .with(agent.attribution, |entry, who| {
+            entry.str("attribution", who)
+        })
 }
 
 /// Returns a user message.
 pub fn user(text: &Text) -> Object {
-    message(Object::new().str("role", "user").json("content", &text_content(text)))
+    message(
+        Object::new()
+            .str("role", "user")
+            .json("content", &text_content(text)),
+    )
 }
 
 /// Returns an assistant message of the same model as `like`, without cost.
 pub fn assistant(text: &Text, like: Raw) -> Object {
-    let zeros = |names: &[&str]| names.iter().fold(Object::new(), |zeros, name| zeros.number(name, 0.0));
+    let zeros = |names: &[&str]| {
+        names
+            .iter()
+            .fold(Object::new(), |zeros, name| zeros.number(name, 0.0))
+    };
     let cost = zeros(&["input", "output", "cacheRead", "cacheWrite", "total"]).finish();
-    let usage =
-        zeros(&["input", "output", "cacheRead", "cacheWrite", "totalTokens"]).json("cost", &cost).finish();
-    let said = Object::new().str("role", "assistant").json("content", &text_content(text));
+    let usage = zeros(&["input", "output", "cacheRead", "cacheWrite", "totalTokens"])
+        .json("cost", &cost)
+        .finish();
+    let said = Object::new()
+        .str("role", "assistant")
+        .json("content", &text_content(text));
     let by = said.copy(like, &["api", "provider", "model"]);
     message(by.json("usage", &usage).str("stopReason", "stop"))
 }
 
 fn message(message: Object) -> Object {
-    Object::new().str("type", "message").json("message", &message.finish())
+    Object::new()
+        .str("type", "message")
+        .json("message", &message.finish())
 }

@@ -13,7 +13,11 @@ use std::cell::LazyCell;
 use std::io;
 
 /// Checks all entries of a file with repaired lines.
-pub(super) fn check(reader: &EntryReader, active: &[bool], findings: &mut Vec<Finding>) -> io::Result<()> {
+pub(super) fn check(
+    reader: &EntryReader,
+    active: &[bool],
+    findings: &mut Vec<Finding>,
+) -> io::Result<()> {
     let session = reader.session();
     for ix in session.all() {
         envelope(session, ix, active, findings);
@@ -24,19 +28,27 @@ pub(super) fn check(reader: &EntryReader, active: &[bool], findings: &mut Vec<Fi
     Ok(())
 }
 
-/// Whether an entry is an assistant message without content, to which a repair adds an empty one: pi treats it as empty,
-/// oh-my-pi cannot build a context with it. Other messages without content fail in both.
+/// Whether an entry is an assistant message without content, to which a repair adds an empty one:
+/// pi treats it as empty, oh-my-pi cannot build a context with it. Other messages without content
+/// fail in both.
 pub(super) fn stops_oh_my_pi(entry: &Entry) -> bool {
-    entry.kind == Kind::Message && entry.role == Role::Assistant && entry.flags.has(Flags::NO_CONTENT)
+    entry.kind == Kind::Message
+        && entry.role == Role::Assistant
+        && entry.flags.has(Flags::NO_CONTENT)
 }
 
 fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
     let is_active = active[ix.at()];
-    if entry.kind == Kind::Message && entry.flags.has(Flags::NO_CONTENT) && needs_content(entry.role) {
+    if entry.kind == Kind::Message
+        && entry.flags.has(Flags::NO_CONTENT)
+        && needs_content(entry.role)
+    {
         let finding = found(session, ix, K::NoContent, "the message has no content");
         findings.push(if stops_oh_my_pi(entry) {
-            finding.grave(is_active).fix("it gets an empty one, which is how pi reads it")
+            finding
+                .grave(is_active)
+                .fix("it gets an empty one, which is how pi reads it")
         } else {
             finding
         });
@@ -59,7 +71,11 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
         Kind::Message => match session.role_name(ix) {
             None => note(K::UnknownRole, is_active, "the message has no role"),
             Some(role) if entry.role == Role::Other => {
-                note(K::UnknownRole, is_active, &format!("the role {:?} is not known", role.to_string()));
+                note(
+                    K::UnknownRole,
+                    is_active,
+                    &format!("the role {:?} is not known", role.to_string()),
+                );
             }
             Some(_) => {}
         },
@@ -67,26 +83,40 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
     }
     let is_dated = session.format != Format::Draft;
     if is_dated && entry.time_ms == Entry::NO_TIME {
-        note(K::BadTimestamp, is_active, "its timestamp is missing or invalid");
+        note(
+            K::BadTimestamp,
+            is_active,
+            "its timestamp is missing or invalid",
+        );
     }
     let parent = entry.parent.map(|parent| session.entry(parent).time_ms);
     // A label in a fork has the time of the original.
     let may_be_older = entry.kind == Kind::Label || (session.agent().backdates)(entry.kind);
     let runs_back = parent.is_some_and(|parent| entry.time_ms < parent);
     if runs_back && entry.time_ms != Entry::NO_TIME && !may_be_older {
-        note(K::TimeRunsBackwards, is_active, "it is older than its parent");
+        note(
+            K::TimeRunsBackwards,
+            is_active,
+            "it is older than its parent",
+        );
     }
 }
 
 fn needs_content(role: Role) -> bool {
-    matches!(role, Role::User | Role::Assistant | Role::ToolResult | Role::Custom | Role::Developer)
+    matches!(
+        role,
+        Role::User | Role::Assistant | Role::ToolResult | Role::Custom | Role::Developer
+    )
 }
 
 fn labels(session: &Session, findings: &mut Vec<Finding>) {
     for change in &session.collected.labels {
         let target = session.text(change.target);
         if session.find(&target).is_none() && !change.name.is_empty() {
-            let message = format!("the labelled entry {:?} is not in the file", target.to_string());
+            let message = format!(
+                "the labelled entry {:?} is not in the file",
+                target.to_string()
+            );
             findings.push(found(session, change.entry, K::LabelOnNothing, message));
         }
     }
@@ -94,17 +124,29 @@ fn labels(session: &Session, findings: &mut Vec<Finding>) {
 
 fn summaries(reader: &EntryReader, active: &[bool], findings: &mut Vec<Finding>) -> io::Result<()> {
     let session = reader.session();
-    let is_summary = |ix: &EntryIx| matches!(session.entry(*ix).kind, Kind::Compaction | Kind::BranchSummary);
+    let is_summary = |ix: &EntryIx| {
+        matches!(
+            session.entry(*ix).kind,
+            Kind::Compaction | Kind::BranchSummary
+        )
+    };
     let ancestry = LazyCell::new(|| Ancestry::new(session));
     for ix in session.all().filter(is_summary) {
         let line = reader.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
         let is_compaction = session.entry(ix).kind == Kind::Compaction;
-        let is_blank = entry.get_text("summary").is_none_or(|summary| summary.is_blank());
+        let is_blank = entry
+            .get_text("summary")
+            .is_none_or(|summary| summary.is_blank());
         if is_blank && !(is_compaction && has_other_form(entry)) && !is_discarding(entry) {
-            let what = if is_compaction { "the compaction" } else { "the branch summary" };
+            let what = if is_compaction {
+                "the compaction"
+            } else {
+                "the branch summary"
+            };
             findings.push(
-                found(session, ix, K::EmptySummary, format!("{what} has no text")).grave(active[ix.at()]),
+                found(session, ix, K::EmptySummary, format!("{what} has no text"))
+                    .grave(active[ix.at()]),
             );
         }
         if is_compaction {
@@ -114,9 +156,12 @@ fn summaries(reader: &EntryReader, active: &[bool], findings: &mut Vec<Finding>)
     Ok(())
 }
 
-/// Whether a compaction has the provider's version of the context, which oh-my-pi stores beside the summary.
+/// Whether a compaction has the provider's version of the context, which oh-my-pi stores beside the
+/// summary.
 fn has_other_form(entry: Raw) -> bool {
-    entry.get_some("preserveData").is_some_and(|data| data.members().next().is_some())
+    entry
+        .get_some("preserveData")
+        .is_some_and(|data| data.members().next().is_some())
 }
 
 /// Whether it is oh-my-pi's mark for a discarded branch, which has no text on purpose.
@@ -125,7 +170,13 @@ fn is_discarding(entry: Raw) -> bool {
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
 }
 
-fn kept(session: &Session, ix: EntryIx, entry: Raw, ancestry: &Ancestry, findings: &mut Vec<Finding>) {
+fn kept(
+    session: &Session,
+    ix: EntryIx,
+    entry: Raw,
+    ancestry: &Ancestry,
+    findings: &mut Vec<Finding>,
+) {
     // A native snapshot that names no entry at all covers everything before it.
     let (what, id) = if native::is_snapshot(entry) {
         match native::through(entry) {
@@ -141,7 +192,10 @@ fn kept(session: &Session, ix: EntryIx, entry: Raw, ancestry: &Ancestry, finding
             // A compaction that refers to itself keeps nothing.
             Some(kept) if kept == ix || ancestry.is_above(kept, ix) => return,
             Some(kept) => {
-                format!("its {what} entry, on line {}, is not on its path", session.entry(kept).line.0)
+                format!(
+                    "its {what} entry, on line {}, is not on its path",
+                    session.entry(kept).line.0
+                )
             }
             None => format!("its {what} entry {:?} is not in the file", id.to_string()),
         },
@@ -157,11 +211,19 @@ fn tools(session: &Session, findings: &mut Vec<Finding>) {
     for ix in session.path(session.leaf) {
         let entry = session.entry(ix);
         if session.is_message(ix, Role::ToolResult) {
-            let result = session.collected.tool_results.binary_search_by_key(&ix, |result| result.entry);
-            let id = result
-                .map_or_else(|_| Text::default(), |at| session.text(session.collected.tool_results[at].text));
+            let result = session
+                .collected
+                .tool_results
+                .binary_search_by_key(&ix, |result| result.entry);
+            let id = result.map_or_else(
+                |_| Text::default(),
+                |at| session.text(session.collected.tool_results[at].text),
+            );
             if open.remove(&id).is_none() && !called.contains(&id) {
-                let what = format!("no tool call on the path to it has the id {:?}", id.to_string());
+                let what = format!(
+                    "no tool call on the path to it has the id {:?}",
+                    id.to_string()
+                );
                 findings.push(found(session, ix, K::ResultWithoutCall, what));
             }
         }
@@ -172,10 +234,17 @@ fn tools(session: &Session, findings: &mut Vec<Finding>) {
             open.insert(session.text(call.id), (ix, is_left_out));
         }
     }
-    let mut unanswered: Vec<_> = open.into_iter().filter(|(_, (_, left_out))| !left_out).collect();
-    unanswered.sort_by(|(a, (a_ix, _)), (b, (b_ix, _))| (a_ix, a.as_bytes()).cmp(&(b_ix, b.as_bytes())));
+    let mut unanswered: Vec<_> = open
+        .into_iter()
+        .filter(|(_, (_, left_out))| !left_out)
+        .collect();
+    unanswered
+        .sort_by(|(a, (a_ix, _)), (b, (b_ix, _))| (a_ix, a.as_bytes()).cmp(&(b_ix, b.as_bytes())));
     for (id, (ix, _)) in unanswered {
-        let what = format!("the tool call {:?} has no result on the active path", id.to_string());
+        let what = format!(
+            "the tool call {:?} has no result on the active path",
+            id.to_string()
+        );
         findings.push(found(session, ix, K::CallWithoutResult, what));
     }
 }

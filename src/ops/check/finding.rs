@@ -41,7 +41,16 @@ pub(super) fn found(
 impl Finding {
     pub(super) fn new(line: LineNo, kind: FindingKind, message: impl Into<String>) -> Finding {
         let (severity, message) = (Severity::Note, message.into());
-        Finding { line, entry: None, kind, severity, message, consequence: "", fix: None, grave: false }
+        Finding {
+            line,
+            entry: None,
+            kind,
+            severity,
+            message,
+            consequence: "",
+            fix: None,
+            grave: false,
+        }
     }
 
     /// Whether a repair fixes it.

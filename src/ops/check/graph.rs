@@ -1,11 +1,11 @@
 //! Checks ids and parents, and plans how a repair makes one tree of them again.
 //!
-//! Repairs are derived from the file alone. Of entries with the same id, all but the last get new ids,
-//! because the agents resolve the id to the last. A cycle is cut where loading cuts it, at its first entry in
-//! the file. Children of an unreadable line become children of that line's parent, or of the entry before it.
-//! An entry that is cut from its parent becomes a child of the entry before it in the file, so that the
-//! conversation stays in one piece. So does an entry whose parent is missing, if all entries before it end there:
-//! no other parent fits.
+//! Repairs are derived from the file alone. Of entries with the same id, all but the last get new
+//! ids, because the agents resolve the id to the last. A cycle is cut where loading cuts it, at its
+//! first entry in the file. Children of an unreadable line become children of that line's parent,
+//! or of the entry before it. An entry that is cut from its parent becomes a child of the entry
+//! before it in the file, so that the conversation stays in one piece. So does an entry whose
+//! parent is missing, if all entries before it end there: no other parent fits.
 
 use super::finding::{Finding, FindingKind as K, found};
 use super::line_repair::{LineRepair, OddIds};
@@ -27,7 +27,9 @@ pub(super) struct Links {
 impl Links {
     /// Returns the id of an entry after the repair.
     pub fn id<'a>(&'a self, session: &'a Session, ix: EntryIx) -> Text<'a> {
-        self.ids.get(&ix).map_or_else(|| session.id(ix), |id| Text::from(id.as_str()))
+        self.ids
+            .get(&ix)
+            .map_or_else(|| session.id(ix), |id| Text::from(id.as_str()))
     }
 
     /// Returns the entries whose lines change.
@@ -46,7 +48,10 @@ pub(super) fn check(
     if matches!(session.format, Format::V1 | Format::Draft) {
         return Links::default();
     }
-    let mut above = session.all().map(|ix| session.entry(ix).parent.unwrap_or(ix)).collect::<Vec<_>>();
+    let mut above = session
+        .all()
+        .map(|ix| session.entry(ix).parent.unwrap_or(ix))
+        .collect::<Vec<_>>();
     let mut graph = Graph {
         session,
         active,
@@ -55,7 +60,11 @@ pub(super) fn check(
         roots: session.all().map(|ix| root(&mut above, ix)).collect(),
         above,
         links: Links::default(),
-        wanted: session.dangling.iter().map(|parent| session.bytes(parent.text)).collect(),
+        wanted: session
+            .dangling
+            .iter()
+            .map(|parent| session.bytes(parent.text))
+            .collect(),
     };
     graph.ids();
     graph.parents(repair);
@@ -94,19 +103,26 @@ impl<'s> Graph<'s, '_> {
             } else if entry.flags.has(Flags::SUPERSEDED) {
                 let twin = session.find(&session.id(ix)).unwrap_or(ix);
                 let in_cycle = |ix: EntryIx| session.entry(ix).flags.has(Flags::IN_CYCLE);
-                let message = format!("the entry on line {} has the same id", session.entry(twin).line.0);
+                let message = format!(
+                    "the entry on line {} has the same id",
+                    session.entry(twin).line.0
+                );
                 found(session, ix, K::DuplicateId, message).grave(in_cycle(ix) || in_cycle(twin))
             } else {
                 continue;
             };
             let id = self.new_id(ix);
-            self.findings.push(finding.fix(format!("it gets the id {id}")));
+            self.findings
+                .push(finding.fix(format!("it gets the id {id}")));
         }
     }
 
     fn new_id(&mut self, ix: EntryIx) -> String {
-        let is_taken = |id: &str| self.links.taken.contains(id) || self.wanted.contains(id.as_bytes());
-        let id = self.session.deterministic_id(self.session.entry(ix).record, is_taken);
+        let is_taken =
+            |id: &str| self.links.taken.contains(id) || self.wanted.contains(id.as_bytes());
+        let id = self
+            .session
+            .deterministic_id(self.session.entry(ix).record, is_taken);
         self.links.taken.insert(id.clone());
         self.links.ids.insert(ix, id.clone());
         id
@@ -126,7 +142,10 @@ impl<'s> Graph<'s, '_> {
                 self.cycle(ix);
             } else if let Some(parent) = entry.parent {
                 if parent > ix {
-                    let message = format!("its parent is after it, on line {}", session.entry(parent).line.0);
+                    let message = format!(
+                        "its parent is after it, on line {}",
+                        session.entry(parent).line.0
+                    );
                     let finding = found(session, ix, K::ForwardParent, message);
                     self.findings.push(finding.grave(self.active[ix.at()]));
                 }
@@ -142,7 +161,10 @@ impl<'s> Graph<'s, '_> {
                 let finding = found(session, ix, K::OddParent, message).grave(self.active[ix.at()]);
                 let parent = by_odd_id.get(&parent[..]).copied();
                 let fix = parent.filter(|&parent| self.attach(ix, Some(parent)));
-                self.findings.push(Finding { fix: fix.map(|parent| self.under(Some(parent))), ..finding });
+                self.findings.push(Finding {
+                    fix: fix.map(|parent| self.under(Some(parent))),
+                    ..finding
+                });
             } else if entry.id.is_empty() && entry.flags.has(Flags::NO_PARENT_KEY) {
                 self.attach(ix, ix.before());
             }
@@ -153,17 +175,20 @@ impl<'s> Graph<'s, '_> {
         self.several_roots();
     }
 
-    /// Gives entries whose parent is missing the only parent that fits. All other parents are settled, so that a second
-    /// repair has nothing to do.
+    /// Gives entries whose parent is missing the only parent that fits. All other parents are
+    /// settled, so that a second repair has nothing to do.
     fn orphans(&mut self, mut orphans: HashMap<EntryIx, (Text<'s>, Finding)>) {
         let session = self.session;
-        // Of the entries so far: whether another so far continues it, and the number of those that none does.
+        // Of the entries so far: whether another so far continues it, and the number of those that
+        // none does.
         let (mut is_continued, mut ends) = (vec![false; session.entries.len()], 0);
         // Entries with the same missing parent have one again.
         let mut found = HashMap::default();
         for ix in session.all() {
             if let Some((missing, mut finding)) = orphans.remove(&ix) {
-                let only_end = ix.before().filter(|before| ends == 1 && !is_continued[before.at()]);
+                let only_end = ix
+                    .before()
+                    .filter(|before| ends == 1 && !is_continued[before.at()]);
                 let mut fitting = found.get(&missing).copied().into_iter().chain(only_end);
                 if let Some(parent) = fitting.find(|&parent| self.attach(ix, Some(parent))) {
                     finding = finding.fix(self.under(Some(parent)));
@@ -172,7 +197,13 @@ impl<'s> Graph<'s, '_> {
                 self.findings.push(finding);
             }
             ends += usize::from(!is_continued[ix.at()]);
-            if let Some(parent) = self.links.parents.get(&ix).copied().unwrap_or(session.entry(ix).parent) {
+            if let Some(parent) = self
+                .links
+                .parents
+                .get(&ix)
+                .copied()
+                .unwrap_or(session.entry(ix).parent)
+            {
                 let is_new = !std::mem::replace(&mut is_continued[parent.at()], true);
                 ends -= usize::from(is_new && parent <= ix);
             }
@@ -183,8 +214,13 @@ impl<'s> Graph<'s, '_> {
         let session = self.session;
         let entry = session.entry(ix);
         let is_cut = entry.parent.is_none();
-        let is_grave = session.leaf.is_some_and(|leaf| self.roots[leaf.at()] == self.roots[ix.at()]);
-        let is_own = session.dangling_id(ix).and_then(|parent| session.find(&parent)) == Some(ix);
+        let is_grave = session
+            .leaf
+            .is_some_and(|leaf| self.roots[leaf.at()] == self.roots[ix.at()]);
+        let is_own = session
+            .dangling_id(ix)
+            .and_then(|parent| session.find(&parent))
+            == Some(ix);
         let (kind, message) = if is_own {
             (K::SelfParent, "the entry is its own parent")
         } else {
@@ -199,17 +235,27 @@ impl<'s> Graph<'s, '_> {
         } else {
             "the cycle is cut at its first entry".to_owned()
         };
-        self.findings.push(found(session, ix, kind, message).grave(is_grave).fix(fix));
+        self.findings
+            .push(found(session, ix, kind, message).grave(is_grave).fix(fix));
     }
 
-    /// Returns the finding for a missing parent, and what it costs. `is_gone`: whether the parent is on a line that is not
-    /// an entry. `sizes` are those of the trees.
+    /// Returns the finding for a missing parent, and what it costs. `is_gone`: whether the parent
+    /// is on a line that is not an entry. `sizes` are those of the trees.
     fn missing(&self, ix: EntryIx, parent: &Text, is_gone: bool, sizes: &[usize]) -> Finding {
         let is_active = self.active[ix.at()];
-        let why = if is_gone { "on a line that is not an entry" } else { "not in the file" };
+        let why = if is_gone {
+            "on a line that is not an entry"
+        } else {
+            "not in the file"
+        };
         let mut message = format!("its parent {:?} is {why}", parent.to_string());
         // The entries before it that are in other trees.
-        let others = || self.roots[..ix.at()].iter().filter(|&&root| root != ix).count();
+        let others = || {
+            self.roots[..ix.at()]
+                .iter()
+                .filter(|&&root| root != ix)
+                .count()
+        };
         match if is_active { others() } else { sizes[ix.at()] } {
             0 => {}
             1 => message += "; 1 entry is cut off",
@@ -218,10 +264,14 @@ impl<'s> Graph<'s, '_> {
         found(self.session, ix, K::MissingParent, message).grave(is_active)
     }
 
-    /// Returns the entries whose id is not a string, by id; of several with the same id the last, as in the
-    /// agents.
+    /// Returns the entries whose id is not a string, by id; of several with the same id the last,
+    /// as in the agents.
     fn odd_ids(&self) -> HashMap<&'s [u8], EntryIx> {
-        let id = |ix| self.odd(ix).and_then(|odd| odd.id.as_deref()).map(|id| (id, ix));
+        let id = |ix| {
+            self.odd(ix)
+                .and_then(|odd| odd.id.as_deref())
+                .map(|id| (id, ix))
+        };
         self.session.all().filter_map(id).collect()
     }
 
@@ -229,8 +279,8 @@ impl<'s> Graph<'s, '_> {
         self.odd.get(&self.session.entry(ix).line).copied()
     }
 
-    /// Makes `ix`, which is a root, a child of `parent` (`None` leaves it a root). Returns false if `ix` is
-    /// `parent` or its ancestor.
+    /// Makes `ix`, which is a root, a child of `parent` (`None` leaves it a root). Returns false if
+    /// `ix` is `parent` or its ancestor.
     fn attach(&mut self, ix: EntryIx, parent: Option<EntryIx>) -> bool {
         if let Some(parent) = parent {
             let root = root(&mut self.above, parent);
@@ -245,7 +295,10 @@ impl<'s> Graph<'s, '_> {
 
     fn under(&self, parent: Option<EntryIx>) -> String {
         match parent {
-            Some(parent) => format!("it becomes a child of {}", self.links.id(self.session, parent)),
+            Some(parent) => format!(
+                "it becomes a child of {}",
+                self.links.id(self.session, parent)
+            ),
             None => "it becomes a root".to_owned(),
         }
     }
@@ -256,15 +309,20 @@ impl<'s> Graph<'s, '_> {
             let entry = session.entry(ix);
             entry.parent.is_none() && session.dangling_id(ix).is_none() && !entry.id.is_empty()
         };
-        let roots: Vec<_> = session.all().filter(is_root).filter(|&ix| self.odd(ix).is_none()).collect();
+        let roots: Vec<_> = session
+            .all()
+            .filter(is_root)
+            .filter(|&ix| self.odd(ix).is_none())
+            .collect();
         let [_, second, ..] = roots[..] else { return };
         let message = format!("the conversation has {} root entries", roots.len());
-        let finding = found(session, second, K::SeveralRoots, message).grave(self.is_unlinked(&roots));
+        let finding =
+            found(session, second, K::SeveralRoots, message).grave(self.is_unlinked(&roots));
         self.findings.push(finding);
     }
 
-    /// Whether there are many roots because their writer sets no parents. A few are normal: each time a user
-    /// starts over, the agent writes a root with `null`.
+    /// Whether there are many roots because their writer sets no parents. A few are normal: each
+    /// time a user starts over, the agent writes a root with `null`.
     fn is_unlinked(&self, roots: &[EntryIx]) -> bool {
         let without_key = |&&ix: &&EntryIx| self.session.entry(ix).flags.has(Flags::NO_PARENT_KEY);
         let most = roots.len() > 2 && 2 * roots.len() > self.session.entries.len();
@@ -275,15 +333,21 @@ impl<'s> Graph<'s, '_> {
 /// Returns the new parents for children of missing entries, by the missing ids.
 fn replaced(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, Option<EntryIx>> {
     let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::default();
-    let known: HashSet<&[u8]> =
-        repair.gone.iter().filter_map(|gone| gone.id.as_ref()).map(Text::as_bytes).collect();
+    let known: HashSet<&[u8]> = repair
+        .gone
+        .iter()
+        .filter_map(|gone| gone.id.as_ref())
+        .map(Text::as_bytes)
+        .collect();
     for gone in &repair.gone {
-        let behind = session.entries.partition_point(|entry| entry.line.0 <= gone.after);
+        let behind = session
+            .entries
+            .partition_point(|entry| entry.line.0 <= gone.after);
         let nearest = behind.checked_sub(1).map(EntryIx::new);
         let id = match &gone.id {
             Some(id) => Some(id.as_bytes().to_vec()),
-            // The first entry after an unreadable line is taken for its child, if its parent is not in the
-            // file.
+            // The first entry after an unreadable line is taken for its child, if its parent is not
+            // in the file.
             None => session
                 .dangling_id(EntryIx::new(behind))
                 .map(Text::into_bytes)

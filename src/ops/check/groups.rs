@@ -14,8 +14,13 @@ pub fn grouped(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     let mut known = HashMap::default();
     for finding in findings {
-        let says =
-            (finding.kind, finding.severity, &finding.message, finding.consequence, finding.is_repairable());
+        let says = (
+            finding.kind,
+            finding.severity,
+            &finding.message,
+            finding.consequence,
+            finding.is_repairable(),
+        );
         let at = *known.entry(says).or_insert(groups.len());
         match groups.get_mut(at) {
             Some(group) => group.push(finding),
@@ -29,20 +34,30 @@ pub fn grouped(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     groups
 }
 
-/// Returns the number of equal findings and their lines, such as `12 entries, lines 2-13`; `None` if there are too few to
-/// group.
+/// Returns the number of equal findings and their lines, such as `12 entries, lines 2-13`; `None`
+/// if there are too few to group.
 pub fn lines_of(findings: &[&Finding]) -> Option<String> {
     if findings.len() < MANY {
         return None;
     }
-    let runs: Vec<_> = findings.chunk_by(|one, next| next.line.0 <= one.line.0 + 1).collect();
+    let runs: Vec<_> = findings
+        .chunk_by(|one, next| next.line.0 <= one.line.0 + 1)
+        .collect();
     let shown = |run: &&[&Finding]| match (run[0].line.0, run[run.len() - 1].line.0) {
         (first, last) if first == last => first.to_string(),
         (first, last) => format!("{first}-{last}"),
     };
     let lines: Vec<_> = runs.iter().take(MOST_RANGES).map(shown).collect();
-    let more = if runs.len() > MOST_RANGES { ", …" } else { "" };
-    Some(format!("{} entries, lines {}{more}", findings.len(), lines.join(", ")))
+    let more = if runs.len() > MOST_RANGES {
+        ", …"
+    } else {
+        ""
+    };
+    Some(format!(
+        "{} entries, lines {}{more}",
+        findings.len(),
+        lines.join(", ")
+    ))
 }
 
 #[cfg(test)]
@@ -57,7 +72,12 @@ mod tests {
 
     fn shown(findings: &[Finding]) -> Vec<String> {
         let shown = |group: &Vec<&Finding>| {
-            format!("{}:{} {}", group[0].line.0, group[0].message, lines_of(group).unwrap_or_default())
+            format!(
+                "{}:{} {}",
+                group[0].line.0,
+                group[0].message,
+                lines_of(group).unwrap_or_default()
+            )
         };
         grouped(findings).iter().map(shown).collect()
     }
@@ -68,9 +88,15 @@ mod tests {
         findings.insert(1, finding(3, "b"));
         findings.insert(9, finding(10, "b"));
         findings.push(finding(20, "a"));
-        assert_eq!(shown(&findings), ["2:a 13 entries, lines 2-13, 20", "3:b ", "10:b "]);
+        assert_eq!(
+            shown(&findings),
+            ["2:a 13 entries, lines 2-13, 20", "3:b ", "10:b "]
+        );
         let apart: Vec<_> = (0..20).map(|at| finding(2 * at, "a")).collect();
-        assert_eq!(shown(&apart), ["0:a 20 entries, lines 0, 2, 4, 6, 8, 10, 12, 14, …"]);
+        assert_eq!(
+            shown(&apart),
+            ["0:a 20 entries, lines 0, 2, 4, 6, 8, 10, 12, 14, …"]
+        );
         assert_eq!(shown(&[]), [""; 0]);
     }
 }

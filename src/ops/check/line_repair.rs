@@ -24,7 +24,10 @@ pub(super) struct Located<'l> {
 
 impl Located<'_> {
     fn span(&self) -> Span {
-        Span { start: self.start, len: self.bytes.len() as u64 }
+        Span {
+            start: self.start,
+            len: self.bytes.len() as u64,
+        }
     }
 }
 
@@ -43,8 +46,8 @@ pub(super) struct LineRepair {
     pub lines: Vec<(u32, u32)>,
     /// The number of lines of the repaired file so far.
     pub made: u32,
-    /// Whether entries refer to each other by number, as in version 1: no record that has a number may be
-    /// added or removed.
+    /// Whether entries refer to each other by number, as in version 1: no record that has a number
+    /// may be added or removed.
     pub by_number: bool,
     pub has_header: bool,
     pub old: bool,
@@ -78,17 +81,22 @@ impl LineRepair {
         self.put(located, line);
     }
 
-    /// Returns the value in UTF-8. If it had to be converted, reports this and keeps the original among the
-    /// rejected pieces.
+    /// Returns the value in UTF-8. If it had to be converted, reports this and keeps the original
+    /// among the rejected pieces.
     pub fn valid<'l>(&mut self, located: &Located<'l>, record: &Record) -> Cow<'l, [u8]> {
         if !located.non_ascii || std::str::from_utf8(located.bytes).is_ok() {
             return Cow::Borrowed(located.bytes);
         }
         let message = "the line contains bytes that are not UTF-8";
         let fix = "they become U+FFFD, and the original line is kept in FILE.rejected";
-        self.findings.push(in_record(located, record, K::InvalidUtf8, message).fix(fix));
+        self.findings
+            .push(in_record(located, record, K::InvalidUtf8, message).fix(fix));
         self.rejected.push(located.span());
-        Cow::Owned(String::from_utf8_lossy(located.bytes).into_owned().into_bytes())
+        Cow::Owned(
+            String::from_utf8_lossy(located.bytes)
+                .into_owned()
+                .into_bytes(),
+        )
     }
 
     pub fn put(&mut self, located: &Located, line: Cow<[u8]>) {
@@ -101,7 +109,10 @@ impl LineRepair {
     pub fn keep(&mut self, located: &Located) {
         self.start_line(located);
         let newline = located.alone && located.newline;
-        self.file.keep(Span { len: located.span().len + u64::from(newline), ..located.span() });
+        self.file.keep(Span {
+            len: located.span().len + u64::from(newline),
+            ..located.span()
+        });
         if !newline {
             self.file.make(b"\n");
         }
@@ -117,7 +128,11 @@ impl LineRepair {
     fn start_line(&mut self, located: &Located) {
         self.map_line(located.number);
         if located.alone && !located.newline {
-            let finding = Finding::new(located.number, K::NoFinalNewline, "the last line has no newline");
+            let finding = Finding::new(
+                located.number,
+                K::NoFinalNewline,
+                "the last line has no newline",
+            );
             self.findings.push(finding.fix("it gets one"));
         }
     }
@@ -143,7 +158,10 @@ impl LineRepair {
 
     pub fn take_out(&mut self, located: &Located, part: std::ops::Range<usize>, was_entry: bool) {
         let bytes = &located.bytes[part.clone()];
-        self.rejected.push(Span { start: located.start + part.start as u64, len: part.len() as u64 });
+        self.rejected.push(Span {
+            start: located.start + part.start as u64,
+            len: part.len() as u64,
+        });
         if was_entry {
             self.gone.push(resync::salvaged(bytes, self.made));
         }
@@ -151,7 +169,16 @@ impl LineRepair {
 }
 
 /// Returns a finding in a record, with its id.
-pub(super) fn in_record(located: &Located, record: &Record, kind: K, message: impl Into<String>) -> Finding {
+pub(super) fn in_record(
+    located: &Located,
+    record: &Record,
+    kind: K,
+    message: impl Into<String>,
+) -> Finding {
     let finding = Finding::new(located.number, kind, message);
-    record.id.map(|id| decode(id.bytes)).into_iter().fold(finding, Finding::entry)
+    record
+        .id
+        .map(|id| decode(id.bytes))
+        .into_iter()
+        .fold(finding, Finding::entry)
 }

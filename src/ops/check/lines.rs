@@ -1,10 +1,10 @@
 //! Checks each line, and derives the file with its lines repaired.
 //!
-//! Nearly all lines are plain entries, in which nothing is to be repaired or reported. Loading the file finds the other
-//! lines, which are then checked one by one, in order.
+//! Nearly all lines are plain entries, in which nothing is to be repaired or reported. Loading the
+//! file finds the other lines, which are then checked one by one, in order.
 //!
-//! A line is kept, or its values are split onto separate lines, or it is removed. From a broken line, a value
-//! is recovered only if it is an entry beyond doubt; see [`resync::values`].
+//! A line is kept, or its values are split onto separate lines, or it is removed. From a broken
+//! line, a value is recovered only if it is an entry beyond doubt; see [`resync::values`].
 
 use super::finding::{Finding, FindingKind as K};
 use super::line_repair::{LineRepair, Located, OddIds, in_record};
@@ -26,8 +26,8 @@ use std::io;
 /// The nesting at which pi's `JSON.stringify` runs out of stack.
 const DEEP: usize = 3000;
 
-/// Checks the lines of a file that is a `session` of the current version: those that are not plain entries, as it was
-/// loaded with [`is_plain`]. Of any other file, checks each line.
+/// Checks the lines of a file that is a `session` of the current version: those that are not plain
+/// entries, as it was loaded with [`is_plain`]. Of any other file, checks each line.
 pub(super) fn repair(source: &dyn ReadAt, session: Option<&Session>) -> io::Result<LineRepair> {
     let preamble = read_header(source).ok();
     let format = preamble.as_ref().map(|preamble| preamble.format);
@@ -54,7 +54,11 @@ pub(super) fn repair(source: &dyn ReadAt, session: Option<&Session>) -> io::Resu
     let ends_with = |finding: &&mut Finding| {
         Some(finding.line) == last && matches!(finding.kind, K::NotAnEntry | K::SecondHeader)
     };
-    repair.findings.iter_mut().filter(ends_with).for_each(|finding| finding.grave = true);
+    repair
+        .findings
+        .iter_mut()
+        .filter(ends_with)
+        .for_each(|finding| finding.grave = true);
     if repair.ends == [true, true] {
         repair.findings.push(Finding::new(
             LineNo(1),
@@ -65,11 +69,14 @@ pub(super) fn repair(source: &dyn ReadAt, session: Option<&Session>) -> io::Resu
     Ok(repair)
 }
 
-/// Whether a record that was read without a problem is certainly an entry with nothing to repair or to report.
+/// Whether a record that was read without a problem is certainly an entry with nothing to repair or
+/// to report.
 pub(super) fn is_plain(record: &Record, blocks: &[Block]) -> bool {
     let is = |name| record.kind.is_some_and(|kind| kind.is(name));
     record.id.is_some()
-        && record.get(Member::ParentId).is_none_or(|parent| parent.is_string() || parent.is_null())
+        && record
+            .get(Member::ParentId)
+            .is_none_or(|parent| parent.is_string() || parent.is_null())
         && !is("session")
         && !is("title")
         && (!is("message") || record.message.is_some())
@@ -87,19 +94,46 @@ impl LineRepair {
     ) -> io::Result<()> {
         let bytes = source.read_range(0..preamble.end)?;
         let (mut number, mut at) = (LineNo(0), preamble.end);
-        for line in (LineChunk { start: 0, bytes: &bytes }).lines() {
+        for line in (LineChunk {
+            start: 0,
+            bytes: &bytes,
+        })
+        .lines()
+        {
             number.0 += 1;
             self.line(number, &line);
         }
         for &OddLine { line, span } in &collected.odd_lines {
-            self.pass(number, line.0 - number.0 - 1, Span { start: at, len: span.start - at });
+            self.pass(
+                number,
+                line.0 - number.0 - 1,
+                Span {
+                    start: at,
+                    len: span.start - at,
+                },
+            );
             let (bytes, newline) = (source.read_range(span.range())?, span.end() < source.len());
-            self.line(line, &Line { span, bytes: &bytes, newline });
+            self.line(
+                line,
+                &Line {
+                    span,
+                    bytes: &bytes,
+                    newline,
+                },
+            );
             (number, at) = (line, span.end() + u64::from(newline));
         }
-        let lines =
-            preamble.lines + collected.odd_lines.len() as u32 + collected.plain_lines.iter().sum::<u32>();
-        self.pass(number, lines - number.0, Span { start: at, len: source.len() - at });
+        let lines = preamble.lines
+            + collected.odd_lines.len() as u32
+            + collected.plain_lines.iter().sum::<u32>();
+        self.pass(
+            number,
+            lines - number.0,
+            Span {
+                start: at,
+                len: source.len() - at,
+            },
+        );
         (0..2).for_each(|end| self.ends[end] |= collected.plain_lines[end] > 0);
         Ok(())
     }
@@ -116,9 +150,15 @@ impl LineRepair {
 
     fn line(&mut self, number: LineNo, line: &Line) {
         let (mut bytes, mut start) = (line.bytes, line.span.start);
-        if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf").filter(|_| number.0 == 1) {
-            let finding =
-                Finding::new(number, K::ByteOrderMark, "there is a byte order mark before the first line");
+        if let Some(rest) = bytes
+            .strip_prefix(b"\xef\xbb\xbf")
+            .filter(|_| number.0 == 1)
+        {
+            let finding = Finding::new(
+                number,
+                K::ByteOrderMark,
+                "there is a byte order mark before the first line",
+            );
             self.findings.push(finding.fix("it is removed"));
             self.rejected.push(Span { start, len: 3 });
             (bytes, start) = (rest, start + 3);
@@ -129,13 +169,23 @@ impl LineRepair {
         let mut scanner = Scanner::new(bytes);
         if scanner.at_end() {
             self.made += u32::from(line.newline);
-            return self.file.keep(Span { start, len: bytes.len() as u64 + u64::from(line.newline) });
+            return self.file.keep(Span {
+                start,
+                len: bytes.len() as u64 + u64::from(line.newline),
+            });
         }
         self.last = Some(number);
         let mut blocks = Vec::new();
         let scanned = scan(&mut scanner, &mut blocks);
         let non_ascii = !scanner.take_non_ascii().is_empty();
-        let located = Located { number, bytes, start, alone: true, newline: line.newline, non_ascii };
+        let located = Located {
+            number,
+            bytes,
+            start,
+            alone: true,
+            newline: line.newline,
+            non_ascii,
+        };
         match scanned {
             Ok(record) if scanner.at_end() => self.value(&located, &record, &blocks),
             _ => self.broken(&located),
@@ -194,11 +244,17 @@ impl LineRepair {
     /// Checks a line without anything recognizable as an entry.
     fn unreadable(&mut self, located: &Located) {
         let (kind, what) = if located.bytes.contains(&0) {
-            (K::NulBytes, "the line is not JSON: it contains NUL bytes, as after a crash of the machine")
+            (
+                K::NulBytes,
+                "the line is not JSON: it contains NUL bytes, as after a crash of the machine",
+            )
         } else if located.newline {
             (K::MalformedLine, "the line is not JSON")
         } else {
-            (K::TornTail, "the last line is incomplete: its write was interrupted")
+            (
+                K::TornTail,
+                "the last line is incomplete: its write was interrupted",
+            )
         };
         self.take_out(located, 0..located.bytes.len(), true);
         let mut finding = Finding::new(located.number, kind, what).fix("it is removed");
@@ -223,14 +279,20 @@ impl LineRepair {
         let is_message = record.kind.is_some_and(|kind| kind.is("message"));
         if is_message && record.message.is_none() && value.get_some("message").is_none() {
             // Every agent fails with it.
-            let finding = in_record(located, record, K::NoMessage, "the message entry has no message");
+            let finding = in_record(
+                located,
+                record,
+                K::NoMessage,
+                "the message entry has no message",
+            );
             let fix = "it is removed, and its children become children of its parent";
             return self.remove(located, finding, fix);
         }
         self.note_body(located, record);
         // What it lacks counts for the agent that the session turns out to belong to.
         for (dialect, what) in missing(record, blocks) {
-            self.incomplete.push((dialect, in_record(located, record, K::MissingField, what)));
+            self.incomplete
+                .push((dialect, in_record(located, record, K::MissingField, what)));
         }
         self.note_ids(record);
         self.keep_valid(located, record);
@@ -240,7 +302,11 @@ impl LineRepair {
         let finding = if value.is_null() {
             Finding::new(located.number, K::NullLine, "the line is null")
         } else {
-            Finding::new(located.number, K::NotAnEntry, "the line is a value that is not an entry")
+            Finding::new(
+                located.number,
+                K::NotAnEntry,
+                "the line is a value that is not an entry",
+            )
         };
         if self.by_number && value.is_truthy() {
             self.findings.push(finding);
@@ -313,24 +379,32 @@ impl LineRepair {
                 1 => "it refers to a blob outside of the file".to_owned(),
                 n => format!("{n} references to blobs outside of the file"),
             };
-            self.findings.push(in_record(located, record, K::BlobReference, message));
+            self.findings
+                .push(in_record(located, record, K::BlobReference, message));
         }
         if self.old && resync::nesting(record.bytes) > DEEP {
             let message = format!("a value is nested more than {DEEP} levels deep");
-            self.findings.push(in_record(located, record, K::DeepNesting, message));
+            self.findings
+                .push(in_record(located, record, K::DeepNesting, message));
         }
     }
 
     /// Records ids that are not strings, for the line that is kept next.
     fn note_ids(&mut self, record: &Record) {
-        let parent = record.get(Member::ParentId).filter(|parent| !parent.is_string() && !parent.is_null());
+        let parent = record
+            .get(Member::ParentId)
+            .filter(|parent| !parent.is_string() && !parent.is_null());
         let id = match record.id {
             Some(_) => None,
             None => Raw::checked(record.bytes).get_some("id"),
         };
         if id.is_some() || parent.is_some() {
             let bytes = |value: Option<Raw>| value.map(|value| value.bytes().to_vec());
-            self.odd_ids.push(OddIds { line: LineNo(self.made + 1), id: bytes(id), parent: bytes(parent) });
+            self.odd_ids.push(OddIds {
+                line: LineNo(self.made + 1),
+                id: bytes(id),
+                parent: bytes(parent),
+            });
         }
     }
 }

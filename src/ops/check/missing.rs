@@ -1,19 +1,23 @@
-//! Determines the fields that a stored entry lacks although an agent reads them without checking that they exist.
+//! Determines the fields that a stored entry lacks although an agent reads them without checking
+//! that they exist.
 //!
-//! The walk over a line collects the members of its message, so that the text of a message is not walked again.
+//! The walk over a line collects the members of its message, so that the text of a message is not
+//! walked again.
 
 use crate::ops::required::{COST, USAGE, block_fields};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
-use crate::session::read::record::{Block, Content, Member, Members, MessageFacts, Record, message_facts};
+use crate::session::read::record::{
+    Block, Content, Member, Members, MessageFacts, Record, message_facts,
+};
 use crate::session::schema::{FieldSchema, Needed, Want};
 use pisess_json::Raw;
 
 /// The fields whose absence is reported as a defect of its own.
 const REPORTED: &[&str] = &["message", "role", "content", "summary", "firstKeptEntryId"];
 
-/// Returns what an entry lacks, for each agent that writes such entries. An entry that is complete for one of them is
-/// complete: it may be in a session that both agents wrote.
+/// Returns what an entry lacks, for each agent that writes such entries. An entry that is complete
+/// for one of them is complete: it may be in a session that both agents wrote.
 pub(super) fn missing(record: &Record, blocks: &[Block]) -> Vec<(Dialect, String)> {
     let kind = Kind::of_string(record.kind);
     let message = record.message.as_ref().filter(|_| kind == Kind::Message);
@@ -21,7 +25,11 @@ pub(super) fn missing(record: &Record, blocks: &[Block]) -> Vec<(Dialect, String
     let mut lacking = Vec::new();
     for dialect in Dialect::ALL {
         let fields = match message {
-            Some(_) => role.schema().fields.of(dialect).filter(|_| role.schema().is_stored),
+            Some(_) => role
+                .schema()
+                .fields
+                .of(dialect)
+                .filter(|_| role.schema().is_stored),
             None => kind.schema().fields.of(dialect),
         };
         let Some(fields) = fields else { continue };
@@ -65,14 +73,21 @@ fn in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Option<Stri
         |want| match want {
             Want::Usage => in_usage(entry.get("usage")?),
             Want::Content => content(entry),
-            Want::Replacement => Some(format!("`content`: {}", content(entry.get("replacement")?)?)),
+            Want::Replacement => Some(format!(
+                "`content`: {}",
+                content(entry.get("replacement")?)?
+            )),
             _ => None,
         },
     )
 }
 
 fn in_content(dialect: Dialect, message: &MessageFacts, blocks: &[Block]) -> Option<String> {
-    let blocks = if let Content::Blocks = message.content { blocks } else { &[] };
+    let blocks = if let Content::Blocks = message.content {
+        blocks
+    } else {
+        &[]
+    };
     blocks.iter().find_map(|block| {
         let has = among(block.members);
         let what = if has("type") {
@@ -93,7 +108,10 @@ fn in_usage(usage: Raw) -> Option<String> {
         Want::Object => first_lacking(COST, among(Members::of(usage.get("cost")?)), |_| None),
         _ => None,
     };
-    usage.is_object().then(|| first_lacking(USAGE, among(Members::of(usage)), in_cost)).flatten()
+    usage
+        .is_object()
+        .then(|| first_lacking(USAGE, among(Members::of(usage)), in_cost))
+        .flatten()
 }
 
 /// Returns a function that returns whether an object with these members has one of this name.

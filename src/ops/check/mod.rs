@@ -1,9 +1,10 @@
 //! Checks a session file: what is wrong, the consequence, and what can be repaired.
 //!
-//! The file is loaded once, which also finds the lines that are not plain entries. `lines` checks these one by one, and
-//! derives a file with repaired lines, of which only the changes are stored (`Pieces`). If there are any, that file is
-//! loaded like any other. `graph` and `conversation` check the entries. A finding is reported as repairable exactly if the
-//! repair fixes it, because both are derived in the same walk.
+//! The file is loaded once, which also finds the lines that are not plain entries. `lines` checks
+//! these one by one, and derives a file with repaired lines, of which only the changes are stored
+//! (`Pieces`). If there are any, that file is loaded like any other. `graph` and `conversation`
+//! check the entries. A finding is reported as repairable exactly if the repair fixes it, because
+//! both are derived in the same walk.
 //!
 //! ```text
 //!   source ── load ──> session, odd lines ── lines ──> repaired file ── load ──> session ── graph, conversation
@@ -56,8 +57,17 @@ pub struct Checkup<'a> {
 /// # Errors
 /// If it cannot be read, or is not a session even with its lines repaired.
 pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a>, LoadError> {
-    let options = &Options { calls: true, ..options.clone() };
-    let (loaded, refused) = match load(source, &Options { plain: Some(is_plain), ..options.clone() }) {
+    let options = &Options {
+        calls: true,
+        ..options.clone()
+    };
+    let (loaded, refused) = match load(
+        source,
+        &Options {
+            plain: Some(is_plain),
+            ..options.clone()
+        },
+    ) {
         Ok(session) => (Some(session), None),
         Err(error) => (None, Some(error)),
     };
@@ -69,9 +79,11 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         None => load(&file, options).map_err(|error| refused.unwrap_or(error))?,
     };
     if matches!(session.format, Format::V1 | Format::Draft) && !repair.by_number {
-        // The header was found only by repairing lines, which is not allowed if entries refer to each other
-        // by number.
-        return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
+        // The header was found only by repairing lines, which is not allowed if entries refer to
+        // each other by number.
+        return Err(load(source, options)
+            .err()
+            .unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
     }
     let is_active = active(&session, session.leaf);
     let reader = EntryReader::new(&session, &file);
@@ -86,12 +98,22 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     let incomplete = std::mem::take(&mut repair.incomplete).into_iter();
     let mut findings: Vec<_> = std::mem::take(&mut repair.findings)
         .into_iter()
-        .chain(incomplete.filter(|&(dialect, _)| is_own(dialect)).map(|(_, finding)| finding))
+        .chain(
+            incomplete
+                .filter(|&(dialect, _)| is_own(dialect))
+                .map(|(_, finding)| finding),
+        )
         .chain(findings)
         .map(|finding| finding.weighed(session.agent(), session.format))
         .collect();
     findings.sort_by_key(|finding| (finding.line, finding.kind));
-    Ok(Checkup { source, repair, session, links, findings })
+    Ok(Checkup {
+        source,
+        repair,
+        session,
+        links,
+        findings,
+    })
 }
 
 fn old_version(session: &Session, findings: &mut Vec<Finding>) {
@@ -127,15 +149,23 @@ impl Checkup<'_> {
         let (session, file) = (&self.session, self.repair.file.over(self.source));
         let mut repaired = Pieces::default();
         let mut at = 0;
-        let contentless = session.all().filter(|&ix| stops_oh_my_pi(session.entry(ix)));
+        let contentless = session
+            .all()
+            .filter(|&ix| stops_oh_my_pi(session.entry(ix)));
         let changed: BTreeSet<_> = self.links.entries().chain(contentless).collect();
         for ix in changed {
             let span = session.entry(ix).span;
-            repaired.keep(Span { start: at, len: span.start - at });
+            repaired.keep(Span {
+                start: at,
+                len: span.start - at,
+            });
             repaired.make(&self.edited(ix, &file)?);
             at = span.end();
         }
-        repaired.keep(Span { start: at, len: file.len() - at });
+        repaired.keep(Span {
+            start: at,
+            len: file.len() - at,
+        });
         copy_all(&repaired.over(&file), out)
     }
 
@@ -161,8 +191,8 @@ impl Checkup<'_> {
         Ok(edit.finish())
     }
 
-    /// Writes the pieces that a repair removes or converts to UTF-8, byte for byte, with a newline after
-    /// each.
+    /// Writes the pieces that a repair removes or converts to UTF-8, byte for byte, with a newline
+    /// after each.
     pub fn write_rejected(&self, out: &mut dyn Write) -> io::Result<()> {
         for &span in self.rejected() {
             copy_range(self.source, span.range(), out)?;

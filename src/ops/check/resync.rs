@@ -14,20 +14,26 @@ const START: &[u8] = b"{\"type\":\"";
 
 /// Returns the values of a broken line that are entries or headers beyond doubt, in order.
 ///
-/// An entry has a type, an id and a parent (a block of a message has no parent); a header has a type and an
-/// id. A value counts only if it is followed by nothing, by white space, or by something that cannot continue
-/// an enclosing value. The number of bytes walked is bounded by a multiple of the line's length, whatever its
-/// content; beyond that, the rest counts as unreadable.
+/// An entry has a type, an id and a parent (a block of a message has no parent); a header has a
+/// type and an id. A value counts only if it is followed by nothing, by white space, or by
+/// something that cannot continue an enclosing value. The number of bytes walked is bounded by a
+/// multiple of the line's length, whatever its content; beyond that, the rest counts as unreadable.
 pub(super) fn values(line: &[u8], first_line: bool) -> Vec<Range<usize>> {
     let mut values = Vec::new();
     let mut budget = line.len().saturating_mul(8).saturating_add(1 << 16);
     let starts = memmem::Finder::new(START);
     let mut at = 0;
     while at < line.len() {
-        at += line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        at += line[at..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_whitespace())
+            .count();
         let here = entry_at(line, at, first_line && values.is_empty(), &mut budget);
-        let mut later = starts.find_iter(line.get(at + 1..).unwrap_or_default()).map(|start| at + 1 + start);
-        let found = here.or_else(|| later.find_map(|start| entry_at(line, start, false, &mut budget)));
+        let mut later = starts
+            .find_iter(line.get(at + 1..).unwrap_or_default())
+            .map(|start| at + 1 + start);
+        let found =
+            here.or_else(|| later.find_map(|start| entry_at(line, start, false, &mut budget)));
         let Some(value) = found else { break };
         at = value.end;
         values.push(value);
@@ -35,7 +41,12 @@ pub(super) fn values(line: &[u8], first_line: bool) -> Vec<Range<usize>> {
     values
 }
 
-fn entry_at(line: &[u8], start: usize, may_be_title: bool, budget: &mut usize) -> Option<Range<usize>> {
+fn entry_at(
+    line: &[u8],
+    start: usize,
+    may_be_title: bool,
+    budget: &mut usize,
+) -> Option<Range<usize>> {
     if *budget == 0 || line.get(start) != Some(&b'{') {
         return None;
     }
@@ -45,12 +56,15 @@ fn entry_at(line: &[u8], start: usize, may_be_title: bool, budget: &mut usize) -
     let end = scanner.pos();
     *budget = budget.saturating_sub(end - start);
     let record = scanned.ok()?;
-    let has_parent =
-        record.get(Member::ParentId).is_some_and(|parent| parent.is_string() || parent.is_null());
+    let has_parent = record
+        .get(Member::ParentId)
+        .is_some_and(|parent| parent.is_string() || parent.is_null());
     let is_header = record.kind.is_some_and(|kind| kind.is("session"));
     let is_entry = record.kind.is_some() && record.id.is_some() && (has_parent || is_header);
     let is_title = may_be_title && is_title_slot(Raw::checked(record.bytes));
-    let follows = line.get(end).is_none_or(|next| !matches!(next, b',' | b']' | b'}' | b':' | b'"'));
+    let follows = line
+        .get(end)
+        .is_none_or(|next| !matches!(next, b',' | b']' | b'}' | b':' | b'"'));
     ((is_entry || is_title) && follows).then_some(start..end)
 }
 
@@ -59,7 +73,8 @@ pub(super) fn gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
     let starts = std::iter::once(0).chain(values.iter().map(|value| value.end));
     let ends = values.iter().map(|value| value.start).chain([line.len()]);
     let gaps = starts.zip(ends).map(|(start, end)| start..end);
-    gaps.filter(|gap| !line[gap.clone()].trim_ascii().is_empty()).collect()
+    gaps.filter(|gap| !line[gap.clone()].trim_ascii().is_empty())
+        .collect()
 }
 
 /// An entry that is removed or cannot be read as a whole.
@@ -73,10 +88,16 @@ pub(super) struct Gone {
     pub parent: Option<Option<Text<'static>>>,
 }
 
-/// Returns what can be read of an entry after so many lines: from the readable members, or from where the agents write the
-/// id and the parent side by side.
+/// Returns what can be read of an entry after so many lines: from the readable members, or from
+/// where the agents write the id and the parent side by side.
 pub(super) fn salvaged(bytes: &[u8], after: u32) -> Gone {
-    let (mut gone, mut is_header) = (Gone { after, ..Gone::default() }, false);
+    let (mut gone, mut is_header) = (
+        Gone {
+            after,
+            ..Gone::default()
+        },
+        false,
+    );
     let mut scanner = Scanner::new(bytes);
     // The error is where the entry breaks; what was read before it is valid.
     let _ = scanner.object(|scanner, key: RawString| {
@@ -113,9 +134,18 @@ fn side_by_side(bytes: &[u8], after: u32) -> Option<Gone> {
     let before = memmem::rfind(&bytes[from..between], BEFORE)? + from + BEFORE.len();
     let id = &bytes[before..between];
     let mut scanner = Scanner::new(&bytes[between + BETWEEN.len()..]);
-    let parent = scanner.value().ok().and_then(|value| parent_of(Raw::checked(value)));
-    let is_id = !id.iter().any(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
-    is_id.then(|| Gone { after, id: Some(decode(id).into_owned()), parent })
+    let parent = scanner
+        .value()
+        .ok()
+        .and_then(|value| parent_of(Raw::checked(value)));
+    let is_id = !id
+        .iter()
+        .any(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
+    is_id.then(|| Gone {
+        after,
+        id: Some(decode(id).into_owned()),
+        parent,
+    })
 }
 
 /// Returns how many arrays and objects are open at most in a value that has been validated.
@@ -136,12 +166,14 @@ pub(super) fn nesting(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    const A: &str =
-        r#"{"type":"message","id":"a","parentId":null,"message":{"content":[{"type":"text","text":"x"}]}}"#;
+    const A: &str = r#"{"type":"message","id":"a","parentId":null,"message":{"content":[{"type":"text","text":"x"}]}}"#;
     const B: &str = r#"{"type":"custom","customType":"c","data":[],"id":"b","parentId":"a"}"#;
 
     fn found(line: &str) -> Vec<&str> {
-        values(line.as_bytes(), false).into_iter().map(|range| &line[range]).collect()
+        values(line.as_bytes(), false)
+            .into_iter()
+            .map(|range| &line[range])
+            .collect()
     }
 
     #[test]
@@ -173,7 +205,10 @@ mod tests {
         let id = |text: &str| salvaged(text.as_bytes(), 0).id.map(|id| id.to_string());
         assert_eq!(id(&A[..30]).as_deref(), Some("a"));
         assert_eq!(id(&A[5..]).as_deref(), Some("a"));
-        assert_eq!(id(r#"{"type":"message","message":{"content":[{"id":"call"}]"#), None);
+        assert_eq!(
+            id(r#"{"type":"message","message":{"content":[{"id":"call"}]"#),
+            None
+        );
         assert_eq!(id("garbage"), None);
     }
 

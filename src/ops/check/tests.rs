@@ -6,7 +6,11 @@ const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
 
 fn message(id: &str, parent: &str) -> String {
-    let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+    let parent = if parent.is_empty() {
+        "null".to_owned()
+    } else {
+        format!("\"{parent}\"")
+    };
     format!(
         r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":"{id}"}}}}"#
     )
@@ -24,7 +28,10 @@ fn file(lines: &[&str]) -> Vec<u8> {
 
 /// Returns a file of messages with these ids and parents.
 fn messages(entries: &[(&str, &str)]) -> Vec<u8> {
-    let lines: Vec<_> = entries.iter().map(|(id, parent)| message(id, parent)).collect();
+    let lines: Vec<_> = entries
+        .iter()
+        .map(|(id, parent)| message(id, parent))
+        .collect();
     file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
@@ -34,15 +41,28 @@ fn found(bytes: &[u8]) -> String {
     let checkup = check(&bytes, &Options::default()).unwrap();
     let finding = |finding: &Finding| {
         let star = if finding.is_repairable() { "*" } else { "" };
-        format!("{}:{}:{}{star}", finding.line.0, finding.severity.name(), finding.kind.name())
+        format!(
+            "{}:{}:{}{star}",
+            finding.line.0,
+            finding.severity.name(),
+            finding.kind.name()
+        )
     };
-    checkup.findings.iter().map(finding).collect::<Vec<_>>().join(" ")
+    checkup
+        .findings
+        .iter()
+        .map(finding)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Returns the repaired file and what was removed, after asserting what holds for every repair.
 fn repaired(bytes: &[u8]) -> (String, String) {
     let (file, rejected) = repaired_bytes(bytes);
-    (String::from_utf8(file).unwrap(), String::from_utf8_lossy(&rejected).into_owned())
+    (
+        String::from_utf8(file).unwrap(),
+        String::from_utf8_lossy(&rejected).into_owned(),
+    )
 }
 
 fn repaired_bytes(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
@@ -68,16 +88,29 @@ fn repaired_once(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
 fn tree(bytes: &[u8]) -> String {
     let (file, _) = repaired_bytes(bytes);
     let session = load(&file, &Options::default()).unwrap();
-    let entry = |ix| format!("{}<{}", session.id(ix), session.parent_id(ix).unwrap_or_default());
+    let entry = |ix| {
+        format!(
+            "{}<{}",
+            session.id(ix),
+            session.parent_id(ix).unwrap_or_default()
+        )
+    };
     session.all().map(entry).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn a_leaf_record_without_an_id_is_one_finding() {
-    let record = r#"{"type":"leaf","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","targetId":"a"}"#;
-    assert_eq!(found(&file(&[&message("a", ""), record])), "3:error:missing-id*");
+    let record =
+        r#"{"type":"leaf","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","targetId":"a"}"#;
+    assert_eq!(
+        found(&file(&[&message("a", ""), record])),
+        "3:error:missing-id*"
+    );
     let named = record.replace("\"parentId\"", "\"id\":\"l\",\"parentId\"");
-    assert_eq!(found(&file(&[&message("a", ""), &named])), "3:note:leaf-record");
+    assert_eq!(
+        found(&file(&[&message("a", ""), &named])),
+        "3:note:leaf-record"
+    );
 }
 
 #[test]
@@ -86,11 +119,25 @@ fn entries_that_nothing_links_are_a_warning() {
     let roots: Vec<_> = (0..28).map(|at| message(&format!("e{at}"), "")).collect();
     let roots: Vec<_> = roots.iter().map(String::as_str).collect();
     assert_eq!(found(&file(&roots)), "3:warning:several-roots");
-    assert_eq!(found(&file(&[&unlinked("a"), &unlinked("b")])), "3:warning:several-roots");
+    assert_eq!(
+        found(&file(&[&unlinked("a"), &unlinked("b")])),
+        "3:warning:several-roots"
+    );
     // A user who starts over.
-    let again = [&message("a", ""), &message("b", "a"), &message("c", ""), &message("d", "c")];
-    assert_eq!(found(&file(&again.map(String::as_str))), "4:note:several-roots");
-    assert_eq!(found(&file(&[&message("a", ""), &message("b", "")])), "3:note:several-roots");
+    let again = [
+        &message("a", ""),
+        &message("b", "a"),
+        &message("c", ""),
+        &message("d", "c"),
+    ];
+    assert_eq!(
+        found(&file(&again.map(String::as_str))),
+        "4:note:several-roots"
+    );
+    assert_eq!(
+        found(&file(&[&message("a", ""), &message("b", "")])),
+        "3:note:several-roots"
+    );
 }
 
 #[test]
@@ -107,8 +154,14 @@ fn bytes_that_agents_write_in_any_way_are_no_findings() {
 #[test]
 fn fused_lines_come_apart() {
     let (a, b, c) = (message("a", ""), message("b", "a"), message("c", "b"));
-    assert_eq!(found(&file(&[&format!("{a}{b}"), &c])), "2:error:fused-line*");
-    assert_eq!(repaired_bytes(&file(&[&format!("{a}{b}"), &c])), (file(&[&a, &b, &c]), Vec::new()));
+    assert_eq!(
+        found(&file(&[&format!("{a}{b}"), &c])),
+        "2:error:fused-line*"
+    );
+    assert_eq!(
+        repaired_bytes(&file(&[&format!("{a}{b}"), &c])),
+        (file(&[&a, &b, &c]), Vec::new())
+    );
     // An interrupted write, followed by the next one.
     let torn = &b[..60];
     let (mended, rejected) = repaired(&file(&[&a, &format!("{torn}{c}")]));
@@ -133,11 +186,23 @@ fn children_of_an_unreadable_line_hang_where_it_hung() {
     let (a, b) = (message("a", ""), message("b", "a"));
     let torn = &message("x", "a")[..70];
     let bytes = file(&[&a, &b, torn, &message("c", "x"), &message("d", "c")]);
-    assert_eq!(found(&bytes), "4:error:malformed-line* 5:warning:missing-parent*");
+    assert_eq!(
+        found(&bytes),
+        "4:error:malformed-line* 5:warning:missing-parent*"
+    );
     // Its parent can still be read: it is a, not the entry before it.
     assert_eq!(tree(&bytes), "a< b<a c<a d<c");
     // Nothing of it can be read: the parent is the entry before it.
-    assert_eq!(tree(&file(&[&a, &b, "???", &message("c", "x"), &message("d", "x")])), "a< b<a c<b d<b");
+    assert_eq!(
+        tree(&file(&[
+            &a,
+            &b,
+            "???",
+            &message("c", "x"),
+            &message("d", "x")
+        ])),
+        "a< b<a c<b d<b"
+    );
     // Several unreadable lines in a row.
     let next = &message("y", "x")[..70];
     assert_eq!(tree(&file(&[&a, torn, next, &message("c", "y")])), "a< c<a");
@@ -146,12 +211,20 @@ fn children_of_an_unreadable_line_hang_where_it_hung() {
 #[test]
 fn a_missing_parent_is_repaired_where_one_fits() {
     let said = |bytes: &[u8]| -> Vec<String> {
-        let checkup = check(&bytes.to_vec(), &Options::default()).unwrap().findings;
-        checkup.into_iter().map(|finding| format!("{} {}", finding.line.0, finding.message)).collect()
+        let checkup = check(&bytes.to_vec(), &Options::default())
+            .unwrap()
+            .findings;
+        checkup
+            .into_iter()
+            .map(|finding| format!("{} {}", finding.line.0, finding.message))
+            .collect()
     };
     // All that precedes it ends in b; its sibling has the same parent again.
     let bytes = messages(&[("a", ""), ("b", "a"), ("c", "x"), ("d", "c"), ("e", "x")]);
-    assert_eq!(found(&bytes), "4:warning:missing-parent* 6:warning:missing-parent*");
+    assert_eq!(
+        found(&bytes),
+        "4:warning:missing-parent* 6:warning:missing-parent*"
+    );
     assert_eq!(tree(&bytes), "a< b<a c<b d<c e<b");
     // The leaf is e, so that all other entries are cut off from it, and c and d also from a and b.
     assert_eq!(
@@ -172,7 +245,10 @@ fn a_missing_parent_is_repaired_where_one_fits() {
     // Each gap is closed in turn.
     let bytes = messages(&[("a", ""), ("c", "x"), ("e", "y")]);
     assert_eq!(tree(&bytes), "a< c<a e<c");
-    assert_eq!(said(&bytes)[1], r#"4 its parent "y" is not in the file; 2 entries are cut off"#);
+    assert_eq!(
+        said(&bytes)[1],
+        r#"4 its parent "y" is not in the file; 2 entries are cut off"#
+    );
 }
 
 #[test]
@@ -198,7 +274,11 @@ fn entries_are_one_tree_again() {
             "a< b0d0870d<a b<a c<b",
         ),
         // Cycles on the path to the leaf, and off it.
-        (messages(&[("a", ""), ("b", "b"), ("c", "b")]), "3:error:self-parent*", "a< b<a c<b"),
+        (
+            messages(&[("a", ""), ("b", "b"), ("c", "b")]),
+            "3:error:self-parent*",
+            "a< b<a c<b",
+        ),
         (
             messages(&[("a", ""), ("b", "c"), ("c", "b")]),
             "3:error:parent-cycle* 4:error:parent-cycle*",
@@ -229,8 +309,16 @@ fn entries_are_one_tree_again() {
         ),
         (file(&[&a, "{}"]), "3:error:not-an-entry*", "a<"),
         (file(&[&a, &no_id]), "3:error:missing-id*", "a< b0d0870d<a"),
-        (file(&[&a, &number, &child]), "3:warning:odd-id* 4:warning:odd-parent*", "a< b0d0870d<a c<b0d0870d"),
-        (file(&[&a, &z, &empty, &c]), "4:error:no-message* 5:warning:missing-parent*", "a< z<a c<a"),
+        (
+            file(&[&a, &number, &child]),
+            "3:warning:odd-id* 4:warning:odd-parent*",
+            "a< b0d0870d<a c<b0d0870d",
+        ),
+        (
+            file(&[&a, &z, &empty, &c]),
+            "4:error:no-message* 5:warning:missing-parent*",
+            "a< z<a c<a",
+        ),
     ] {
         assert_eq!(found(&bytes), findings);
         assert_eq!(tree(&bytes), links);
@@ -271,7 +359,10 @@ fn invalid_utf8_becomes_what_the_agents_read() {
 fn several_defects_of_one_line_are_mended_together() {
     let bytes = b"{\"type\":\"session\",\"version\":\"3\",\"id\":\"s\xff\"}\n";
     assert_eq!(found(bytes), "1:note:odd-version* 1:warning:invalid-utf8*");
-    assert_eq!(repaired(bytes).0, "{\"type\":\"session\",\"version\":3,\"id\":\"s\u{fffd}\"}\n");
+    assert_eq!(
+        repaired(bytes).0,
+        "{\"type\":\"session\",\"version\":3,\"id\":\"s\u{fffd}\"}\n"
+    );
     let slot = b"{\"type\":\"title\",\"v\":1,\"title\":\"\xff\",\"updatedAt\":\"\",\"pad\":\"\"}\n";
     let bytes = [slot, &file(&[])[..]].concat();
     assert_eq!(found(&bytes), "1:error:title-width* 1:error:invalid-utf8*");
@@ -308,9 +399,24 @@ fn what_the_entries_say() {
         &message("a", ""),
         &message("b", "a"),
         &message("side", "a"),
-        &entry("compaction", "c1", "b", r#""summary":" ","firstKeptEntryId":"side","tokensBefore":1"#),
-        &entry("compaction", "c2", "c1", r#""summary":"x","firstKeptEntryId":"c2","tokensBefore":1"#),
-        &entry("compaction", "c3", "c2", r#""summary":"x","firstKeptEntryId":"a","tokensBefore":1"#),
+        &entry(
+            "compaction",
+            "c1",
+            "b",
+            r#""summary":" ","firstKeptEntryId":"side","tokensBefore":1"#,
+        ),
+        &entry(
+            "compaction",
+            "c2",
+            "c1",
+            r#""summary":"x","firstKeptEntryId":"c2","tokensBefore":1"#,
+        ),
+        &entry(
+            "compaction",
+            "c3",
+            "c2",
+            r#""summary":"x","firstKeptEntryId":"a","tokensBefore":1"#,
+        ),
         &entry("branch_summary", "s", "c3", r#""fromId":"a""#),
         &entry(
             "message",
@@ -343,8 +449,14 @@ fn what_an_agent_reads_without_checking_is_there() {
     let lacks = |members: &str| {
         let bytes = file(&[&message("a", ""), &line(members)]);
         let checkup = check(&bytes, &Options::default()).unwrap();
-        let findings = checkup.findings.iter().filter(|finding| finding.kind == FindingKind::MissingField);
-        findings.map(|finding| finding.message.clone()).collect::<Vec<_>>().join(", ")
+        let findings = checkup
+            .findings
+            .iter()
+            .filter(|finding| finding.kind == FindingKind::MissingField);
+        findings
+            .map(|finding| finding.message.clone())
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let answer = |usage: &str| {
         format!(
@@ -353,7 +465,10 @@ fn what_an_agent_reads_without_checking_is_there() {
     };
     let counts = r#""input":1,"output":1,"cacheRead":0,"cacheWrite":0"#;
     let cases = [
-        (r#""type":"custom""#.to_owned(), "custom: `customType` is missing"),
+        (
+            r#""type":"custom""#.to_owned(),
+            "custom: `customType` is missing",
+        ),
         // The type of a value is not checked, and a newer agent may write other reasons.
         (answer(&format!(r#"{{{counts},"cost":{{"total":0}}}}"#)), ""),
         (
@@ -363,11 +478,20 @@ fn what_an_agent_reads_without_checking_is_there() {
         (answer("5"), ""),
         (r#""type":"usage""#.to_owned(), "usage: `kind` is missing"),
         // Either agent's form is complete.
-        (r#""type":"model_change","provider":"p","modelId":"m""#.to_owned(), ""),
+        (
+            r#""type":"model_change","provider":"p","modelId":"m""#.to_owned(),
+            "",
+        ),
         (r#""type":"model_change","model":"p/m""#.to_owned(), ""),
-        (r#""type":"model_change","provider":"p""#.to_owned(), "model_change: `modelId` is missing"),
+        (
+            r#""type":"model_change","provider":"p""#.to_owned(),
+            "model_change: `modelId` is missing",
+        ),
         // Reported as other defects, or of the other agent.
-        (r#""type":"message","message":{"role":"user"}"#.to_owned(), ""),
+        (
+            r#""type":"message","message":{"role":"user"}"#.to_owned(),
+            "",
+        ),
         (r#""type":"mode_change","mode":"plan""#.to_owned(), ""),
         (r#""type":"hologram""#.to_owned(), ""),
     ];
@@ -393,8 +517,10 @@ fn a_long_chain_of_defects_takes_no_longer_than_it_is() {
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let id = "[a-e]";
     let whole = (id, "[a-f]?").prop_map(|(id, parent)| message(&id, &parent).into_bytes());
-    let cut = (whole.clone(), 0..200_usize).prop_map(|(line, cut)| line[..cut.min(line.len())].to_vec());
-    let tail = (whole.clone(), 0..200_usize).prop_map(|(line, cut)| line[cut.min(line.len())..].to_vec());
+    let cut =
+        (whole.clone(), 0..200_usize).prop_map(|(line, cut)| line[..cut.min(line.len())].to_vec());
+    let tail =
+        (whole.clone(), 0..200_usize).prop_map(|(line, cut)| line[cut.min(line.len())..].to_vec());
     let odd = prop::sample::select(vec![
         HEADER.as_bytes().to_vec(),
         b"null".to_vec(),
@@ -417,7 +543,10 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let end = prop_oneof![6 => Just("\n"), 2 => Just(""), 1 => Just("\r\n")];
     prop::collection::vec((piece(), end), 0..12).prop_map(|pieces| {
-        pieces.into_iter().flat_map(|(piece, end)| [piece, end.as_bytes().to_vec()].concat()).collect()
+        pieces
+            .into_iter()
+            .flat_map(|(piece, end)| [piece, end.as_bytes().to_vec()].concat())
+            .collect()
     })
 }
 

@@ -1,7 +1,7 @@
 //! Compares what a model would see at the ends of two paths, line by line.
 //!
-//! Messages are compared first, by a digest of their text. Lines are compared only in messages that differ,
-//! so that only these, and those with the lines around them, are kept in memory.
+//! Messages are compared first, by a digest of their text. Lines are compared only in messages that
+//! differ, so that only these, and those with the lines around them, are kept in memory.
 
 use super::Side;
 use crate::format::changes::{Sign, differing, signed};
@@ -30,15 +30,23 @@ pub struct Hunk {
 /// Returns the differences of the contexts; none if their texts are equal.
 pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
     let messages = [measured(left)?, measured(right)?];
-    let [left_digests, right_digests] =
-        messages.each_ref().map(|side| side.iter().map(|message| message.digest).collect::<Vec<_>>());
+    let [left_digests, right_digests] = messages.each_ref().map(|side| {
+        side.iter()
+            .map(|message| message.digest)
+            .collect::<Vec<_>>()
+    });
     let changes = differing(&left_digests, &right_digests);
     let mut is_needed = messages.each_ref().map(|side| vec![false; side.len()]);
     let starts = messages.each_ref().map(|side| starts(side));
     for [old, new] in &changes {
         // The lines between two changes of a hunk are shown.
-        let (from, to) = (starts[0][old.start].saturating_sub(AROUND), starts[0][old.end] + 2 * AROUND);
-        let end = starts[0].partition_point(|&start| start < to).min(messages[0].len());
+        let (from, to) = (
+            starts[0][old.start].saturating_sub(AROUND),
+            starts[0][old.end] + 2 * AROUND,
+        );
+        let end = starts[0]
+            .partition_point(|&start| start < to)
+            .min(messages[0].len());
         is_needed[0][starts[0].partition_point(|&start| start <= from) - 1..end].fill(true);
         is_needed[1][new.clone()].fill(true);
     }
@@ -46,7 +54,9 @@ pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
     let lines = [0, 1].map(|side| lines(&texts[side], &starts[side]));
     let changes = in_lines(&changes, &starts, &lines);
     let hunks = changes.chunk_by(|one, next| next[0].start - one[0].end <= 2 * AROUND);
-    Ok(hunks.map(|changes| hunk(changes, *starts[0].last().unwrap_or(&0), &lines)).collect())
+    Ok(hunks
+        .map(|changes| hunk(changes, *starts[0].last().unwrap_or(&0), &lines))
+        .collect())
 }
 
 /// Returns the ranges of the lines that differ, given those of the messages that do.
@@ -57,13 +67,17 @@ fn in_lines(
 ) -> Vec<[Range<usize>; 2]> {
     let mut all: Vec<[Range<usize>; 2]> = Vec::new();
     for change in changes {
-        let [old, new] = [0, 1].map(|side| starts[side][change[side].start]..starts[side][change[side].end]);
+        let [old, new] =
+            [0, 1].map(|side| starts[side][change[side].start]..starts[side][change[side].end]);
         let changed = [(0, &old), (1, &new)]
             .map(|(side, range)| range.clone().map(|at| lines[side][&at]).collect::<Vec<_>>());
         for [removed, added] in differing(&changed[0], &changed[1]) {
             let removed = old.start + removed.start..old.start + removed.end;
             let added = new.start + added.start..new.start + added.end;
-            match all.last_mut().filter(|last| last[0].end == removed.start && last[1].end == added.start) {
+            match all
+                .last_mut()
+                .filter(|last| last[0].end == removed.start && last[1].end == added.start)
+            {
                 Some(last) => (last[0].end, last[1].end) = (removed.end, added.end),
                 None => all.push([removed, added]),
             }
@@ -72,13 +86,26 @@ fn in_lines(
     all
 }
 
-/// Returns changes that are near each other, with the lines around them; `end` is the number of lines on the left.
+/// Returns changes that are near each other, with the lines around them; `end` is the number of
+/// lines on the left.
 fn hunk(changes: &[[Range<usize>; 2]], end: usize, lines: &[HashMap<usize, &str>; 2]) -> Hunk {
     let (first, last) = (&changes[0], &changes[changes.len() - 1]);
     let (before, after) = (AROUND.min(first[0].start), AROUND.min(end - last[0].end));
     let [left, right] = [0, 1].map(|side| first[side].start - before..last[side].end + after);
-    let signed = signed(changes, left.clone(), |at| lines[0][&at], |at| lines[1][&at]);
-    Hunk { left, right, lines: signed.into_iter().map(|(sign, line)| (sign, line.to_owned())).collect() }
+    let signed = signed(
+        changes,
+        left.clone(),
+        |at| lines[0][&at],
+        |at| lines[1][&at],
+    );
+    Hunk {
+        left,
+        right,
+        lines: signed
+            .into_iter()
+            .map(|(sign, line)| (sign, line.to_owned()))
+            .collect(),
+    }
 }
 
 /// A message of a context.
@@ -92,7 +119,10 @@ fn measured(side: &Side) -> io::Result<Vec<Measured>> {
     each(side, &mut |_, message| {
         let text = text(message);
         let lines = split(&text).count();
-        messages.push(Measured { digest: Sha256::digest(&text).into(), lines });
+        messages.push(Measured {
+            digest: Sha256::digest(&text).into(),
+            lines,
+        });
     })?;
     Ok(messages)
 }
@@ -118,7 +148,10 @@ fn starts(messages: &[Measured]) -> Vec<usize> {
 
 /// Returns the lines of these messages by their numbers in the context.
 fn lines<'t>(texts: &'t HashMap<usize, String>, starts: &[usize]) -> HashMap<usize, &'t str> {
-    texts.iter().flat_map(|(&at, text)| (starts[at]..).zip(split(text))).collect()
+    texts
+        .iter()
+        .flat_map(|(&at, text)| (starts[at]..).zip(split(text)))
+        .collect()
 }
 
 /// Returns the lines of a text; a carriage return is part of its line.
@@ -140,7 +173,11 @@ fn each(side: &Side, see: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
 
 /// Returns the text of a message: a line with its role, then its content, indented.
 fn text(message: Raw) -> String {
-    let mut out = message.get_text("role").unwrap_or_default().to_string_lossy().into_owned();
+    let mut out = message
+        .get_text("role")
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     for key in ["toolName", "toolCallId"] {
         if let Some(text) = message.get_text(key) {
             out += &format!(" {}", text.to_string_lossy());
@@ -150,9 +187,9 @@ fn text(message: Raw) -> String {
     out += if is_error { " (error)\n" } else { "\n" };
     let mut parts = Vec::new();
     match message.get("content") {
-        Some(content) if content.is_array() => {
-            content.items().for_each(|item| content_part(item, &mut parts))
-        }
+        Some(content) if content.is_array() => content
+            .items()
+            .for_each(|item| content_part(item, &mut parts)),
         Some(content) => parts.extend(content.text().map(|text| Part::Body(text.into_owned()))),
         None => {}
     }
@@ -165,12 +202,19 @@ fn text(message: Raw) -> String {
 }
 
 fn content_part(item: Raw, parts: &mut Vec<Part>) {
-    let image = item.get("type").filter(|kind| kind.is("image")).and_then(|_| item.get("data"));
+    let image = item
+        .get("type")
+        .filter(|kind| kind.is("image"))
+        .and_then(|_| item.get("data"));
     block(item, parts);
     // Two pictures of the same size may differ.
     if let Some(data) = image.and_then(Raw::raw_string) {
         let digest = Sha256::digest(data);
-        let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let digest: String = digest
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         parts.push(Part::Field(Text::from("sha256"), Text::from(digest)));
     }
 }
@@ -180,7 +224,11 @@ fn push(part: &Part, out: &mut String) {
     match part {
         Part::Title(title) => *out += &format!("  {}\n", title.to_string_lossy()),
         Part::Field(name, value) => {
-            *out += &format!("  {}: {}\n", name.to_string_lossy(), value.to_string_lossy());
+            *out += &format!(
+                "  {}: {}\n",
+                name.to_string_lossy(),
+                value.to_string_lossy()
+            );
         }
         Part::Body(text) => {
             for line in text.to_string_lossy().split('\n') {

@@ -1,8 +1,8 @@
 //! Compares two paths: the entries that only one of them has, from the point where they diverge.
 //!
-//! Within a session, each line is a different entry. Entries of two sessions are the same if they have the
-//! same id, or else the same content, as in copies that an agent gave new ids. Links to other entries are
-//! ignored, because forks change them.
+//! Within a session, each line is a different entry. Entries of two sessions are the same if they
+//! have the same id, or else the same content, as in copies that an agent gave new ids. Links to
+//! other entries are ignored, because forks change them.
 
 pub mod context;
 
@@ -50,7 +50,11 @@ impl Difference {
 
 /// Returns the differences of two paths of the same session, which diverge at one point.
 pub fn paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
-    let common = left.iter().zip(right).take_while(|(left, right)| left == right).count();
+    let common = left
+        .iter()
+        .zip(right)
+        .take_while(|(left, right)| left == right)
+        .count();
     Difference {
         ancestor: left[..common].last().copied(),
         common,
@@ -64,18 +68,34 @@ pub fn paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
 pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
     let contents = [contents(left)?, contents(right)?];
     let partners = in_order(left, partners(left, right, &contents));
-    let is_changed = |at: usize| partners[at].is_some_and(|partner| contents[0][at] != contents[1][partner]);
+    let is_changed =
+        |at: usize| partners[at].is_some_and(|partner| contents[0][at] != contents[1][partner]);
     let mut only_right = vec![true; right.path.len()];
-    partners.iter().flatten().for_each(|&at| only_right[at] = false);
+    partners
+        .iter()
+        .flatten()
+        .for_each(|&at| only_right[at] = false);
     let differs = |at: usize| partners[at].is_none() || is_changed(at);
-    let first_left = (0..left.path.len()).find(|&at| differs(at)).unwrap_or(left.path.len());
-    let first_right = only_right.iter().position(|&is_only| is_only).unwrap_or(right.path.len());
+    let first_left = (0..left.path.len())
+        .find(|&at| differs(at))
+        .unwrap_or(left.path.len());
+    let first_right = only_right
+        .iter()
+        .position(|&is_only| is_only)
+        .unwrap_or(right.path.len());
     let is_before = |at: &usize| partners[*at].is_some_and(|partner| partner < first_right);
     let on = |path: &[EntryIx], is_wanted: &dyn Fn(usize) -> bool| {
-        path.iter().enumerate().filter(|&(at, _)| is_wanted(at)).map(|(_, &ix)| ix).collect::<Vec<_>>()
+        path.iter()
+            .enumerate()
+            .filter(|&(at, _)| is_wanted(at))
+            .map(|(_, &ix)| ix)
+            .collect::<Vec<_>>()
     };
     Ok(Difference {
-        ancestor: (0..first_left).rev().find(is_before).map(|at| left.path[at]),
+        ancestor: (0..first_left)
+            .rev()
+            .find(is_before)
+            .map(|at| left.path[at]),
         common: partners.iter().flatten().count(),
         changed: (0..left.path.len())
             .filter(|&at| is_changed(at))
@@ -86,8 +106,8 @@ pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
     })
 }
 
-/// Returns for each entry of the left path the index of the same entry on the right, found by id, else by
-/// content.
+/// Returns for each entry of the left path the index of the same entry on the right, found by id,
+/// else by content.
 fn partners(left: &Side, right: &Side, contents: &[Vec<[u8; 32]>; 2]) -> Vec<Option<usize>> {
     let mut by_id: HashMap<&[u8], usize> = HashMap::default();
     for (at, &ix) in right.path.iter().enumerate() {
@@ -97,26 +117,37 @@ fn partners(left: &Side, right: &Side, contents: &[Vec<[u8; 32]>; 2]) -> Vec<Opt
     let mut partners: Vec<_> = left
         .path
         .iter()
-        .map(|ix| Some(id(ix)).filter(|id| !id.is_empty()).and_then(|id| by_id.remove(id)))
+        .map(|ix| {
+            Some(id(ix))
+                .filter(|id| !id.is_empty())
+                .and_then(|id| by_id.remove(id))
+        })
         .collect();
     let mut is_taken = vec![false; right.path.len()];
-    partners.iter().flatten().for_each(|&at| is_taken[at] = true);
+    partners
+        .iter()
+        .flatten()
+        .for_each(|&at| is_taken[at] = true);
     let mut by_content: HashMap<[u8; 32], VecDeque<usize>> = HashMap::default();
     for at in (0..right.path.len()).filter(|&at| !is_taken[at]) {
         by_content.entry(contents[1][at]).or_default().push_back(at);
     }
-    for (partner, content) in partners.iter_mut().zip(&contents[0]).filter(|(partner, _)| partner.is_none()) {
+    for (partner, content) in partners
+        .iter_mut()
+        .zip(&contents[0])
+        .filter(|(partner, _)| partner.is_none())
+    {
         *partner = by_content.get_mut(content).and_then(VecDeque::pop_front);
     }
     partners
 }
 
-/// Removes partners whose order differs between the sides: such entries are not the same. Notes are exempt,
-/// because a fork moves its labels to the end.
+/// Removes partners whose order differs between the sides: such entries are not the same. Notes are
+/// exempt, because a fork moves its labels to the end.
 fn in_order(left: &Side, mut partners: Vec<Option<usize>>) -> Vec<Option<usize>> {
     let counts = |at: &usize| !left.session.entry(left.path[*at]).kind.is_bookkeeping();
-    // The longest increasing subsequence: `ends` has, for each length, the smallest end; `before` has the
-    // predecessor of each element.
+    // The longest increasing subsequence: `ends` has, for each length, the smallest end; `before`
+    // has the predecessor of each element.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = vec![None; partners.len()];
     for at in (0..partners.len()).filter(|at| partners[*at].is_some() && counts(at)) {
@@ -127,7 +158,8 @@ fn in_order(left: &Side, mut partners: Vec<Option<usize>>) -> Vec<Option<usize>>
             None => ends.push(at),
         }
     }
-    let kept: HashSet<usize> = std::iter::successors(ends.last().copied(), |&at| before[at]).collect();
+    let kept: HashSet<usize> =
+        std::iter::successors(ends.last().copied(), |&at| before[at]).collect();
     for at in (0..partners.len()).filter(counts) {
         partners[at] = partners[at].filter(|_| kept.contains(&at));
     }
@@ -144,8 +176,9 @@ fn contents(side: &Side) -> io::Result<Vec<[u8; 32]>> {
     Ok(contents)
 }
 
-/// Returns a digest of an entry's members, sorted by name. Values are formatted as JavaScript does, as in a
-/// file that an agent rewrote. The times of labels are ignored, because oh-my-pi's forks set labels again.
+/// Returns a digest of an entry's members, sorted by name. Values are formatted as JavaScript does,
+/// as in a file that an agent rewrote. The times of labels are ignored, because oh-my-pi's forks
+/// set labels again.
 fn content(line: Raw, kind: Kind) -> [u8; 32] {
     let counts = |key: &Text| match key.as_bytes() {
         b"id" | b"parentId" | b"fromId" | b"firstKeptEntryId" => false,
@@ -190,7 +223,9 @@ mod tests {
     /// Returns the ids of the ancestor, and of the changed, left and right entries.
     fn compared(left: &[(&str, &str)], right: &[(&str, &str)]) -> String {
         let files = [file(left), file(right)];
-        let loaded = files.each_ref().map(|file| load(file, &Options::default()).unwrap());
+        let loaded = files
+            .each_ref()
+            .map(|file| load(file, &Options::default()).unwrap());
         let reader = [0, 1].map(|at| EntryReader::new(&loaded[at], &files[at]));
         let [left, right] = [0, 1].map(|at| Side {
             session: &loaded[at],
@@ -199,7 +234,11 @@ mod tests {
         });
         let difference = sessions(&left, &right).unwrap();
         let ids = |side: usize, entries: &[EntryIx]| {
-            entries.iter().map(|&ix| loaded[side].id(ix).to_string()).collect::<Vec<_>>().join(" ")
+            entries
+                .iter()
+                .map(|&ix| loaded[side].id(ix).to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         let changed: Vec<_> = difference.changed.iter().map(|&(left, _)| left).collect();
         let ancestor = ids(0, difference.ancestor.as_slice());
@@ -215,16 +254,28 @@ mod tests {
     fn entries_are_the_same_by_id_or_by_content() {
         let left = [("a", "1"), ("b", "2"), ("c", "3")];
         assert_eq!(compared(&left, &left), "c: ~ - +");
-        assert_eq!(compared(&left, &[("x", "1"), ("y", "2"), ("z", "3")]), "c: ~ - +");
+        assert_eq!(
+            compared(&left, &[("x", "1"), ("y", "2"), ("z", "3")]),
+            "c: ~ - +"
+        );
         assert_eq!(compared(&left, &[("a", "1"), ("y", "4")]), "a: ~ -b c +y");
         assert_eq!(compared(&left, &[("a", "1"), ("c", "3")]), "a: ~ -b +");
-        assert_eq!(compared(&left, &[("a", "1"), ("b", "other"), ("c", "3")]), "a: ~b - +");
+        assert_eq!(
+            compared(&left, &[("a", "1"), ("b", "other"), ("c", "3")]),
+            "a: ~b - +"
+        );
         assert_eq!(compared(&left, &[]), ": ~ -a b c +");
     }
 
     #[test]
     fn what_changes_its_place_is_not_the_same() {
-        assert_eq!(compared(&[("a", "1"), ("b", "2")], &[("b", "2"), ("a", "1")]), ": ~ -a +a");
-        assert_eq!(compared(&[("a", "1"), ("b", "1")], &[("x", "1")]), "a: ~ -b +");
+        assert_eq!(
+            compared(&[("a", "1"), ("b", "2")], &[("b", "2"), ("a", "1")]),
+            ": ~ -a +a"
+        );
+        assert_eq!(
+            compared(&[("a", "1"), ("b", "1")], &[("x", "1")]),
+            "a: ~ -b +"
+        );
     }
 }

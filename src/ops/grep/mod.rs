@@ -4,8 +4,8 @@
 //!   chunk ── Prefilter ──> line that may match ── fields ──> decoded text ── Pattern ──> Match
 //! ```
 //!
-//! The prefilter searches raw bytes and rejects almost every line. Lines that pass are parsed, and their texts
-//! are decoded one by one, up to the first that matches.
+//! The prefilter searches raw bytes and rejects almost every line. Lines that pass are parsed, and
+//! their texts are decoded one by one, up to the first that matches.
 
 mod around;
 mod pattern;

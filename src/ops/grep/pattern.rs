@@ -29,21 +29,33 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles `patterns`; a text matches if any of them does. `^` and `$` match at line breaks, too.
+    /// Compiles `patterns`; a text matches if any of them does. `^` and `$` match at line breaks,
+    /// too.
     ///
     /// # Errors
     /// If a pattern is not a regular expression, or compiles to too large a program.
     pub fn new(patterns: &[String], options: PatternOptions) -> Result<Pattern, String> {
         let is_lower = |pattern: &String| !has_upper_case(pattern, options.fixed);
         let smart = options.smart_case && patterns.iter().all(is_lower);
-        let options = PatternOptions { ignore_case: options.ignore_case || smart, ..options };
+        let options = PatternOptions {
+            ignore_case: options.ignore_case || smart,
+            ..options
+        };
         for pattern in patterns.iter().filter(|_| !options.fixed) {
             // Parsed separately, so that `a)` and `(b` do not complete each other.
             parse(pattern, options)?;
         }
-        let one =
-            |pattern: &String| if options.fixed { regex_syntax::escape(pattern) } else { pattern.clone() };
-        let joined = patterns.iter().map(|pattern| format!("(?:{})", one(pattern))).collect::<Vec<_>>();
+        let one = |pattern: &String| {
+            if options.fixed {
+                regex_syntax::escape(pattern)
+            } else {
+                pattern.clone()
+            }
+        };
+        let joined = patterns
+            .iter()
+            .map(|pattern| format!("(?:{})", one(pattern)))
+            .collect::<Vec<_>>();
         let mut source = joined.join("|");
         if options.words {
             source = format!(r"\b{{start-half}}(?:{source})\b{{end-half}}");
@@ -54,7 +66,10 @@ impl Pattern {
             .case_insensitive(options.ignore_case)
             .build()
             .map_err(|error| error.to_string())?;
-        Ok(Pattern { regex, prefilter: Prefilter::new(&hir) })
+        Ok(Pattern {
+            regex,
+            prefilter: Prefilter::new(&hir),
+        })
     }
 
     /// Returns the first match in decoded text.
@@ -68,7 +83,8 @@ impl Pattern {
     }
 }
 
-/// Returns the message of a syntax error on one line, without the crate's multi-line display of the pattern.
+/// Returns the message of a syntax error on one line, without the crate's multi-line display of the
+/// pattern.
 fn described(error: &regex_syntax::Error, pattern: &str) -> String {
     match error {
         regex_syntax::Error::Parse(error) => format!("{}: {pattern}", error.kind()),
@@ -87,7 +103,8 @@ fn parse(source: &str, options: PatternOptions) -> Result<Hir, String> {
     parsed.map_err(|error| described(&error, source))
 }
 
-/// Whether a pattern contains an upper-case letter to match, not as part of a class such as `\S` or `\p{Lu}`.
+/// Whether a pattern contains an upper-case letter to match, not as part of a class such as `\S` or
+/// `\p{Lu}`.
 fn has_upper_case(pattern: &str, is_fixed: bool) -> bool {
     if is_fixed {
         return pattern.chars().any(char::is_uppercase);
@@ -115,7 +132,9 @@ impl ast::Visitor for UpperCase {
     fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), Infallible> {
         self.0 |= match item {
             ClassSetItem::Literal(literal) => literal.c.is_uppercase(),
-            ClassSetItem::Range(range) => range.start.c.is_uppercase() || range.end.c.is_uppercase(),
+            ClassSetItem::Range(range) => {
+                range.start.c.is_uppercase() || range.end.c.is_uppercase()
+            }
             _ => false,
         };
         Ok(())
@@ -127,21 +146,38 @@ mod tests {
     use super::*;
 
     fn found(pattern: &str, options: PatternOptions, text: &str) -> Option<Range<usize>> {
-        Pattern::new(&[pattern.to_owned()], options).unwrap().find(text.as_bytes())
+        Pattern::new(&[pattern.to_owned()], options)
+            .unwrap()
+            .find(text.as_bytes())
     }
 
     #[test]
     fn options_change_what_matches() {
         let plain = PatternOptions::default();
-        let fixed = PatternOptions { fixed: true, ..plain };
-        let words = PatternOptions { words: true, ..plain };
-        let ignore_case = PatternOptions { ignore_case: true, ..plain };
+        let fixed = PatternOptions {
+            fixed: true,
+            ..plain
+        };
+        let words = PatternOptions {
+            words: true,
+            ..plain
+        };
+        let ignore_case = PatternOptions {
+            ignore_case: true,
+            ..plain
+        };
         assert_eq!(found("a.c", plain, "xabc"), Some(1..4));
         assert_eq!(found("a.c", fixed, "xabc a.c"), Some(5..8));
         assert_eq!(found("cat", words, "concat cat"), Some(7..10));
         assert_eq!(found("-cat", words, "x -cat"), Some(2..6));
-        assert_eq!(found("STRASSE k", ignore_case, "ſtraſſe \u{212a}"), Some(0..14));
-        let smart_case = PatternOptions { smart_case: true, ..plain };
+        assert_eq!(
+            found("STRASSE k", ignore_case, "ſtraſſe \u{212a}"),
+            Some(0..14)
+        );
+        let smart_case = PatternOptions {
+            smart_case: true,
+            ..plain
+        };
         assert_eq!(found("cat", smart_case, "a CAT"), Some(2..5));
         assert_eq!(found(r"\S\pL[a-z]", smart_case, "CAT"), Some(0..3));
         assert_eq!(found("Cat", smart_case, "CAT"), None);
@@ -153,10 +189,16 @@ mod tests {
 
     #[test]
     fn each_pattern_stands_by_itself() {
-        let bad = Pattern::new(&["a)".to_owned(), "(b".to_owned()], PatternOptions::default());
+        let bad = Pattern::new(
+            &["a)".to_owned(), "(b".to_owned()],
+            PatternOptions::default(),
+        );
         assert_eq!(bad.unwrap_err(), "unopened group: a)");
         let any = ["x|y".to_owned(), "z".to_owned()];
-        let words = PatternOptions { words: true, ..PatternOptions::default() };
+        let words = PatternOptions {
+            words: true,
+            ..PatternOptions::default()
+        };
         let pattern = Pattern::new(&any, words).unwrap();
         assert_eq!(pattern.find(b"xz z"), Some(3..4));
     }

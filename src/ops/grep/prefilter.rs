@@ -1,13 +1,14 @@
 //! A filter on raw bytes, before anything is parsed or decoded.
 //!
-//! Literals are extracted from the pattern such that every match contains one of them. A JSON string can
-//! spell a literal in several ways only because a slash may be escaped, and any character may be written as
-//! `\uXXXX`. So a literal is split at slashes, and at control characters that have no shorter escape. The
-//! prefilter searches for its longest part as JSON spells it, and for `\u` followed by the first digits of any
-//! character of that part. A line without either cannot match; any other line may match and is decoded.
+//! Literals are extracted from the pattern such that every match contains one of them. A JSON
+//! string can spell a literal in several ways only because a slash may be escaped, and any
+//! character may be written as `\uXXXX`. So a literal is split at slashes, and at control
+//! characters that have no shorter escape. The prefilter searches for its longest part as JSON
+//! spells it, and for `\u` followed by the first digits of any character of that part. A line
+//! without either cannot match; any other line may match and is decoded.
 //!
-//! So the result does not depend on the spelling: a line that spells `e` as `\u0065` is found. The `\u001b`
-//! of terminal colours, frequent in real sessions, costs nothing.
+//! So the result does not depend on the spelling: a line that spells `e` as `\u0065` is found. The
+//! `\u001b` of terminal colours, frequent in real sessions, costs nothing.
 
 use memchr::memmem::Finder;
 use pisess_json::string;
@@ -21,12 +22,13 @@ use std::collections::BTreeSet;
 const MOST_LITERALS: usize = 32;
 /// The maximum number of escape prefixes; with more, `\u` alone is searched for.
 const MOST_ESCAPES: usize = 20;
-/// The maximum number of parts of an expression, one after the other, that a literal is extracted from.
+/// The maximum number of parts of an expression, one after the other, that a literal is extracted
+/// from.
 const MOST_PARTS: usize = 16;
 /// The length of the longest incomplete escape.
 const LONGEST_ESCAPE: usize = r"\u00e".len();
-/// The number of bytes to which literals are shortened first, if there are too many: enough to be rare, few
-/// enough that many become equal.
+/// The number of bytes to which literals are shortened first, if there are too many: enough to be
+/// rare, few enough that many become equal.
 const KEPT_OF_SEVERAL: usize = 6;
 
 /// Finds lines that may match.
@@ -50,9 +52,12 @@ pub enum Prefilter {
 impl Prefilter {
     /// Returns the prefilter of a pattern; `None` if raw bytes cannot rule out a match.
     pub fn new(hir: &Hir) -> Option<Prefilter> {
-        // If one literal has no usable part, there is no prefilter: it would reject lines with that literal.
-        let parts: Option<BTreeSet<Vec<char>>> =
-            required(hir)?.iter().map(|literal| longest_part(literal)).collect();
+        // If one literal has no usable part, there is no prefilter: it would reject lines with that
+        // literal.
+        let parts: Option<BTreeSet<Vec<char>>> = required(hir)?
+            .iter()
+            .map(|literal| longest_part(literal))
+            .collect();
         let needles = parts?;
         let escapes = escape_starts(&needles);
         if let (Some(needle), 1) = (needles.first(), needles.len())
@@ -61,19 +66,39 @@ impl Prefilter {
             let literal = Box::new(Finder::new(spelling(needle).as_bytes()).into_owned());
             let is_whole = is_literal(hir, needle);
             let start = Box::new(Finder::new(r"\u00"));
-            return Some(Prefilter::One { literal, start, digits, is_whole });
+            return Some(Prefilter::One {
+                literal,
+                start,
+                digits,
+                is_whole,
+            });
         }
-        let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
-        let source: Vec<_> =
-            spelled.chain(escapes.iter().map(|digits| format!(r"\\u(?i:{digits})"))).collect();
-        let regex = RegexBuilder::new(&source.join("|")).unicode(false).build().ok()?;
+        let spelled = needles
+            .iter()
+            .map(|needle| regex_syntax::escape(&spelling(needle)));
+        let source: Vec<_> = spelled
+            .chain(escapes.iter().map(|digits| format!(r"\\u(?i:{digits})")))
+            .collect();
+        let regex = RegexBuilder::new(&source.join("|"))
+            .unicode(false)
+            .build()
+            .ok()?;
         Some(Prefilter::Several(regex))
     }
 
     /// Whether the raw bytes of a string, without its quotes, certainly match, wherever that is.
     pub fn is_match(&self, string: &[u8]) -> bool {
-        let Prefilter::One { literal, is_whole: true, .. } = self else { return false };
-        literal.find(string).is_some_and(|at| follows_no_escape(&string[..at]))
+        let Prefilter::One {
+            literal,
+            is_whole: true,
+            ..
+        } = self
+        else {
+            return false;
+        };
+        literal
+            .find(string)
+            .is_some_and(|at| follows_no_escape(&string[..at]))
     }
 
     /// Whether the raw bytes of a string may match.
@@ -81,8 +106,8 @@ impl Prefilter {
         self.literal(string, 0).is_some() || self.escape(string, 0).is_some()
     }
 
-    /// Returns a function that returns the first position in `bytes`, at or after its argument, at which a line may
-    /// match. The argument must not decrease between calls.
+    /// Returns a function that returns the first position in `bytes`, at or after its argument, at
+    /// which a line may match. The argument must not decrease between calls.
     pub fn positions<'a>(&'a self, bytes: &'a [u8]) -> impl FnMut(usize) -> Option<usize> + 'a {
         // The first ones at or after the position of the last request.
         let (mut literal, mut escape) = (self.literal(bytes, 0), self.escape(bytes, 0));
@@ -111,10 +136,16 @@ impl Prefilter {
 
     /// Returns the position of the first escape at or after `from` that may be one of the literal.
     fn escape(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        let Prefilter::One { start, digits, .. } = self else { return None };
+        let Prefilter::One { start, digits, .. } = self else {
+            return None;
+        };
         let mut places = start.find_iter(bytes.get(from..)?).map(|at| from + at);
         // Most escapes are those of control characters, which few literals contain.
-        places.find(|at| bytes.get(at + 4).is_some_and(|digit| digits.contains(&digit.to_ascii_lowercase())))
+        places.find(|at| {
+            bytes
+                .get(at + 4)
+                .is_some_and(|digit| digits.contains(&digit.to_ascii_lowercase()))
+        })
     }
 }
 
@@ -124,7 +155,9 @@ fn follows_no_escape(before: &[u8]) -> bool {
     match memchr::memrchr(b'\\', near) {
         None => true,
         // An escape of one letter is complete; what follows it is text.
-        Some(backslash) => near.get(backslash + 1).is_some_and(|&letter| letter != b'u'),
+        Some(backslash) => near
+            .get(backslash + 1)
+            .is_some_and(|&letter| letter != b'u'),
     }
 }
 
@@ -140,7 +173,9 @@ fn is_literal(hir: &Hir, needle: &[char]) -> bool {
 
 /// Returns the digit after `00`, if the digits begin with `00`, as those of ASCII do.
 fn ascii_digit(digits: &str) -> Option<u8> {
-    digits.strip_prefix("00").and_then(|rest| rest.bytes().next())
+    digits
+        .strip_prefix("00")
+        .and_then(|rest| rest.bytes().next())
 }
 
 /// Returns the best set of literals such that every match contains at least one of them.
@@ -149,10 +184,17 @@ fn required(hir: &Hir) -> Option<Vec<Vec<u8>>> {
         HirKind::Concat(parts) => {
             let end = parts[parts.len().saturating_sub(MOST_PARTS)..].to_vec();
             // A literal has no more parts; all of the rest would take quadratic time.
-            let from = |at: usize| Hir::concat(parts[at..parts.len().min(at + MOST_PARTS)].to_vec());
-            let each = (0..parts.len())
-                .flat_map(|at| [extracted(&from(at), ExtractKind::Prefix), required_inside(&parts[at])]);
-            std::iter::once(extracted(&Hir::concat(end), ExtractKind::Suffix)).chain(each).collect()
+            let from =
+                |at: usize| Hir::concat(parts[at..parts.len().min(at + MOST_PARTS)].to_vec());
+            let each = (0..parts.len()).flat_map(|at| {
+                [
+                    extracted(&from(at), ExtractKind::Prefix),
+                    required_inside(&parts[at]),
+                ]
+            });
+            std::iter::once(extracted(&Hir::concat(end), ExtractKind::Suffix))
+                .chain(each)
+                .collect()
         }
         _ => vec![
             extracted(hir, ExtractKind::Prefix),
@@ -160,8 +202,13 @@ fn required(hir: &Hir) -> Option<Vec<Vec<u8>>> {
             required_inside(hir),
         ],
     };
-    let better =
-        |best: Vec<Vec<u8>>, next: Vec<Vec<u8>>| if worth(&next) > worth(&best) { next } else { best };
+    let better = |best: Vec<Vec<u8>>, next: Vec<Vec<u8>>| {
+        if worth(&next) > worth(&best) {
+            next
+        } else {
+            best
+        }
+    };
     candidates.into_iter().flatten().reduce(better)
 }
 
@@ -173,7 +220,9 @@ fn required_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
             HirKind::Capture(capture) => &capture.sub,
             HirKind::Repetition(repetition) if repetition.min > 0 => &repetition.sub,
             HirKind::Concat(parts) => {
-                let each = parts.iter().filter_map(|part| extracted(part, ExtractKind::Prefix));
+                let each = parts
+                    .iter()
+                    .filter_map(|part| extracted(part, ExtractKind::Prefix));
                 return each.max_by_key(|literals| worth(literals));
             }
             _ => return extracted(inner, ExtractKind::Prefix),
@@ -196,17 +245,30 @@ fn extracted(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
         seq.dedup();
         keep -= 1;
     }
-    let literals: Vec<_> = seq.literals()?.iter().map(|literal| literal.as_bytes().to_vec()).collect();
+    let literals: Vec<_> = seq
+        .literals()?
+        .iter()
+        .map(|literal| literal.as_bytes().to_vec())
+        .collect();
     let usable = !literals.is_empty()
         && literals.len() <= MOST_LITERALS
-        && literals.iter().all(|literal| longest_part(literal).is_some());
+        && literals
+            .iter()
+            .all(|literal| longest_part(literal).is_some());
     usable.then_some(literals)
 }
 
-/// Returns how selective a set of literals is: first the length of the shortest, then how few there are.
+/// Returns how selective a set of literals is: first the length of the shortest, then how few there
+/// are.
 fn worth(literals: &[Vec<u8>]) -> (usize, usize) {
-    let shortest = literals.iter().filter_map(|literal| Some(longest_part(literal)?.len())).min();
-    (shortest.unwrap_or(0).min(8), MOST_LITERALS - literals.len().min(MOST_LITERALS))
+    let shortest = literals
+        .iter()
+        .filter_map(|literal| Some(longest_part(literal)?.len()))
+        .min();
+    (
+        shortest.unwrap_or(0).min(8),
+        MOST_LITERALS - literals.len().min(MOST_LITERALS),
+    )
 }
 
 /// Returns the longest part that has only one spelling in a JSON string, apart from `\u` escapes.
@@ -236,16 +298,21 @@ fn spelling(needle: &[char]) -> String {
     String::from_utf8_lossy(&quoted[1..quoted.len() - 1]).into_owned()
 }
 
-/// Returns the first digits, in lower case, of all `\u` escapes for the characters of the needles; one empty string if
-/// there are too many.
+/// Returns the first digits, in lower case, of all `\u` escapes for the characters of the needles;
+/// one empty string if there are too many.
 fn escape_starts(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
     let mut starts = BTreeSet::new();
     for c in needles.iter().flatten() {
         // Of a surrogate pair, the first one suffices.
         let unit = c.encode_utf16(&mut [0; 2])[0];
-        // The last digit is left out, except for control characters: six prefixes cover the rest of ASCII.
+        // The last digit is left out, except for control characters: six prefixes cover the rest of
+        // ASCII.
         let digits = format!("{unit:04x}");
-        let digits = if unit < 0x20 { &digits[..] } else { &digits[..3] };
+        let digits = if unit < 0x20 {
+            &digits[..]
+        } else {
+            &digits[..3]
+        };
         starts.insert(digits.to_owned());
     }
     if starts.len() > MOST_ESCAPES {
@@ -259,30 +326,71 @@ mod tests {
     use crate::ops::grep::{Pattern, PatternOptions};
 
     fn compiled(source: &str, ignore_case: bool) -> Pattern {
-        let options = PatternOptions { ignore_case, ..PatternOptions::default() };
+        let options = PatternOptions {
+            ignore_case,
+            ..PatternOptions::default()
+        };
         Pattern::new(&[source.to_owned()], options).unwrap()
     }
 
     /// Asserts that the prefilter passes the spellings that may match, and rejects the other lines.
     fn passes(source: &str, ignore_case: bool, may: &[&str], cannot: &[&str]) {
         let pattern = compiled(source, ignore_case);
-        let prefilter = pattern.prefilter().unwrap_or_else(|| panic!("{source} has no prefilter"));
+        let prefilter = pattern
+            .prefilter()
+            .unwrap_or_else(|| panic!("{source} has no prefilter"));
         for line in may {
-            assert!(prefilter.positions(line.as_bytes())(0).is_some(), "{source} is kept from {line}");
+            assert!(
+                prefilter.positions(line.as_bytes())(0).is_some(),
+                "{source} is kept from {line}"
+            );
         }
         for line in cannot {
-            assert!(prefilter.positions(line.as_bytes())(0).is_none(), "{source} finds {line}");
+            assert!(
+                prefilter.positions(line.as_bytes())(0).is_none(),
+                "{source} finds {line}"
+            );
         }
     }
 
     #[test]
     fn every_spelling_passes() {
-        passes("hello", false, &["say hello", r"h\u0065llo", r"\u0068ello"], &["hell", r"\u001b[0m hell"]);
-        passes("café", false, &["café", r"caf\u00e9", r"caf\u00E9", r"\u0063afé"], &["cafe", r"caf\u001b"]);
-        passes("😀", false, &["😀", r"\ud83d\ude00", r"\uD83D\uDE00"], &["😁"]);
-        passes(r#"say "x""#, false, &[r#"say \"x\""#, r"say \u0022x\u0022"], &[r#"say "x""#]);
-        passes("a\nbcd", false, &[r"a\nbcd", r"a\u000abcd", r"a\u000Abcd"], &[r"a\u001bbcd", r"bcd"]);
-        passes("src/main.rs", false, &["src/main.rs", r"src\/main.rs"], &["src/lib.rs"]);
+        passes(
+            "hello",
+            false,
+            &["say hello", r"h\u0065llo", r"\u0068ello"],
+            &["hell", r"\u001b[0m hell"],
+        );
+        passes(
+            "café",
+            false,
+            &["café", r"caf\u00e9", r"caf\u00E9", r"\u0063afé"],
+            &["cafe", r"caf\u001b"],
+        );
+        passes(
+            "😀",
+            false,
+            &["😀", r"\ud83d\ude00", r"\uD83D\uDE00"],
+            &["😁"],
+        );
+        passes(
+            r#"say "x""#,
+            false,
+            &[r#"say \"x\""#, r"say \u0022x\u0022"],
+            &[r#"say "x""#],
+        );
+        passes(
+            "a\nbcd",
+            false,
+            &[r"a\nbcd", r"a\u000abcd", r"a\u000Abcd"],
+            &[r"a\u001bbcd", r"bcd"],
+        );
+        passes(
+            "src/main.rs",
+            false,
+            &["src/main.rs", r"src\/main.rs"],
+            &["src/lib.rs"],
+        );
         passes(r"C:\\dir", false, &[r"C:\\dir"], &[r"C:\dir"]);
     }
 
@@ -313,9 +421,23 @@ mod tests {
     fn signs_come_in_order() {
         for source in ["needle", "needle|other"] {
             let pattern = compiled(source, false);
-            let mut positions = pattern.prefilter().unwrap().positions(br"a\u001bb needle \u006e needle");
+            let mut positions = pattern
+                .prefilter()
+                .unwrap()
+                .positions(br"a\u001bb needle \u006e needle");
             let found = [0, 9, 10, 16, 17, 23, 24].map(&mut positions);
-            assert_eq!(found, [Some(9), Some(9), Some(16), Some(16), Some(23), Some(23), None]);
+            assert_eq!(
+                found,
+                [
+                    Some(9),
+                    Some(9),
+                    Some(16),
+                    Some(16),
+                    Some(23),
+                    Some(23),
+                    None
+                ]
+            );
         }
     }
 
@@ -326,13 +448,25 @@ mod tests {
         passes(r"[a-z]+(needle)+[0-9]", false, &["aneedle1"], &["neede"]);
         passes("(?:abc){2,}", false, &["abcabc"], &["abab"]);
         passes(r"\bfoo\b", false, &["a foo"], &["fo"]);
-        passes("needle", true, &["NEEDLE", "nEeDlE", r"n\u0045edle"], &["neede"]);
-        passes("task", true, &["taſ\u{212a}", r"ta\u017fk", r"TAS\u212a", "tASK"], &["tas"]);
+        passes(
+            "needle",
+            true,
+            &["NEEDLE", "nEeDlE", r"n\u0045edle"],
+            &["neede"],
+        );
+        passes(
+            "task",
+            true,
+            &["taſ\u{212a}", r"ta\u017fk", r"TAS\u212a", "tASK"],
+            &["tas"],
+        );
     }
 
     #[test]
     fn without_a_literal_every_line_is_decoded() {
-        for source in [".*", r"\d+", "a?", "", "[a-z]{3}", "/", "x|/", "\u{fffd}", r"\x1b"] {
+        for source in [
+            ".*", r"\d+", "a?", "", "[a-z]{3}", "/", "x|/", "\u{fffd}", r"\x1b",
+        ] {
             assert!(compiled(source, false).prefilter().is_none(), "{source}");
         }
     }

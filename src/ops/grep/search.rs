@@ -35,7 +35,8 @@ pub struct Query {
     pub period: Period,
     /// Search only entries on the path to the leaf.
     pub active: bool,
-    /// How much text to return with each match, its position and its line; without it, hits can only be counted.
+    /// How much text to return with each match, its position and its line; without it, hits can
+    /// only be counted.
     pub snippets: Option<SnippetSize>,
 }
 
@@ -44,12 +45,18 @@ const TITLE: &str = "title";
 /// The role that restricts a search to the tool calls of the model.
 const TOOL_CALL: &str = "toolCall";
 
-/// Returns the roles that a search can be restricted to: those of messages, the types of other entries, tool calls and
-/// the title.
+/// Returns the roles that a search can be restricted to: those of messages, the types of other
+/// entries, tool calls and the title.
 pub fn roles() -> impl Iterator<Item = &'static str> {
-    let roles = Role::NAMED.iter().filter(|role| role.schema().is_stored).filter_map(|role| role.name());
+    let roles = Role::NAMED
+        .iter()
+        .filter(|role| role.schema().is_stored)
+        .filter_map(|role| role.name());
     let is_type = |kind: &&Kind| !matches!(kind, Kind::Message | Kind::Custom);
-    let types = Kind::NAMED.iter().filter(is_type).filter_map(|kind| kind.name());
+    let types = Kind::NAMED
+        .iter()
+        .filter(is_type)
+        .filter_map(|kind| kind.name());
     roles.chain([TOOL_CALL, TITLE]).chain(types)
 }
 
@@ -66,7 +73,8 @@ pub struct Match {
     pub timestamp: Option<Text<'static>>,
     /// Where it matches; of an entry that does not match, the first text.
     pub hit: Hit,
-    /// Where the entry continues the conversation, if it was written while the session was followed.
+    /// Where the entry continues the conversation, if it was written while the session was
+    /// followed.
     pub turn: Option<Turn>,
 }
 
@@ -86,13 +94,14 @@ pub struct Searched {
 pub struct Resume {
     /// The offset of what was appended since.
     pub end: u64,
-    /// The number of lines before an offset. Lines are counted only up to those whose number is needed.
+    /// The number of lines before an offset. Lines are counted only up to those whose number is
+    /// needed.
     lines: u32,
     counted: u64,
 }
 
-/// Searches a file: its title, then its entries from first to last; or only what was appended since an earlier search.
-/// Calls `take` with each match, until it breaks.
+/// Searches a file: its title, then its entries from first to last; or only what was appended since
+/// an earlier search. Calls `take` with each match, until it breaks.
 pub fn search(
     source: &dyn ReadAt,
     query: &Query,
@@ -101,20 +110,34 @@ pub fn search(
     take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<Searched, LoadError> {
     let preamble = header::read(source)?;
-    let start = Resume { end: preamble.end, lines: preamble.lines, counted: preamble.end };
+    let start = Resume {
+        end: preamble.end,
+        lines: preamble.lines,
+        counted: preamble.end,
+    };
     let at = resume.unwrap_or(start);
     let keys = record::keys();
-    let mut search =
-        Search { source, query, preamble, keys, at, session: None, active: Vec::new(), unread: None };
+    let mut search = Search {
+        source,
+        query,
+        preamble,
+        keys,
+        at,
+        session: None,
+        active: Vec::new(),
+        unread: None,
+    };
     if resume.is_none()
         && let Some(hit) = search.title()
         && take(&search.preamble.header, hit).is_break()
     {
         return Ok(search.done());
     }
-    let flow = read_chunks(buffer, source, at.end..source.len(), |chunk| match search.chunk(chunk, take) {
-        Ok(flow) => flow.map_break(Ok),
-        Err(error) => ControlFlow::Break(Err(error)),
+    let flow = read_chunks(buffer, source, at.end..source.len(), |chunk| {
+        match search.chunk(chunk, take) {
+            Ok(flow) => flow.map_break(Ok),
+            Err(error) => ControlFlow::Break(Err(error)),
+        }
     })?;
     flow.break_value().transpose()?;
     Ok(search.done())
@@ -135,8 +158,15 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn done(self) -> Searched {
-        let resume = Resume { end: self.source.len(), ..self.at };
-        Searched { header: self.preamble.header, unread: self.unread, resume }
+        let resume = Resume {
+            end: self.source.len(),
+            ..self.at
+        };
+        Searched {
+            header: self.preamble.header,
+            unread: self.unread,
+            resume,
+        }
     }
 
     fn chunk(
@@ -148,7 +178,11 @@ impl Search<'_> {
         let mut blocks = Vec::new();
         let mut at = 0;
         // An entry that does not match can be on any line.
-        let prefilter = self.query.pattern.prefilter().filter(|_| !self.query.inverted);
+        let prefilter = self
+            .query
+            .pattern
+            .prefilter()
+            .filter(|_| !self.query.inverted);
         let mut position = prefilter.map(|prefilter| prefilter.positions(bytes));
         while let Some(start) = next_line(bytes, at, position.as_mut()) {
             let (end, hit) = self.line(chunk, start, &mut blocks)?;
@@ -183,7 +217,12 @@ impl Search<'_> {
 
     /// Returns the title, if it matches: that of oh-my-pi's title line, else that of the header.
     fn title(&self) -> Option<Match> {
-        let Preamble { title_slot, header, lines, .. } = &self.preamble;
+        let Preamble {
+            title_slot,
+            header,
+            lines,
+            ..
+        } = &self.preamble;
         let (line, json) = match title_slot {
             Some(slot) => (LineNo(1), slot.trim_ascii()),
             None => (LineNo(*lines), &*header.bytes),
@@ -191,19 +230,31 @@ impl Search<'_> {
         let json = Raw::checked(json);
         let text = |key: &str| json.get_text(key);
         let role = Text::from(TITLE);
-        let timestamp = text("updatedAt").or_else(|| text("timestamp")).map(Text::into_owned);
+        let timestamp = text("updatedAt")
+            .or_else(|| text("timestamp"))
+            .map(Text::into_owned);
         // The title is not on a path.
         if self.query.active || !self.wants(Role::Missing, &role, timestamp.as_ref()) {
             return None;
         }
         let title = text("title")?;
-        let place = match (self.query.pattern.find(title.as_bytes()), self.query.inverted) {
+        let place = match (
+            self.query.pattern.find(title.as_bytes()),
+            self.query.inverted,
+        ) {
             (Some(place), false) => place,
             (None, true) => 0..0,
             _ => return None,
         };
         let hit = self.hit_at("title".to_owned(), &title, place);
-        Some(Match { line, id: Text::default(), role, timestamp, hit, turn: None })
+        Some(Match {
+            line,
+            id: Text::default(),
+            role,
+            timestamp,
+            hit,
+            turn: None,
+        })
     }
 
     /// Searches the line from `start`. Returns where it ends, and the hit.
@@ -226,7 +277,10 @@ impl Search<'_> {
             }
             return Ok((start + end, None));
         }
-        Ok((start + scanner.pos(), self.record(&record, blocks, chunk, start)?))
+        Ok((
+            start + scanner.pos(),
+            self.record(&record, blocks, chunk, start)?,
+        ))
     }
 
     fn record(
@@ -238,21 +292,44 @@ impl Search<'_> {
     ) -> Result<Option<Match>, LoadError> {
         let kind = Kind::of_string(record.kind);
         let role = role_of(kind, record, self.preamble.format);
-        let typed = Typed { kind, role, record, blocks };
+        let typed = Typed {
+            kind,
+            role,
+            record,
+            blocks,
+        };
         let (role_name, timestamp) = (role_name(&typed), record.timestamp.map(|text| text.text()));
         let is_entry = record.is_object && !record.kind.is_some_and(|kind| kind.is("session"));
         if !is_entry || !self.wants(role, &role_name, timestamp.as_ref()) {
             return Ok(None);
         }
         let is_in_text = self.is_in_text(&typed);
-        let found =
-            if is_in_text { Some(nowhere()).filter(|_| !self.query.inverted) } else { self.hit(&typed) };
+        let found = if is_in_text {
+            Some(nowhere()).filter(|_| !self.query.inverted)
+        } else {
+            self.hit(&typed)
+        };
         let Some(hit) = found else { return Ok(None) };
         let has_line = self.query.snippets.is_some() || self.query.active;
-        let line = if has_line { self.number(chunk, start)? } else { LineNo(0) };
-        let id = record.id.map(|text| text.text()).unwrap_or_default().into_owned();
+        let line = if has_line {
+            self.number(chunk, start)?
+        } else {
+            LineNo(0)
+        };
+        let id = record
+            .id
+            .map(|text| text.text())
+            .unwrap_or_default()
+            .into_owned();
         let (role, timestamp) = (role_name.into_owned(), timestamp.map(Text::into_owned));
-        self.on_path(Match { line, id, role, timestamp, hit, turn: None })
+        self.on_path(Match {
+            line,
+            id,
+            role,
+            timestamp,
+            hit,
+            turn: None,
+        })
     }
 
     /// Whether entries with this role, its name and this timestamp are searched.
@@ -260,7 +337,11 @@ impl Search<'_> {
         let is_wanted = |wanted: &String| {
             wanted.as_bytes() == name.as_bytes() || wanted == TOOL_CALL && role == Role::Assistant
         };
-        let time = || timestamp.and_then(|time| parse_js_date(time.as_bytes())).unwrap_or(Entry::NO_TIME);
+        let time = || {
+            timestamp
+                .and_then(|time| parse_js_date(time.as_bytes()))
+                .unwrap_or(Entry::NO_TIME)
+        };
         (self.query.roles.is_empty() || self.query.roles.iter().any(is_wanted))
             && (self.query.period == Period::default() || self.query.period.has(time()))
     }
@@ -270,26 +351,43 @@ impl Search<'_> {
         let roles = &self.query.roles;
         entry.role == Role::Assistant
             && !roles.is_empty()
-            && !roles.iter().any(|role| Some(&**role) == Role::Assistant.name())
+            && !roles
+                .iter()
+                .any(|role| Some(&**role) == Role::Assistant.name())
     }
 
-    /// Whether hits are only counted, and the text of a message certainly matches: this saves visiting its fields.
+    /// Whether hits are only counted, and the text of a message certainly matches: this saves
+    /// visiting its fields.
     fn is_in_text(&self, entry: &Typed) -> bool {
-        let counts = self.query.snippets.is_none() && !self.only_calls(entry) && entry.kind == Kind::Message;
+        let counts =
+            self.query.snippets.is_none() && !self.only_calls(entry) && entry.kind == Kind::Message;
         let prefilter = self.query.pattern.prefilter().filter(|_| counts);
-        let (Some(prefilter), Some(message)) = (prefilter, &entry.record.message) else { return false };
+        let (Some(prefilter), Some(message)) = (prefilter, &entry.record.message) else {
+            return false;
+        };
         let whole = match message.content {
             Content::Text(text) => Some(text.bytes),
             _ => None,
         };
-        let texts = entry.blocks.iter().filter_map(|block| block.text?.raw_string());
-        whole.into_iter().chain(texts).any(|text| prefilter.is_match(text))
+        let texts = entry
+            .blocks
+            .iter()
+            .filter_map(|block| block.text?.raw_string());
+        whole
+            .into_iter()
+            .chain(texts)
+            .any(|text| prefilter.is_match(text))
     }
 
     /// Returns the first match of an entry; of one that is to have none, the first text.
     fn hit(&self, entry: &Typed) -> Option<Hit> {
         let (mut found, mut first) = (None, None);
-        let Query { pattern, inverted, snippets, .. } = self.query;
+        let Query {
+            pattern,
+            inverted,
+            snippets,
+            ..
+        } = self.query;
         let only_calls = self.only_calls(entry);
         let see = &mut |field: &Field| {
             let (raw, prefilter) = (field.raw(), pattern.prefilter());
@@ -307,10 +405,20 @@ impl Search<'_> {
                 let place = pattern.find(text.as_bytes());
                 found = place.map(|place| self.hit_at(field.path(), &text, place));
             }
-            if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if found.is_some() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         };
         // The visitor breaks at the first match.
-        let _ = visit(Raw::checked(entry.record.bytes), entry.kind, entry.role, self.query.scope, see);
+        let _ = visit(
+            Raw::checked(entry.record.bytes),
+            entry.kind,
+            entry.role,
+            self.query.scope,
+            see,
+        );
         match (found, inverted) {
             (found, false) => found,
             (Some(_), true) => None,
@@ -321,14 +429,17 @@ impl Search<'_> {
 
     /// Returns the hit at a place of a text.
     fn hit_at(&self, field: String, text: &Text, place: Range<usize>) -> Hit {
-        let Some(size) = self.query.snippets else { return nowhere() };
+        let Some(size) = self.query.snippets else {
+            return nowhere();
+        };
         // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
         let shown = text.to_string_lossy();
         let place = whole_characters(&shown, place);
         Hit::new(field, &shown, place, size)
     }
 
-    /// Returns a match, unless only the path to the leaf is searched and its entry is on another branch.
+    /// Returns a match, unless only the path to the leaf is searched and its entry is on another
+    /// branch.
     fn on_path(&mut self, found: Match) -> Result<Option<Match>, LoadError> {
         // Entries of version 1 have the ids that migration gives them.
         let is_numbered = self.query.snippets.is_some() && self.preamble.format == Format::V1;
@@ -346,7 +457,10 @@ impl Search<'_> {
         let session = self.session.insert(session);
         let is_wanted = |ix: &EntryIx| !self.query.active || self.active[ix.at()];
         let entry = session.entry_on(found.line).filter(is_wanted);
-        Ok(entry.map(|ix| Match { id: session.id(ix).into_owned(), ..found }))
+        Ok(entry.map(|ix| Match {
+            id: session.id(ix).into_owned(),
+            ..found
+        }))
     }
 }
 

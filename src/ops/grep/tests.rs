@@ -1,7 +1,8 @@
 //! Compares the search with a slow and obviously correct one, on sessions made to mislead it.
 //!
-//! The generator keeps each text of a session and writes it in a random spelling: any character may be a `\u`
-//! escape, a slash may be escaped, lone surrogates occur. The slow search reads these texts, never a line.
+//! The generator keeps each text of a session and writes it in a random spelling: any character may
+//! be a `\u` escape, a slash may be escaped, lone surrogates occur. The slow search reads these
+//! texts, never a line.
 
 use super::*;
 use crate::session::dice::Dice;
@@ -14,8 +15,8 @@ use std::ops::{ControlFlow, Range};
 
 /// Characters that are spelled in several ways, fold in odd ways, or look like an escape.
 const LETTERS: [char; 26] = [
-    'a', 'b', 'k', 'K', '\u{212a}', 's', 'ſ', 'S', 'é', 'É', '"', '\\', '/', '\n', '\t', '\r', '\u{8}',
-    '\u{1b}', '日', '😀', '😁', ' ', 'u', '0', '6', '\u{2028}',
+    'a', 'b', 'k', 'K', '\u{212a}', 's', 'ſ', 'S', 'é', 'É', '"', '\\', '/', '\n', '\t', '\r',
+    '\u{8}', '\u{1b}', '日', '😀', '😁', ' ', 'u', '0', '6', '\u{2028}',
 ];
 /// A lone surrogate as the generator keeps it; it is written as `\ud83d`.
 const LONE: char = '\u{fffd}';
@@ -31,7 +32,11 @@ fn random_text(dice: &mut Dice) -> String {
 }
 
 fn escaped(unit: u16, dice: &mut Dice) -> String {
-    if dice.below(2) == 0 { format!("\\u{unit:04x}") } else { format!("\\u{unit:04X}") }
+    if dice.below(2) == 0 {
+        format!("\\u{unit:04x}")
+    } else {
+        format!("\\u{unit:04X}")
+    }
 }
 
 /// Returns the text in quotes, in a spelling that JSON allows.
@@ -52,7 +57,9 @@ fn spelled(text: &str, dice: &mut Dice) -> String {
         if c == LONE {
             out.push_str(&escaped(0xd83d, dice));
         } else if c < ' ' && simple.is_none() || escapes > 0 && dice.below(4 * escapes) == 0 {
-            c.encode_utf16(&mut [0; 2]).iter().for_each(|&unit| out.push_str(&escaped(unit, dice)));
+            c.encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|&unit| out.push_str(&escaped(unit, dice)));
         } else {
             match simple {
                 Some(simple) => out.push_str(simple),
@@ -74,7 +81,10 @@ struct Made {
 impl Made {
     fn new(dice: &mut Dice) -> Made {
         let header = r#"{"type":"session","version":3,"id":"made","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/ab"}"#;
-        let mut made = Made { lines: format!("{header}\n"), ..Made::default() };
+        let mut made = Made {
+            lines: format!("{header}\n"),
+            ..Made::default()
+        };
         for at in 0..12 {
             made.entry(at, dice);
         }
@@ -93,10 +103,18 @@ impl Made {
                 json
             };
             match at % 6 {
-                0 => ("user", format!(r#""message":{{"role":"user","content":{}}}"#, say("message.content"))),
+                0 => (
+                    "user",
+                    format!(
+                        r#""message":{{"role":"user","content":{}}}"#,
+                        say("message.content")
+                    ),
+                ),
                 1 => {
-                    let (thinking, said) =
-                        (say("message.content[0].thinking"), say("message.content[1].text"));
+                    let (thinking, said) = (
+                        say("message.content[0].thinking"),
+                        say("message.content[1].text"),
+                    );
                     let argument = say("message.content[2].arguments.path[1].b");
                     let body = format!(
                         r#""message":{{"role":"assistant","content":[{{"type":"thinking","thinking":{thinking},"thinkingSignature":{decoy}}},{{"type":"text","text":{said}}},{{"type":"toolCall","id":{decoy},"arguments":{{"path":[7.5,{{"b":{argument}}}]}}}}],"usage":{{}}}}"#
@@ -110,14 +128,26 @@ impl Made {
                     );
                     ("toolResult", body)
                 }
-                3 => ("compaction", format!(r#""firstKeptEntryId":{decoy},"summary":{}"#, say("summary"))),
-                4 => ("label", format!(r#""targetId":{decoy},"label":{}"#, say("label"))),
+                3 => (
+                    "compaction",
+                    format!(r#""firstKeptEntryId":{decoy},"summary":{}"#, say("summary")),
+                ),
+                4 => (
+                    "label",
+                    format!(r#""targetId":{decoy},"label":{}"#, say("label")),
+                ),
                 _ => ("session_info", format!(r#""name":{}"#, say("name"))),
             }
         };
         let kind = if at % 6 < 3 { "message" } else { role };
         if role == "assistant" {
-            fields.insert(2, ("message.content[2].arguments.path[0]".to_owned(), "7.5".to_owned()));
+            fields.insert(
+                2,
+                (
+                    "message.content[2].arguments.path[0]".to_owned(),
+                    "7.5".to_owned(),
+                ),
+            );
         }
         let id = format!("{at:08x}");
         writeln!(
@@ -138,8 +168,12 @@ impl Made {
                 Some((path.clone(), start..start + units(found.as_str())))
             })
         };
-        let hits = self.entries.iter().filter_map(|(id, fields)| Some((id, first(fields)?)));
-        hits.map(|(id, (path, range))| (id.clone(), path, range)).collect()
+        let hits = self
+            .entries
+            .iter()
+            .filter_map(|(id, fields)| Some((id, first(fields)?)));
+        hits.map(|(id, (path, range))| (id.clone(), path, range))
+            .collect()
     }
 }
 
@@ -158,10 +192,16 @@ fn query_for(pattern: Pattern) -> Query {
 fn all_hits(lines: &str, query: &Query) -> Vec<Match> {
     let mut hits = Vec::new();
     let source = lines.as_bytes().to_vec();
-    let searched = search(&source, query, None, &mut PageBuffer::default(), &mut |_, hit| {
-        hits.push(hit);
-        ControlFlow::Continue(())
-    });
+    let searched = search(
+        &source,
+        query,
+        None,
+        &mut PageBuffer::default(),
+        &mut |_, hit| {
+            hits.push(hit);
+            ControlFlow::Continue(())
+        },
+    );
     assert_eq!(searched.unwrap().unread, None);
     hits
 }
@@ -191,7 +231,10 @@ fn the_same_hits_as_a_search_through_the_texts() {
                 3 => format!("{literal}|{}", regex::escape(&other)),
                 _ => format!("[ab]?{literal}(?:\\w|{})*", regex::escape(&other)),
             };
-            let options = PatternOptions { ignore_case: dice.below(3) == 0, ..PatternOptions::default() };
+            let options = PatternOptions {
+                ignore_case: dice.below(3) == 0,
+                ..PatternOptions::default()
+            };
             let oracle = regex::RegexBuilder::new(&source)
                 .multi_line(true)
                 .case_insensitive(options.ignore_case)
@@ -209,7 +252,10 @@ fn the_same_hits_as_a_search_through_the_texts() {
         }
     }
     // With fewer, too little was compared.
-    assert!(found > 240 && prefiltered > 100, "{found} hits, {prefiltered} patterns with a prefilter");
+    assert!(
+        found > 240 && prefiltered > 100,
+        "{found} hits, {prefiltered} patterns with a prefilter"
+    );
 }
 
 const SESSION: &str = concat!(
@@ -225,11 +271,20 @@ fn lines_that_are_no_json_are_counted_where_they_may_match() {
     let query = query_for(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
     let mut count = 0;
     let source = lines.into_bytes();
-    let searched = search(&source, &query, None, &mut PageBuffer::default(), &mut |_, _| {
-        count += 1;
-        ControlFlow::Continue(())
-    });
-    let unread = searched.unwrap().unread.map(|(count, line)| (count, line.0));
+    let searched = search(
+        &source,
+        &query,
+        None,
+        &mut PageBuffer::default(),
+        &mut |_, _| {
+            count += 1;
+            ControlFlow::Continue(())
+        },
+    );
+    let unread = searched
+        .unwrap()
+        .unread
+        .map(|(count, line)| (count, line.0));
     assert_eq!((count, unread), (1, Some((2, 4))));
 }
 
@@ -244,5 +299,8 @@ fn lines_are_numbered_whatever_was_read_before() {
     );
     let query = query_for(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
     let hits = all_hits(&lines, &query);
-    assert_eq!(hits.iter().map(|hit| hit.line.0).collect::<Vec<_>>(), [30_002]);
+    assert_eq!(
+        hits.iter().map(|hit| hit.line.0).collect::<Vec<_>>(),
+        [30_002]
+    );
 }

@@ -1,4 +1,5 @@
-//! The order in which entries were written, to mark matches before which the conversation went on at another entry.
+//! The order in which entries were written, to mark matches before which the conversation went on
+//! at another entry.
 
 use crate::session::read::line_chunks::{LineChunk, read_chunks};
 use crate::session::read::whole_lines::lines_back;
@@ -37,7 +38,10 @@ impl Trail {
     /// If reading fails.
     pub fn after(source: &dyn ReadAt) -> io::Result<Trail> {
         let last = lines_back(source, |line| entry(line).map(|(id, _)| id))?;
-        Ok(Trail { last, ..Trail::default() })
+        Ok(Trail {
+            last,
+            ..Trail::default()
+        })
     }
 
     /// Reads the entries that were appended from an offset; without one, the file was replaced.
@@ -54,17 +58,23 @@ impl Trail {
             self.seen = self.last.take();
         }
         let range = from.unwrap_or(0)..source.len();
-        let _: ControlFlow<()> = read_chunks(buffer, source, range, |LineChunk { bytes, .. }| {
-            self.written.extend(bytes.split(|&byte| byte == b'\n').filter_map(entry));
-            ControlFlow::Continue(())
-        })?;
+        let _: ControlFlow<()> =
+            read_chunks(buffer, source, range, |LineChunk { bytes, .. }| {
+                self.written
+                    .extend(bytes.split(|&byte| byte == b'\n').filter_map(entry));
+                ControlFlow::Continue(())
+            })?;
         Ok(self)
     }
 
     /// Goes on to the entry with this id, and returns where it continues the conversation.
     pub fn turn_at(&mut self, id: &Text) -> Turn {
         let is_found = |own: &Text| own == id;
-        if self.pass(is_found) { self.turn.take().map_or(Turn::None, Turn::After) } else { Turn::None }
+        if self.pass(is_found) {
+            self.turn.take().map_or(Turn::None, Turn::After)
+        } else {
+            Turn::None
+        }
     }
 
     /// Goes on to the end.
@@ -94,7 +104,9 @@ impl Trail {
 
 /// Returns the ids of an entry and its parent; `None` for any other line.
 fn entry(line: &[u8]) -> Option<(Text<'static>, Option<Text<'static>>)> {
-    let line = Raw::parse(line.trim_ascii()).ok().filter(|line| line.is_object())?;
+    let line = Raw::parse(line.trim_ascii())
+        .ok()
+        .filter(|line| line.is_object())?;
     if line.get("type").is_none_or(|kind| kind.is("session")) {
         return None;
     }

@@ -1,4 +1,5 @@
-//! The branch to prune: from the child of the nearest branch point above an entry, with all that follows.
+//! The branch to prune: from the child of the nearest branch point above an entry, with all that
+//! follows.
 
 use crate::ops::branches::{Branch, branches, start_of};
 use crate::session::Session;
@@ -34,11 +35,16 @@ pub fn branch_at(session: &Session, ix: EntryIx) -> Option<BranchChoice> {
     }
     let mut tips = branches(session, &tree);
     tips.retain(|branch| is_inside(branch.tip));
-    Some(BranchChoice { point, tips, is_active, leaves })
+    Some(BranchChoice {
+        point,
+        tips,
+        is_active,
+        leaves,
+    })
 }
 
-/// Returns the bookkeeping that is in effect for what stays: the last label of each entry that stays, and the last name
-/// of the session.
+/// Returns the bookkeeping that is in effect for what stays: the last label of each entry that
+/// stays, and the last name of the session.
 pub(super) fn notes_that_stay(session: &Session, leaves: impl Fn(EntryIx) -> bool) -> Vec<EntryIx> {
     let mut last = foldhash::HashMap::default();
     for change in &session.collected.labels {
@@ -48,7 +54,14 @@ pub(super) fn notes_that_stay(session: &Session, leaves: impl Fn(EntryIx) -> boo
         let target = session.find(&session.text(change.target));
         target.is_some_and(|target| !leaves(target))
     });
-    let last = |kind| session.all().rev().find(|&ix| session.entry(ix).kind == kind);
-    let names = [Kind::SessionInfo, Kind::TitleChange].into_iter().filter_map(last);
+    let last = |kind| {
+        session
+            .all()
+            .rev()
+            .find(|&ix| session.entry(ix).kind == kind)
+    };
+    let names = [Kind::SessionInfo, Kind::TitleChange]
+        .into_iter()
+        .filter_map(last);
     labels.map(|change| change.entry).chain(names).collect()
 }

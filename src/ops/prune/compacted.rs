@@ -5,9 +5,9 @@
 //!                                    and mode, and what extensions and programs that we do not know have stored
 //! ```
 //!
-//! A branch needs everything from its last compaction on, what this compaction keeps and what it refers to, the settings in
-//! effect there ([`crate::agents::Agent::used_above`]), and the targets of context edits that stay. A branch without a
-//! compaction stays whole.
+//! A branch needs everything from its last compaction on, what this compaction keeps and what it
+//! refers to, the settings in effect there ([`crate::agents::Agent::used_above`]), and the targets
+//! of context edits that stay. A branch without a compaction stays whole.
 
 use super::branch::notes_that_stay;
 use crate::ops::branches::branches;
@@ -26,7 +26,9 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
     let mut above = vec![false; session.entries.len()];
     for compaction in compactions {
         let path = session.path(Some(compaction));
-        path[..path.len() - 1].iter().for_each(|ix| above[ix.at()] = true);
+        path[..path.len() - 1]
+            .iter()
+            .for_each(|ix| above[ix.at()] = true);
         for ix in (session.agent().used_above)(&path, &reader)? {
             stays[ix.at()] = true;
         }
@@ -38,7 +40,10 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
             above[ix.at()] && !stays[ix.at()] && may_leave
         })
         .collect();
-    for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
+    for ix in session
+        .all()
+        .filter(|&ix| session.entry(ix).kind == Kind::ContextEdit)
+    {
         if !leaves[ix.at()]
             && let Some(target) = named(&reader, ix, "targetId")?
         {
@@ -51,9 +56,12 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
     Ok(leaves)
 }
 
-/// Returns for each entry whether it is on a branch from its last compaction on, and these compactions.
+/// Returns for each entry whether it is on a branch from its last compaction on, and these
+/// compactions.
 fn below_compactions(session: &Session) -> (Vec<bool>, BTreeSet<EntryIx>) {
-    let tips = branches(session, &Tree::new(session)).into_iter().map(|branch| branch.tip);
+    let tips = branches(session, &Tree::new(session))
+        .into_iter()
+        .map(|branch| branch.tip);
     let mut stays = vec![false; session.entries.len()];
     let mut compactions = BTreeSet::new();
     for tip in tips.chain(session.leaf) {

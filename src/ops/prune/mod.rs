@@ -1,13 +1,15 @@
-//! Moves parts of a session to a file beside it, and back: large payloads, the entries above compactions, a branch.
+//! Moves parts of a session to a file beside it, and back: large payloads, the entries above
+//! compactions, a branch.
 //!
 //! ```text
 //!   Prune ── pruned ──> the session without them       Restore ── whole ──> the session with them
 //!         └─ write_pruned ──> SESSION.pruned ([`side`])
 //! ```
 //!
-//! A payload is replaced by a note. An entry is removed with its line; those that follow it get the nearest ancestor that
-//! stays as their parent. Several runs add to the file; to restore, they are undone from the last to the first, whatever
-//! was appended since. Lines are changed by splicing, as stored, without migrating older formats.
+//! A payload is replaced by a note. An entry is removed with its line; those that follow it get the
+//! nearest ancestor that stays as their parent. Several runs add to the file; to restore, they are
+//! undone from the last to the first, whatever was appended since. Lines are changed by splicing,
+//! as stored, without migrating older formats.
 
 mod branch;
 mod compacted;
@@ -75,18 +77,30 @@ impl Prune {
 
     /// Returns the payloads among the values.
     pub fn payloads(&self) -> impl Iterator<Item = &Value> {
-        self.values.iter().filter(|value| value.kind != ValueKind::Link)
+        self.values
+            .iter()
+            .filter(|value| value.kind != ValueKind::Link)
     }
 
     /// Returns the number of the entries that are bookkeeping.
     pub fn notes(&self, session: &Session) -> usize {
-        self.entries.iter().filter(|&&ix| session.entry(ix).kind.is_bookkeeping()).count()
+        self.entries
+            .iter()
+            .filter(|&&ix| session.entry(ix).kind.is_bookkeeping())
+            .count()
     }
 
     /// Returns the number of bytes by which the session becomes shorter, links aside.
     pub fn saved(&self, session: &Session) -> usize {
-        let payloads: u64 = self.payloads().map(|payload| payload.span.len - payload.note.len() as u64).sum();
-        let removed: u64 = self.entries.iter().map(|&ix| session.entry(ix).span.len + 1).sum();
+        let payloads: u64 = self
+            .payloads()
+            .map(|payload| payload.span.len - payload.note.len() as u64)
+            .sum();
+        let removed: u64 = self
+            .entries
+            .iter()
+            .map(|&ix| session.entry(ix).span.len + 1)
+            .sum();
         let added = self.mark.as_ref().map_or(0, |mark| mark.line.len() + 1);
         ((payloads + removed) as usize).saturating_sub(added)
     }
@@ -111,7 +125,11 @@ impl Prune {
     ) -> io::Result<()> {
         let own = Some(self.operation()).filter(|_| !self.is_empty());
         let before = old.map_or(&[][..], |old| &old.missing);
-        let listed: Vec<_> = before.iter().map(|(operation, _)| operation.clone()).chain(own).collect();
+        let listed: Vec<_> = before
+            .iter()
+            .map(|(operation, _)| operation.clone())
+            .chain(own)
+            .collect();
         side::write_first(&session.header.id, &listed, out)?;
         if let Some(old) = old {
             for record in before.iter().flat_map(|(_, records)| records) {
@@ -123,7 +141,12 @@ impl Prune {
     }
 
     /// Writes the records of the pruned file.
-    fn write_records(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+    fn write_records(
+        &self,
+        session: &Session,
+        source: &dyn ReadAt,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let reader = EntryReader::new(session, source);
         let mut after = (session.header.line, None);
         let mut leaving = self.entries.iter().copied().peekable();
@@ -137,9 +160,10 @@ impl Prune {
                     .str("kind", side::ENTRY)
                     .number("bytes", entry.span.len as f64)
                     // Only the end of a file without a newline has this.
-                    .with((entry.span.end() >= source.len()).then_some(false), |object, newline| {
-                        object.bool("newline", newline)
-                    })
+                    .with(
+                        (entry.span.end() >= source.len()).then_some(false),
+                        |object, newline| object.bool("newline", newline),
+                    )
                     .text_or_null("after", after.1.as_ref())
                     .number("distance", f64::from(entry.line.0 - after.0.0));
                 side::write_record(members, &reader.stored(entry.span)?, out)?;
@@ -153,11 +177,16 @@ impl Prune {
                 side::write_record(members, &reader.stored(value.span)?, out)?;
             }
         }
-        let Some(mark) = &self.mark else { return Ok(()) };
+        let Some(mark) = &self.mark else {
+            return Ok(());
+        };
         let members = side::record(&mark.id, LineNo(session.lines + 1))
             .str("kind", side::MARK)
             .number("bytes", mark.line.len() as f64)
-            .with((!session.ends_with_newline).then_some(false), |object, ends| object.bool("newline", ends));
+            .with(
+                (!session.ends_with_newline).then_some(false),
+                |object, ends| object.bool("newline", ends),
+            );
         side::write_record(members, &mark.line, out)
     }
 
@@ -165,19 +194,29 @@ impl Prune {
     pub fn pruned(&self, session: &Session, source: &dyn ReadAt) -> Pieces {
         let line = |&ix: &EntryIx| {
             let Span { start, len } = session.entry(ix).span;
-            Span { start, len: (len + 1).min(source.len() - start) }
+            Span {
+                start,
+                len: (len + 1).min(source.len() - start),
+            }
         };
         let lines = self.entries.iter().map(|ix| (line(ix), &[][..]));
-        let mut changes: Vec<_> =
-            lines.chain(self.values.iter().map(|value| (value.span, &*value.note))).collect();
+        let mut changes: Vec<_> = lines
+            .chain(self.values.iter().map(|value| (value.span, &*value.note)))
+            .collect();
         changes.sort_by_key(|(span, _)| span.start);
         let (mut pruned, mut at) = (Pieces::default(), 0);
         for (span, new) in changes {
-            pruned.keep(Span { start: at, len: span.start - at });
+            pruned.keep(Span {
+                start: at,
+                len: span.start - at,
+            });
             pruned.make(new);
             at = span.end();
         }
-        pruned.keep(Span { start: at, len: source.len() - at });
+        pruned.keep(Span {
+            start: at,
+            len: source.len() - at,
+        });
         if let Some(mark) = &self.mark {
             let ends = session.ends_with_newline || at == source.len();
             pruned.make(if ends { b"" } else { b"\n" });
@@ -191,17 +230,25 @@ impl Prune {
 /// Returns where a part of a line is in the file, if the line has this place.
 fn place_of(part: &[u8], line: &[u8], place: Span) -> Span {
     let offset = part.as_ptr() as usize - line.as_ptr() as usize;
-    Span { start: place.start + offset as u64, len: part.len() as u64 }
+    Span {
+        start: place.start + offset as u64,
+        len: part.len() as u64,
+    }
 }
 
-/// Returns the size of the context at the leaf, as the sum of the agent's estimates for its messages.
+/// Returns the size of the context at the leaf, as the sum of the agent's estimates for its
+/// messages.
 ///
 /// # Errors
 /// If a line cannot be read.
 pub fn context_tokens(session: &Session, source: &dyn ReadAt) -> io::Result<u64> {
     let reader = EntryReader::new(session, source);
     let context = (session.agent().context)(&session.path(session.leaf), &reader)?;
-    context.messages.iter().map(|message| message.with(&reader, session.agent().message_tokens)).sum()
+    context
+        .messages
+        .iter()
+        .map(|message| message.with(&reader, session.agent().message_tokens))
+        .sum()
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
-//! The parts of an entry that can be pruned: images, results of tools and commands, details of extensions.
+//! The parts of an entry that can be pruned: images, results of tools and commands, details of
+//! extensions.
 //!
-//! Each payload is one JSON value of the line, named by its path (`message.content[1]`), and is replaced by a
-//! note that the agents accept in its place and a model understands. Values that providers verify or agents
-//! compute with are kept: signatures, thinking, summaries with their details, data of `custom` entries.
+//! Each payload is one JSON value of the line, named by its path (`message.content[1]`), and is
+//! replaced by a note that the agents accept in its place and a model understands. Values that
+//! providers verify or agents compute with are kept: signatures, thinking, summaries with their
+//! details, data of `custom` entries.
 
 use super::{Prune, Value, place_of, side};
 use crate::format::size;
@@ -43,12 +45,13 @@ impl ValueKind {
     }
 }
 
-/// How many times longer than its note a payload must be. A shorter one is not worth pruning, and may be a
-/// note itself.
+/// How many times longer than its note a payload must be. A shorter one is not worth pruning, and
+/// may be a note itself.
 const TIMES_THE_NOTE: usize = 3;
 
 impl Prune {
-    /// Finds the payloads of a session: those of these kinds that take more than `over` bytes in their line.
+    /// Finds the payloads of a session: those of these kinds that take more than `over` bytes in
+    /// their line.
     pub fn payloads_of(
         session: &Session,
         source: &dyn ReadAt,
@@ -57,27 +60,53 @@ impl Prune {
     ) -> io::Result<Prune> {
         let mut values = Vec::new();
         let reader = EntryReader::new(session, source);
-        for entry in session.all().filter(|&ix| session.entry(ix).span.len > over) {
+        for entry in session
+            .all()
+            .filter(|&ix| session.entry(ix).span.len > over)
+        {
             let span = session.entry(entry).span;
             let line = reader.stored(span)?;
             values.extend(payloads(entry, &line, span, over, kinds));
         }
-        Ok(Prune { name: side::PAYLOADS, entries: Vec::new(), branches: 0, values, mark: None })
+        Ok(Prune {
+            name: side::PAYLOADS,
+            entries: Vec::new(),
+            branches: 0,
+            values,
+            mark: None,
+        })
     }
 }
 
 /// Returns the payloads of an entry that are to be pruned, given its line and the place of that.
-fn payloads(entry: EntryIx, stored: &[u8], place: Span, over: u64, kinds: &[ValueKind]) -> Vec<Value> {
+fn payloads(
+    entry: EntryIx,
+    stored: &[u8],
+    place: Span,
+    over: u64,
+    kinds: &[ValueKind],
+) -> Vec<Value> {
     let mut found = Vec::new();
     let line = Raw::checked(stored.trim_ascii());
     let mut add = |kind, field: String, value: Raw, note: Vec<u8>| {
         let span = place_of(value.bytes(), stored, place);
         if kinds.contains(&kind) && span.len > over.max((TIMES_THE_NOTE * note.len()) as u64) {
-            found.push(Value { entry, field, kind, span, note });
+            found.push(Value {
+                entry,
+                field,
+                kind,
+                span,
+                note,
+            });
         }
     };
-    let is_custom = line.get("type").is_some_and(|kind| kind.is("custom_message"));
-    let (holder, prefix) = match line.get("message").filter(|message| message.is_object() && !is_custom) {
+    let is_custom = line
+        .get("type")
+        .is_some_and(|kind| kind.is("custom_message"));
+    let (holder, prefix) = match line
+        .get("message")
+        .filter(|message| message.is_object() && !is_custom)
+    {
         Some(message) => (message, "message."),
         None if is_custom => (line, ""),
         None => return found,
@@ -86,12 +115,24 @@ fn payloads(entry: EntryIx, stored: &[u8], place: Span, over: u64, kinds: &[Valu
     let what = output_of(holder, role);
     if let Some(content) = holder.get("content").filter(|_| role != Role::Assistant) {
         if let (Some(what), true) = (&what, content.is_string()) {
-            add(ValueKind::Result, format!("{prefix}content"), content, text_note(what, content));
+            add(
+                ValueKind::Result,
+                format!("{prefix}content"),
+                content,
+                text_note(what, content),
+            );
         }
         for (at, item) in content.items().enumerate() {
-            let text = item.get("text").filter(|_| item.get("type").is_some_and(|kind| kind.is("text")));
+            let text = item
+                .get("text")
+                .filter(|_| item.get("type").is_some_and(|kind| kind.is("text")));
             match (image_note(item), text, &what) {
-                (Some(note), ..) => add(ValueKind::Image, format!("{prefix}content[{at}]"), item, note),
+                (Some(note), ..) => add(
+                    ValueKind::Image,
+                    format!("{prefix}content[{at}]"),
+                    item,
+                    note,
+                ),
                 (None, Some(text), Some(what)) if text.is_string() => {
                     add(
                         ValueKind::Result,
@@ -104,10 +145,19 @@ fn payloads(entry: EntryIx, stored: &[u8], place: Span, over: u64, kinds: &[Valu
             }
         }
     }
-    if let (Some(what), Some(output)) = (&what, holder.get("output").filter(|output| output.is_string())) {
-        add(ValueKind::Result, format!("{prefix}output"), output, text_note(what, output));
+    if let (Some(what), Some(output)) = (
+        &what,
+        holder.get("output").filter(|output| output.is_string()),
+    ) {
+        add(
+            ValueKind::Result,
+            format!("{prefix}output"),
+            output,
+            text_note(what, output),
+        );
     }
-    let has_details = is_custom || matches!(role, Role::ToolResult | Role::Custom | Role::HookMessage);
+    let has_details =
+        is_custom || matches!(role, Role::ToolResult | Role::Custom | Role::HookMessage);
     if let Some(details) = holder.get("details").filter(|_| has_details) {
         let note = format!("[details removed, {}]", size(details.bytes().len()));
         add(
@@ -132,7 +182,8 @@ pub fn at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     })
 }
 
-/// Returns the name in a note for the tool or command that wrote the message; `None` for other messages.
+/// Returns the name in a note for the tool or command that wrote the message; `None` for other
+/// messages.
 fn output_of(message: Raw, role: Role) -> Option<String> {
     match role {
         Role::ToolResult => {
@@ -149,7 +200,10 @@ fn output_of(message: Raw, role: Role) -> Option<String> {
 
 fn text_note(what: &str, text: Raw) -> Vec<u8> {
     let bytes = text.bytes().len().saturating_sub(2);
-    string::encoded(&Text::from(format!("[output of {what} removed, {}]", size(bytes))))
+    string::encoded(&Text::from(format!(
+        "[output of {what} removed, {}]",
+        size(bytes)
+    )))
 }
 
 /// Returns the note for an image block.
@@ -158,10 +212,22 @@ fn image_note(block: Raw) -> Option<Vec<u8>> {
         return None;
     }
     let bytes = block.get("data")?.raw_string()?.len() / 4 * 3;
-    let mime = block.get_text("mimeType").unwrap_or_default().into_string_lossy();
+    let mime = block
+        .get_text("mimeType")
+        .unwrap_or_default()
+        .into_string_lossy();
     let kind = mime.rsplit('/').next().unwrap_or_default();
-    let note = format!("[image removed, {} {}]", size(bytes), kind.chars().take(20).collect::<String>());
-    Some(Object::new().str("type", "text").str("text", &note.replace(" ]", "]")).finish())
+    let note = format!(
+        "[image removed, {} {}]",
+        size(bytes),
+        kind.chars().take(20).collect::<String>()
+    );
+    Some(
+        Object::new()
+            .str("type", "text")
+            .str("text", &note.replace(" ]", "]"))
+            .finish(),
+    )
 }
 
 #[cfg(test)]
@@ -169,8 +235,17 @@ mod tests {
     use super::*;
 
     fn found(line: &str) -> String {
-        let place = Span { start: 0, len: line.len() as u64 };
-        let payloads = payloads(EntryIx::new(0), line.as_bytes(), place, 0, &ValueKind::PAYLOADS);
+        let place = Span {
+            start: 0,
+            len: line.len() as u64,
+        };
+        let payloads = payloads(
+            EntryIx::new(0),
+            line.as_bytes(),
+            place,
+            0,
+            &ValueKind::PAYLOADS,
+        );
         let line = Raw::parse(line.as_bytes()).unwrap();
         for payload in &payloads {
             let value = at_path(line, &payload.field).unwrap();
@@ -178,7 +253,12 @@ mod tests {
             Raw::parse(&payload.note).unwrap();
         }
         let shown = |payload: &Value| {
-            format!("{} {} {}", payload.kind.name(), payload.field, String::from_utf8_lossy(&payload.note))
+            format!(
+                "{} {} {}",
+                payload.kind.name(),
+                payload.field,
+                String::from_utf8_lossy(&payload.note)
+            )
         };
         payloads.iter().map(shown).collect::<Vec<_>>().join("\n")
     }
@@ -188,7 +268,9 @@ mod tests {
         let long = "x".repeat(2000);
         for line in [
             format!(r#"{{"type":"custom","data":"{long}"}}"#),
-            format!(r#"{{"type":"compaction","summary":"{long}","details":{{"readFiles":["{long}"]}}}}"#),
+            format!(
+                r#"{{"type":"compaction","summary":"{long}","details":{{"readFiles":["{long}"]}}}}"#
+            ),
             format!(
                 r#"{{"type":"message","message":{{"role":"assistant","content":[{{"type":"thinking","thinking":"{long}"}}],"details":"{long}"}}}}"#
             ),

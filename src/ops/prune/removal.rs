@@ -4,8 +4,8 @@
 //! a ─ b ─ c ─ d      b and c are pruned:     a ─ d
 //! ```
 //!
-//! A label of an entry that leaves, set by an entry that stays, is cleared: the entry itself may determine where the agent
-//! compacts next.
+//! A label of an entry that leaves, set by an entry that stays, is cleared: the entry itself may
+//! determine where the agent compacts next.
 
 use super::{Prune, Value, ValueKind, place_of};
 use crate::ops::chain::Chain;
@@ -41,9 +41,16 @@ impl Damaged {
     /// Fails if entries cannot be removed from a session, because their ids are not certain.
     pub fn check(session: &Session) -> Result<(), Damaged> {
         let is_grave = |kind| {
-            matches!(kind, FindingKind::MissingId | FindingKind::DuplicateId | FindingKind::ParentCycle)
+            matches!(
+                kind,
+                FindingKind::MissingId | FindingKind::DuplicateId | FindingKind::ParentCycle
+            )
         };
-        match session.problems.iter().find(|problem| is_grave(problem.kind)) {
+        match session
+            .problems
+            .iter()
+            .find(|problem| is_grave(problem.kind))
+        {
             _ if session.format != Format::V3 => Err(Damaged::OldFormat),
             Some(problem) => Err(Damaged::Tree { line: problem.line }),
             None => Ok(()),
@@ -52,8 +59,8 @@ impl Damaged {
 }
 
 impl Prune {
-    /// Returns the prune of the entries for which `leaves` is set, and of their labels. The leaf becomes the
-    /// nearest ancestor that stays.
+    /// Returns the prune of the entries for which `leaves` is set, and of their labels. The leaf
+    /// becomes the nearest ancestor that stays.
     pub fn entries_of(
         name: &'static str,
         session: &Session,
@@ -69,8 +76,13 @@ impl Prune {
             let target = session.find(&session.text(change.target));
             !change.name.is_empty() && target.is_some_and(|target| leaves[target.at()])
         };
-        let cleared: Vec<_> =
-            session.collected.labels.iter().filter(leaves_with).map(|change| change.entry).collect();
+        let cleared: Vec<_> = session
+            .collected
+            .labels
+            .iter()
+            .filter(leaves_with)
+            .map(|change| change.entry)
+            .collect();
         let mut values = Vec::new();
         let mut link = |entry, field: &str, note: Vec<u8>| -> io::Result<()> {
             let line = session.entry(entry).span;
@@ -79,15 +91,27 @@ impl Prune {
                 Some(place_of(value.bytes(), stored, line))
             };
             let (kind, field) = (ValueKind::Link, field.to_owned());
-            let span = reader.with_stored(line, place)?.ok_or(io::ErrorKind::InvalidData)?;
-            values.push(Value { entry, field, kind, span, note });
+            let span = reader
+                .with_stored(line, place)?
+                .ok_or(io::ErrorKind::InvalidData)?;
+            values.push(Value {
+                entry,
+                field,
+                kind,
+                span,
+                note,
+            });
             Ok(())
         };
         for ix in session.all().filter(stays) {
             let entry = session.entry(ix);
             if entry.parent.is_some_and(|parent| leaves[parent.at()]) {
                 let parent = above(entry.parent).map(|parent| session.id(parent));
-                link(ix, "parentId", parent.map_or_else(|| b"null".to_vec(), |parent| encoded(&parent)))?;
+                link(
+                    ix,
+                    "parentId",
+                    parent.map_or_else(|| b"null".to_vec(), |parent| encoded(&parent)),
+                )?;
             }
             if cleared.binary_search(&ix).is_ok() {
                 link(ix, "label", b"null".to_vec())?;
@@ -102,13 +126,23 @@ impl Prune {
             let id = chain.parent.clone();
             chain.add(mark(id.as_ref(), id.as_ref(), &[]));
         }
-        Ok(Prune { name, entries, branches: 0, values, mark: chain.change.entries.pop() })
+        Ok(Prune {
+            name,
+            entries,
+            branches: 0,
+            values,
+            mark: chain.change.entries.pop(),
+        })
     }
 }
 
-/// If a compaction that stays names an entry that leaves as the first that it keeps, returns the id of the next one on
-/// the path that stays: no longer in effect, it keeps what is left of that part.
-fn first_kept(reader: &EntryReader, ix: EntryIx, leaves: &[bool]) -> io::Result<Option<Text<'static>>> {
+/// If a compaction that stays names an entry that leaves as the first that it keeps, returns the id
+/// of the next one on the path that stays: no longer in effect, it keeps what is left of that part.
+fn first_kept(
+    reader: &EntryReader,
+    ix: EntryIx,
+    leaves: &[bool],
+) -> io::Result<Option<Text<'static>>> {
     let session = reader.session();
     if session.entry(ix).kind != Kind::Compaction {
         return Ok(None);
@@ -122,7 +156,10 @@ fn first_kept(reader: &EntryReader, ix: EntryIx, leaves: &[bool]) -> io::Result<
 /// Returns the leaf of the session without the entries that leave.
 fn leaf_without(reader: &EntryReader, leaves: &[bool]) -> io::Result<Position> {
     let session = reader.session();
-    let last = session.all().rev().find(|ix| !leaves[ix.at()] && !session.entry(*ix).id.is_empty());
+    let last = session
+        .all()
+        .rev()
+        .find(|ix| !leaves[ix.at()] && !session.entry(*ix).id.is_empty());
     let Some(last) = last else { return Ok(None) };
     if session.entry(last).kind != Kind::Leaf {
         return Ok(Some(last));

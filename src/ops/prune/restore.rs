@@ -45,13 +45,20 @@ struct Line<'a> {
 impl Line<'_> {
     /// Returns its file and its offset there, which no other line has.
     fn place(&self) -> (Origin, u64) {
-        (if self.pruned.is_some() { Origin::Beside } else { Origin::Source }, self.span.start)
+        (
+            if self.pruned.is_some() {
+                Origin::Beside
+            } else {
+                Origin::Source
+            },
+            self.span.start,
+        )
     }
 }
 
 impl Restore {
-    /// Finds the places of everything that was pruned. What the session contains needs none: pisess may have been
-    /// killed before the pruned file was removed, or right after it was written.
+    /// Finds the places of everything that was pruned. What the session contains needs none: pisess
+    /// may have been killed before the pruned file was removed, or right after it was written.
     pub fn new(
         session: &Session,
         source: &dyn ReadAt,
@@ -59,7 +66,10 @@ impl Restore {
         pruned: Box<dyn ReadAt>,
     ) -> io::Result<Restore> {
         let mut lines = Lines::read(session, source, &operations, &*pruned)?;
-        let fates = operations.iter().rev().map(|(_, records)| lines.undo(records));
+        let fates = operations
+            .iter()
+            .rev()
+            .map(|(_, records)| lines.undo(records));
         let mut fates = fates.collect::<io::Result<Vec<_>>>()?;
         fates.reverse();
         let (whole, lines) = lines.finish()?;
@@ -79,29 +89,65 @@ impl Restore {
                 }
             }
         }
-        Ok(Restore { pruned, whole, lines, placed, lost, missing })
+        Ok(Restore {
+            pruned,
+            whole,
+            lines,
+            placed,
+            lost,
+            missing,
+        })
     }
 
     /// Returns the session with what was pruned.
     pub fn whole<'a>(&'a self, session: &'a dyn ReadAt) -> Patched<'a> {
-        Patched { pieces: &self.whole, source: session, beside: &*self.pruned }
+        Patched {
+            pieces: &self.whole,
+            source: session,
+            beside: &*self.pruned,
+        }
     }
 
     /// Returns the number in the session of a line of the whole; `None` if it was pruned.
     pub fn in_session(&self, line: LineNo) -> Option<LineNo> {
-        self.lines.get(line.0.checked_sub(1)? as usize).copied().flatten()
+        self.lines
+            .get(line.0.checked_sub(1)? as usize)
+            .copied()
+            .flatten()
     }
 }
 
 /// Returns an operation with those of its records that are left, unless only its mark is.
-fn left(operation: Operation, records: &[Record], fates: &[Fate]) -> Option<(Operation, Vec<Span>)> {
-    let left = records.iter().zip(fates).filter(|(_, fate)| **fate != Fate::There);
+fn left(
+    operation: Operation,
+    records: &[Record],
+    fates: &[Fate],
+) -> Option<(Operation, Vec<Span>)> {
+    let left = records
+        .iter()
+        .zip(fates)
+        .filter(|(_, fate)| **fate != Fate::There);
     let records: Vec<_> = left.map(|(record, _)| record).collect();
-    let entries = records.iter().filter(|record| matches!(record.what, What::Entry { .. })).count();
+    let entries = records
+        .iter()
+        .filter(|record| matches!(record.what, What::Entry { .. }))
+        .count();
     let branches = if entries > 0 { operation.branches } else { 0 };
-    let operation = Operation { records: records.len(), entries, branches, ..operation };
-    let is_needed = records.iter().any(|record| !matches!(record.what, What::Mark));
-    is_needed.then(|| (operation, records.iter().map(|record| record.whole).collect()))
+    let operation = Operation {
+        records: records.len(),
+        entries,
+        branches,
+        ..operation
+    };
+    let is_needed = records
+        .iter()
+        .any(|record| !matches!(record.what, What::Mark));
+    is_needed.then(|| {
+        (
+            operation,
+            records.iter().map(|record| record.whole).collect(),
+        )
+    })
 }
 
 /// What became of a record.
@@ -124,7 +170,8 @@ struct Lines<'a> {
     lines: Vec<Line<'a>>,
     /// The fields of each entry that were pruned, by any operation.
     fields: HashMap<Text<'static>, Vec<String>>,
-    /// By the places of their lines, the paths of values that are to be replaced by bytes of the pruned file.
+    /// By the places of their lines, the paths of values that are to be replaced by bytes of the
+    /// pruned file.
     edits: HashMap<(Origin, u64), Vec<(&'a str, Span)>>,
 }
 
@@ -139,23 +186,41 @@ impl<'a> Lines<'a> {
         each_line(source, 0..source.len(), |line| {
             let number = lines.len() as u32 + 1;
             let (span, newline) = (line.span, line.newline);
-            lines.push(Line { number, pruned: None, span, newline });
+            lines.push(Line {
+                number,
+                pruned: None,
+                span,
+                newline,
+            });
             Ok::<(), io::Error>(())
         })?;
         let reader = EntryReader::new(session, source);
         let mut fields: HashMap<_, Vec<_>> = HashMap::default();
         for record in operations.iter().flat_map(|(_, records)| records) {
             if let What::Value { field, .. } = &record.what {
-                fields.entry(record.id.clone()).or_default().push(field.clone());
+                fields
+                    .entry(record.id.clone())
+                    .or_default()
+                    .push(field.clone());
             }
         }
-        Ok(Lines { session, source, reader, pruned, lines, fields, edits: HashMap::default() })
+        Ok(Lines {
+            session,
+            source,
+            reader,
+            pruned,
+            lines,
+            fields,
+            edits: HashMap::default(),
+        })
     }
 
     /// Undoes an operation, and returns what became of its records.
     fn undo(&mut self, records: &'a [Record]) -> io::Result<Vec<Fate>> {
         let mut fates = vec![Fate::Lost; records.len()];
-        let mark = records.iter().position(|record| matches!(record.what, What::Mark));
+        let mark = records
+            .iter()
+            .position(|record| matches!(record.what, What::Mark));
         if let Some(at) = mark {
             fates[at] = self.remove_mark(&records[at])?;
         }
@@ -170,8 +235,14 @@ impl<'a> Lines<'a> {
 
     /// Removes a mark, if nothing follows it. Otherwise it stays: what follows refers to it.
     fn remove_mark(&mut self, record: &Record) -> io::Result<Fate> {
-        let last = self.lines.last().copied().filter(|last| !self.edits.contains_key(&last.place()));
-        let Some(last) = last else { return Ok(Fate::Lost) };
+        let last = self
+            .lines
+            .last()
+            .copied()
+            .filter(|last| !self.edits.contains_key(&last.place()));
+        let Some(last) = last else {
+            return Ok(Fate::Lost);
+        };
         let is_mark = last.span.len == record.payload.len
             && self.bytes(last)? == self.pruned.read_range(record.payload.range())?;
         if is_mark {
@@ -187,11 +258,16 @@ impl<'a> Lines<'a> {
     fn put_entries_back(&mut self, records: &'a [Record], fates: &mut [Fate]) -> io::Result<()> {
         let mut waiting: HashMap<Option<Text>, Vec<(usize, u32)>> = HashMap::default();
         for (at, record) in records.iter().enumerate() {
-            let What::Entry { after, distance } = &record.what else { continue };
+            let What::Entry { after, distance } = &record.what else {
+                continue;
+            };
             if self.contains(record)? {
                 fates[at] = Fate::There;
             } else {
-                waiting.entry(after.clone()).or_default().push((at, *distance));
+                waiting
+                    .entry(after.clone())
+                    .or_default()
+                    .push((at, *distance));
             }
         }
         if waiting.is_empty() {
@@ -202,7 +278,9 @@ impl<'a> Lines<'a> {
         while let Some(line) = old.next() {
             let anchor = self.anchor(line);
             lines.push(line);
-            let Some(run) = anchor.and_then(|anchor| waiting.remove(&anchor)) else { continue };
+            let Some(run) = anchor.and_then(|anchor| waiting.remove(&anchor)) else {
+                continue;
+            };
             let (start, mut number) = (lines.len() - 1, line.number);
             for (at, distance) in run {
                 // Lines between them that are not entries stayed.
@@ -214,7 +292,12 @@ impl<'a> Lines<'a> {
                 }
                 let record = &records[at];
                 let (pruned, span, newline) = (Some(record), record.payload, record.newline);
-                lines.push(Line { number, pruned, span, newline });
+                lines.push(Line {
+                    number,
+                    pruned,
+                    span,
+                    newline,
+                });
                 fates[at] = Fate::Placed;
             }
         }
@@ -222,7 +305,8 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// Returns the id of the entry on a line, `None` inside for the header; `None` for any other line.
+    /// Returns the id of the entry on a line, `None` inside for the header; `None` for any other
+    /// line.
     fn anchor(&self, line: Line) -> Option<Option<Text<'static>>> {
         if let Some(record) = line.pruned {
             return Some(Some(record.id.clone()));
@@ -231,26 +315,40 @@ impl<'a> Lines<'a> {
             return Some(None);
         }
         let ix = self.session.entry_on(LineNo(line.number))?;
-        Some(Some(self.session.id(ix).into_owned())).filter(|_| !self.session.entry(ix).id.is_empty())
+        Some(Some(self.session.id(ix).into_owned()))
+            .filter(|_| !self.session.entry(ix).id.is_empty())
     }
 
-    /// Whether the session contains an entry that was removed, other than by values that were pruned as well.
+    /// Whether the session contains an entry that was removed, other than by values that were
+    /// pruned as well.
     fn contains(&self, record: &Record) -> io::Result<bool> {
-        let Some(ix) = self.session.find(&record.id) else { return Ok(false) };
+        let Some(ix) = self.session.find(&record.id) else {
+            return Ok(false);
+        };
         let there = self.reader.stored(self.session.entry(ix).span)?;
         let removed = self.pruned.read_range(record.payload.range())?;
-        let fields = self.fields.get(&record.id).map_or(&[][..], |fields| &fields[..]);
+        let fields = self
+            .fields
+            .get(&record.id)
+            .map_or(&[][..], |fields| &fields[..]);
         Ok(without(&there, fields)? == without(&removed, fields)?)
     }
 
     /// Puts a value back, where its note is.
-    fn put_value_back(&mut self, record: &'a Record, field: &'a str, note: &[u8]) -> io::Result<Fate> {
+    fn put_value_back(
+        &mut self,
+        record: &'a Record,
+        field: &'a str,
+        note: &[u8],
+    ) -> io::Result<Fate> {
         let note = Raw::checked(note);
         let mut fate = Fate::Lost;
         for at in self.candidates(record) {
             let line = self.lines[at];
             let edits = self.edits.get(&line.place()).into_iter().flatten().rev();
-            let earlier = { edits }.find(|(other, _)| *other == field).map(|(_, span)| *span);
+            let earlier = { edits }
+                .find(|(other, _)| *other == field)
+                .map(|(_, span)| *span);
             let bytes = match earlier {
                 Some(span) => self.pruned.read_range(span.range())?,
                 None => self.bytes(line)?,
@@ -261,7 +359,10 @@ impl<'a> Lines<'a> {
                 None => at_path(root, field).filter(|_| is_of(root, record)),
             };
             if value.is_some_and(|value| is_placeholder(value, note)) {
-                self.edits.entry(line.place()).or_default().push((field, record.payload));
+                self.edits
+                    .entry(line.place())
+                    .or_default()
+                    .push((field, record.payload));
                 return Ok(Fate::Placed);
             }
             let is_back = |value: Raw| -> io::Result<bool> {
@@ -275,15 +376,27 @@ impl<'a> Lines<'a> {
         Ok(fate)
     }
 
-    /// Returns the lines on which a value may be: the original line, and the one with the id, in case lines have moved.
+    /// Returns the lines on which a value may be: the original line, and the one with the id, in
+    /// case lines have moved.
     fn candidates(&self, record: &Record) -> impl Iterator<Item = usize> + use<> {
-        let on_line = (record.line.0 as usize).checked_sub(1).filter(|&at| at < self.lines.len());
-        let with_id = self.session.find(&record.id).filter(|_| !record.id.is_empty()).and_then(|ix| {
-            let number = self.session.entry(ix).line.0;
-            let at = self.lines.partition_point(|line| line.number < number);
-            self.lines.get(at).filter(|line| line.number == number && line.pruned.is_none()).map(|_| at)
-        });
-        on_line.into_iter().chain(with_id.filter(|at| Some(*at) != on_line))
+        let on_line = (record.line.0 as usize)
+            .checked_sub(1)
+            .filter(|&at| at < self.lines.len());
+        let with_id = self
+            .session
+            .find(&record.id)
+            .filter(|_| !record.id.is_empty())
+            .and_then(|ix| {
+                let number = self.session.entry(ix).line.0;
+                let at = self.lines.partition_point(|line| line.number < number);
+                self.lines
+                    .get(at)
+                    .filter(|line| line.number == number && line.pruned.is_none())
+                    .map(|_| at)
+            });
+        on_line
+            .into_iter()
+            .chain(with_id.filter(|at| Some(*at) != on_line))
     }
 
     /// Returns the bytes of a line.
@@ -302,15 +415,30 @@ impl<'a> Lines<'a> {
             numbers.push(line.pruned.is_none().then_some(LineNo(line.number)));
             let mut start = line.span.start;
             for (value, payload) in self.splices(line)? {
-                whole.add(origin, Span { start, len: value.start - start });
+                whole.add(
+                    origin,
+                    Span {
+                        start,
+                        len: value.start - start,
+                    },
+                );
                 whole.add(Origin::Beside, payload);
                 start = value.end();
             }
-            whole.add(origin, Span { start, len: line.span.end() - start });
+            whole.add(
+                origin,
+                Span {
+                    start,
+                    len: line.span.end() - start,
+                },
+            );
             if line.newline || at + 1 < self.lines.len() {
                 // The newline of a line of the session is the next byte, if it has one.
                 if line.pruned.is_none() && line.span.end() < self.source.len() {
-                    whole.keep(Span { start: line.span.end(), len: 1 });
+                    whole.keep(Span {
+                        start: line.span.end(),
+                        len: 1,
+                    });
                 } else {
                     whole.make(b"\n");
                 }
@@ -321,7 +449,9 @@ impl<'a> Lines<'a> {
 
     /// Returns where values of a line are replaced in its file, and by what, in order.
     fn splices(&self, line: Line) -> io::Result<Vec<(Span, Span)>> {
-        let Some(edits) = self.edits.get(&line.place()) else { return Ok(Vec::new()) };
+        let Some(edits) = self.edits.get(&line.place()) else {
+            return Ok(Vec::new());
+        };
         let bytes = self.bytes(line)?;
         let root = Raw::parse(bytes.trim_ascii())?;
         let last: HashMap<&str, Span> = edits.iter().copied().collect();

@@ -1,7 +1,7 @@
 //! The file beside a session that holds what was pruned from it.
 //!
-//! Its first line has the id of the session and the operations, oldest first, each with the number of its records. The
-//! records follow, in the order of the operations:
+//! Its first line has the id of the session and the operations, oldest first, each with the number
+//! of its records. The records follow, in the order of the operations:
 //!
 //! ```text
 //! {"session":"…","operations":[{"operation":"payloads","records":1,…},{"operation":"branch","records":2,…}]}
@@ -11,9 +11,10 @@
 //! {"id":"d2","line":15,"kind":"mark",…,"payload":{…}}                                            a line that was added
 //! ```
 //!
-//! `payload` is always last, and its bytes are those of the session. `line` is the number that the line had before the
-//! operation. The line of an entry was `distance` lines after that of the entry `after` (`null`: the header), which
-//! stayed. A file that an earlier version wrote has no first line of this kind, and only values and their notes.
+//! `payload` is always last, and its bytes are those of the session. `line` is the number that the
+//! line had before the operation. The line of an entry was `distance` lines after that of the entry
+//! `after` (`null`: the header), which stayed. A file that an earlier version wrote has no first
+//! line of this kind, and only values and their notes.
 
 use crate::ops::plan::next_line;
 use crate::session::entry::{LineNo, Span};
@@ -143,15 +144,22 @@ pub fn operations(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<Operation>,
 
 /// Returns the operations that a first line lists; `None` if it lists none.
 fn listed(line: Raw, session: &Text) -> Result<Option<Vec<Operation>>, SideError> {
-    let Some(operations) = line.get("operations") else { return Ok(None) };
+    let Some(operations) = line.get("operations") else {
+        return Ok(None);
+    };
     let id = line.get_text("session").unwrap_or_default();
     if id != *session {
-        return Err(SideError::OtherSession { id: id.into_string_lossy() });
+        return Err(SideError::OtherSession {
+            id: id.into_string_lossy(),
+        });
     }
     let operation = |listed: Raw| {
         let number = |key| listed.get(key).and_then(Raw::index).unwrap_or_default();
         Operation {
-            name: listed.get_text("operation").unwrap_or_default().into_string_lossy(),
+            name: listed
+                .get_text("operation")
+                .unwrap_or_default()
+                .into_string_lossy(),
             records: number("records"),
             entries: number("entries"),
             branches: number("branches"),
@@ -164,7 +172,10 @@ fn listed(line: Raw, session: &Text) -> Result<Option<Vec<Operation>>, SideError
 ///
 /// # Errors
 /// If it cannot be read, is damaged, or belongs to another session.
-pub fn read(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<(Operation, Vec<Record>)>, SideError> {
+pub fn read(
+    pruned: &dyn ReadAt,
+    session: &Text,
+) -> Result<Vec<(Operation, Vec<Record>)>, SideError> {
     let mut operations = None;
     let mut records = Vec::new();
     let mut number = 0;
@@ -181,13 +192,24 @@ pub fn read(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<(Operation, Vec<R
         Ok::<(), SideError>(())
     })?;
     let Some(operations) = operations else {
-        let operation =
-            Operation { name: PAYLOADS.to_owned(), records: records.len(), ..Operation::default() };
-        return Ok(if records.is_empty() { vec![] } else { vec![(operation, records)] });
+        let operation = Operation {
+            name: PAYLOADS.to_owned(),
+            records: records.len(),
+            ..Operation::default()
+        };
+        return Ok(if records.is_empty() {
+            vec![]
+        } else {
+            vec![(operation, records)]
+        });
     };
-    let wanted = operations.iter().fold(0_usize, |sum, one| sum.saturating_add(one.records));
+    let wanted = operations
+        .iter()
+        .fold(0_usize, |sum, one| sum.saturating_add(one.records));
     if wanted != records.len() {
-        return Err(SideError::OtherLength { wanted: wanted.saturating_add(1) });
+        return Err(SideError::OtherLength {
+            wanted: wanted.saturating_add(1),
+        });
     }
     let mut left = records.into_iter();
     let own = |one: Operation| {
@@ -211,8 +233,15 @@ impl Record {
         let not_a_payload = || SideError::NotAPayload { line: number };
         // No string contains these bytes, because its quotes are escaped.
         let at = memmem::find(line.bytes, BEFORE).ok_or_else(not_a_payload)?;
-        let end = line.bytes.strip_suffix(b"}").ok_or_else(not_a_payload)?.len();
-        let payload = line.bytes.get(at + BEFORE.len()..end).ok_or_else(not_a_payload)?;
+        let end = line
+            .bytes
+            .strip_suffix(b"}")
+            .ok_or_else(not_a_payload)?
+            .len();
+        let payload = line
+            .bytes
+            .get(at + BEFORE.len()..end)
+            .ok_or_else(not_a_payload)?;
         let fields = [&line.bytes[..at], b"}"].concat();
         let fields = Raw::parse(&fields).map_err(|_| not_a_payload())?;
         match fields.get("crc").map(Raw::index) {
@@ -228,41 +257,72 @@ impl Record {
         let what = match kind.as_bytes() {
             kind if kind == ENTRY.as_bytes() => What::Entry {
                 after: fields.get_text("after").map(Text::into_owned),
-                distance: fields.get("distance").and_then(small).ok_or_else(not_a_payload)?,
+                distance: fields
+                    .get("distance")
+                    .and_then(small)
+                    .ok_or_else(not_a_payload)?,
             },
             kind if kind == MARK.as_bytes() => What::Mark,
             _ => What::Value {
-                field: fields.get_text("field").ok_or_else(not_a_payload)?.into_string_lossy(),
-                note: fields.get("note").ok_or_else(not_a_payload)?.bytes().to_vec(),
+                field: fields
+                    .get_text("field")
+                    .ok_or_else(not_a_payload)?
+                    .into_string_lossy(),
+                note: fields
+                    .get("note")
+                    .ok_or_else(not_a_payload)?
+                    .bytes()
+                    .to_vec(),
                 is_link: kind == LINK,
             },
         };
         Ok(Record {
             id: fields.get_text("id").unwrap_or_default().into_owned(),
-            line: LineNo(fields.get("line").and_then(small).ok_or_else(not_a_payload)?),
+            line: LineNo(
+                fields
+                    .get("line")
+                    .and_then(small)
+                    .ok_or_else(not_a_payload)?,
+            ),
             what,
             newline: fields.get("newline").and_then(Raw::bool).unwrap_or(true),
-            payload: Span { start: line.span.start + (at + BEFORE.len()) as u64, len: payload.len() as u64 },
+            payload: Span {
+                start: line.span.start + (at + BEFORE.len()) as u64,
+                len: payload.len() as u64,
+            },
             whole: line.span,
         })
     }
 }
 
 /// Writes the first line.
-pub fn write_first(session: &Text, operations: &[Operation], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_first(
+    session: &Text,
+    operations: &[Operation],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let operations = serde_json::to_vec(operations)?;
-    out.write_all(&Object::new().text("session", session).json("operations", &operations).finish())?;
+    out.write_all(
+        &Object::new()
+            .text("session", session)
+            .json("operations", &operations)
+            .finish(),
+    )?;
     out.write_all(b"\n")
 }
 
 /// Returns the first members of a record.
 pub fn record(id: &Text, line: LineNo) -> Object {
-    Object::new().text_or_null("id", Some(id).filter(|id| !id.is_empty())).number("line", f64::from(line.0))
+    Object::new()
+        .text_or_null("id", Some(id).filter(|id| !id.is_empty()))
+        .number("line", f64::from(line.0))
 }
 
 /// Writes a record with these members and this payload, byte for byte, even if it is invalid.
 pub fn write_record(members: Object, payload: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    let fields = members.number("crc", f64::from(crc32fast::hash(payload))).finish();
+    let fields = members
+        .number("crc", f64::from(crc32fast::hash(payload)))
+        .finish();
     out.write_all(&fields[..fields.len() - 1])?;
     out.write_all(b",\"payload\":")?;
     out.write_all(payload)?;

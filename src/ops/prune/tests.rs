@@ -1,4 +1,5 @@
-//! Sessions of all shapes: what agents see of them after a prune is what they saw before, and all comes back.
+//! Sessions of all shapes: what agents see of them after a prune is what they saw before, and all
+//! comes back.
 
 #![allow(clippy::ptr_arg, reason = "a slice is not a source")]
 
@@ -13,7 +14,8 @@ use crate::session::read::entry_reader::{EntryReader, Message};
 use crate::session::tree::Tree;
 use std::fmt::Write as _;
 
-/// Returns a session with some branches and compactions, and with everything that may matter to them.
+/// Returns a session with some branches and compactions, and with everything that may matter to
+/// them.
 fn any_session(dice: &mut Dice, is_omp: bool) -> Vec<u8> {
     let mut text = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned() + "\n";
     let count = 5 + dice.below(60);
@@ -49,7 +51,8 @@ fn any_session(dice: &mut Dice, is_omp: bool) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Returns the members of the entry `at`, which may refer to an entry above it, `any`, and to one of all, `everyone`.
+/// Returns the members of the entry `at`, which may refer to an entry above it, `any`, and to one
+/// of all, `everyone`.
 fn any_members(dice: &mut Dice, is_omp: bool, at: usize, any: usize, everyone: usize) -> String {
     let size = "x".repeat(dice.below(60));
     match dice.below(if is_omp { 21 } else { 17 }) {
@@ -84,7 +87,11 @@ fn any_members(dice: &mut Dice, is_omp: bool, at: usize, any: usize, everyone: u
                 }
                 _ => String::new(),
             };
-            let first = if dice.below(6) == 0 { "none".to_owned() } else { format!("e{any}") };
+            let first = if dice.below(6) == 0 {
+                "none".to_owned()
+            } else {
+                format!("e{any}")
+            };
             format!(
                 r#""type":"compaction","summary":"S{at}","firstKeptEntryId":"{first}","tokensBefore":{at}{more}"#
             )
@@ -96,9 +103,14 @@ fn any_members(dice: &mut Dice, is_omp: bool, at: usize, any: usize, everyone: u
         ),
         10 => format!(r#""type":"model_change","provider":"x","modelId":"y{at}""#),
         11 => {
-            format!(r#""type":"thinking_level_change","thinkingLevel":"{}""#, ["low", "high"][dice.below(2)])
+            format!(
+                r#""type":"thinking_level_change","thinkingLevel":"{}""#,
+                ["low", "high"][dice.below(2)]
+            )
         }
-        12 => format!(r#""type":"custom_message","customType":"k","content":"c{at}","display":true"#),
+        12 => {
+            format!(r#""type":"custom_message","customType":"k","content":"c{at}","display":true"#)
+        }
         13 => format!(r#""type":"branch_summary","fromId":"e{any}","summary":"B{at}""#),
         14 => format!(r#""type":"custom","customType":"k","data":{at}"#),
         15 if is_omp => r#""type":"reset_boundary""#.to_owned(),
@@ -114,7 +126,10 @@ fn any_members(dice: &mut Dice, is_omp: bool, at: usize, any: usize, everyone: u
             _ => format!(r#""type":"message","message":{{"role":"system","content":"y{at}"}}"#),
         },
         17 => format!(r#""type":"mode_change","mode":"m{at}""#),
-        18 => format!(r#""type":"ttsr_injection","injectedRules":["r{}"]"#, dice.below(5)),
+        18 => format!(
+            r#""type":"ttsr_injection","injectedRules":["r{}"]"#,
+            dice.below(5)
+        ),
         19 => r#""type":"service_tier_change","serviceTier":"priority""#.to_owned(),
         _ => format!(r#""type":"session_init","systemPrompt":"s{at}","task":"t","tools":[]"#),
     }
@@ -128,7 +143,9 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
     let mut out = String::new();
     let mut push = |messages: &[Message]| {
         for message in messages {
-            let json = message.with(&reader, |json| String::from_utf8_lossy(json.bytes()).into_owned());
+            let json = message.with(&reader, |json| {
+                String::from_utf8_lossy(json.bytes()).into_owned()
+            });
             let _ = writeln!(out, "{} {}", session.id(message.entry), json.unwrap());
         }
         out += "--\n";
@@ -144,18 +161,29 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
         let _ = writeln!(out, "{name} {}", String::from_utf8_lossy(json));
     }
     let _ = writeln!(out, "{}", (agent.tokens)(&path, &reader).unwrap());
-    let checkpoint = (agent.checkpoint)(&path, &reader).unwrap().unwrap_or_default();
+    let checkpoint = (agent.checkpoint)(&path, &reader)
+        .unwrap()
+        .unwrap_or_default();
     let _ = writeln!(out, "{}", String::from_utf8_lossy(&checkpoint));
     if let Some(next) = next {
         // A label before the cut leaves with its entry: then the cut is at the next entry.
         let first = next.first_kept.map(|first| {
             let below = path.iter().skip_while(|&&ix| ix != first);
-            let next =
-                below.copied().find(|&ix| session.entry(ix).kind != crate::session::entry::Kind::Label);
+            let next = below
+                .copied()
+                .find(|&ix| session.entry(ix).kind != crate::session::entry::Kind::Label);
             next.map(|ix| session.id(ix).to_string())
         });
-        let (split, before, summary) = (next.is_split_turn, next.tokens_before, &next.previous_summary);
-        let _ = writeln!(out, "{first:?} {split} {before} {summary:?} {:?}", next.file_ops.lists(session));
+        let (split, before, summary) = (
+            next.is_split_turn,
+            next.tokens_before,
+            &next.previous_summary,
+        );
+        let _ = writeln!(
+            out,
+            "{first:?} {split} {before} {summary:?} {:?}",
+            next.file_ops.lists(session)
+        );
     }
     out
 }
@@ -180,7 +208,9 @@ fn pruned(
     let prune = Prune::entries_of("compacted", session, source, wanted(), &mut fresh).unwrap();
     let old = old.map(|old| restore(session, source, old));
     let mut beside = Vec::new();
-    prune.write_pruned(session, source, old.as_ref(), &mut beside).unwrap();
+    prune
+        .write_pruned(session, source, old.as_ref(), &mut beside)
+        .unwrap();
     let pruned = prune.pruned(session, source);
     (all(&pruned.over(source)), beside)
 }
@@ -202,20 +232,31 @@ fn restored(source: &Vec<u8>, beside: &Vec<u8>) -> Vec<u8> {
 }
 
 fn assert_same(now: &str, before: &str, show: &dyn Fn() -> String) {
-    let differs = now.lines().zip(before.lines()).find(|(now, before)| now != before);
+    let differs = now
+        .lines()
+        .zip(before.lines())
+        .find(|(now, before)| now != before);
     assert!(now == before, "{}\nnow and before: {differs:#?}", show());
 }
 
-/// Compares what the agent sees at the tips and at the leaf before the prune, and the session's name, with those after.
+/// Compares what the agent sees at the tips and at the leaf before the prune, and the session's
+/// name, with those after.
 fn assert_seen_the_same(
     (session, whole): (&Session, &Vec<u8>),
     (after, left): (&Session, &Vec<u8>),
     show: &dyn Fn() -> String,
 ) {
-    let tips: Vec<_> = branches(session, &Tree::new(session)).iter().map(|branch| branch.tip).collect();
+    let tips: Vec<_> = branches(session, &Tree::new(session))
+        .iter()
+        .map(|branch| branch.tip)
+        .collect();
     for &tip in tips.iter().chain(session.leaf.iter()) {
         let Some(same) = after.find(&session.id(tip)) else {
-            assert!(session.entry(tip).kind == crate::session::entry::Kind::Label, "{}", show());
+            assert!(
+                session.entry(tip).kind == crate::session::entry::Kind::Label,
+                "{}",
+                show()
+            );
             continue;
         };
         assert_same(&seen(after, left, same), &seen(session, whole, tip), show);
@@ -229,7 +270,8 @@ fn assert_seen_the_same(
 #[test]
 fn an_operation_with_odd_members_keeps_its_records() {
     let first = r#"{"session":"s","operations":[{"operation":1,"records":1,"entries":null,"branches":"x"}]}"#;
-    let beside = format!("{first}\n{{\"line\":2,\"field\":\"x\",\"note\":1,\"payload\":2}}\n").into_bytes();
+    let beside =
+        format!("{first}\n{{\"line\":2,\"field\":\"x\",\"note\":1,\"payload\":2}}\n").into_bytes();
     assert_eq!(read(&beside, &"s".into()).unwrap()[0].1.len(), 1);
 }
 
@@ -240,20 +282,26 @@ fn prune_again(after: &Session, left: Vec<u8>, beside: &Vec<u8>, whole: Vec<u8>,
         more.push(b'\n');
     }
     let start = more.len();
-    let parent = after.leaf.map_or("null".to_owned(), |leaf| format!("\"{}\"", after.id(leaf)));
+    let parent = after
+        .leaf
+        .map_or("null".to_owned(), |leaf| format!("\"{}\"", after.id(leaf)));
     more.extend(format!("{{\"type\":\"message\",\"id\":\"n1\",\"parentId\":{parent},\"timestamp\":\"2026-01-02T00:00:00.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"n\"}}}}\n").into_bytes());
     more.extend(b"{\"type\":\"compaction\",\"id\":\"n2\",\"parentId\":\"n1\",\"timestamp\":\"2026-01-02T00:00:01.000Z\",\"summary\":\"again\",\"firstKeptEntryId\":\"n1\",\"tokensBefore\":1}\n");
     let added = more[start..].to_vec();
     let session = loaded(&more);
-    let (left, beside) =
-        pruned(&session, &more, Some(beside), &|| above_compactions(&session, &more).unwrap());
+    let (left, beside) = pruned(&session, &more, Some(beside), &|| {
+        above_compactions(&session, &more).unwrap()
+    });
     let mut expected = whole;
     if expected.last() != Some(&b'\n') {
         expected.push(b'\n');
     }
     expected.extend(added);
     let again = restored(&left, &beside);
-    let (again, expected) = (String::from_utf8_lossy(&again), String::from_utf8_lossy(&expected));
+    let (again, expected) = (
+        String::from_utf8_lossy(&again),
+        String::from_utf8_lossy(&expected),
+    );
     // A mark stays if something follows it.
     let is_mark = |line: &&str| line.contains("pisess.switch");
     let unmarked: Vec<_> = again.split('\n').filter(|line| !is_mark(line)).collect();
@@ -295,5 +343,8 @@ fn agents_see_the_same_and_all_comes_back() {
         );
         prune_again(&after, left, &beside, whole, seed);
     }
-    assert!(with_compactions > 100 && left_entries > 1000, "{with_compactions} {left_entries}");
+    assert!(
+        with_compactions > 100 && left_entries > 1000,
+        "{with_compactions} {left_entries}"
+    );
 }

@@ -11,9 +11,10 @@ use crate::session::{Problem, Session};
 use pisess_store::ReadAt;
 use std::path::Path;
 
-/// Loads and counts a session; the options must request usage and statistics. What was pruned from it is read with it:
-/// only what it used counts. `agents` are the path of the file, and the sub-agents whose sessions are read as well. The
-/// usage that a tool result reports for these is omitted.
+/// Loads and counts a session; the options must request usage and statistics. What was pruned from
+/// it is read with it: only what it used counts. `agents` are the path of the file, and the
+/// sub-agents whose sessions are read as well. The usage that a tool result reports for these is
+/// omitted.
 pub fn collect(
     source: &dyn ReadAt,
     options: &Options,
@@ -29,17 +30,31 @@ pub fn collect(
     let entries = counted(&session, billed, is_elsewhere, pruned);
     let is_malformed = |problem: &&Problem| {
         problem.line > session.header.line
-            && matches!(problem.kind, FindingKind::MalformedLine | FindingKind::FusedLine)
+            && matches!(
+                problem.kind,
+                FindingKind::MalformedLine | FindingKind::FusedLine
+            )
     };
-    let mut lines = session.problems.iter().filter(is_malformed).map(|problem| problem.line);
+    let mut lines = session
+        .problems
+        .iter()
+        .filter(is_malformed)
+        .map(|problem| problem.line);
     let malformed = lines.next().map(|first| {
-        let shown = pruned.and_then(|pruned| pruned.in_session(first)).unwrap_or(first);
+        let shown = pruned
+            .and_then(|pruned| pruned.in_session(first))
+            .unwrap_or(first);
         (1 + lines.count() as u32, shown)
     });
-    Ok(SessionStats { session, entries, malformed })
+    Ok(SessionStats {
+        session,
+        entries,
+        malformed,
+    })
 }
 
-/// Returns the messages and billed entries of a session, given its requests, and whether one is counted elsewhere.
+/// Returns the messages and billed entries of a session, given its requests, and whether one is
+/// counted elsewhere.
 fn counted(
     session: &Session,
     requests: Vec<Billed>,
@@ -66,7 +81,9 @@ fn counted(
             }
             continue;
         }
-        let mut by = attribution.copied().unwrap_or_else(|| Attribution::none(ix));
+        let mut by = attribution
+            .copied()
+            .unwrap_or_else(|| Attribution::none(ix));
         let is_copy = role == Some(Role::Assistant) && request.is_none();
         let request = request.filter(|request| !is_elsewhere(request));
         match role {
@@ -75,8 +92,13 @@ fn counted(
             _ => {}
         }
         let first = called;
-        called += calls[first..].iter().take_while(|call| call.entry == ix).count();
-        let began_ms = by.began_ms.filter(|&began| last_ms != Entry::NO_TIME && began >= last_ms);
+        called += calls[first..]
+            .iter()
+            .take_while(|call| call.entry == ix)
+            .count();
+        let began_ms = by
+            .began_ms
+            .filter(|&began| last_ms != Entry::NO_TIME && began >= last_ms);
         let took_ms = turn.took(entry, is_copy, began_ms, called > first);
         last_ms = role.map_or(last_ms, |_| last_ms.max(entry.time_ms));
         let line = pruned.map_or(Some(entry.line), |pruned| pruned.in_session(entry.line));
@@ -89,9 +111,13 @@ fn counted(
                 took_ms: if is_there { took_ms } else { 0 },
                 is_billed: request.is_some(),
                 agents: request.as_ref().and_then(|request| request.agents.clone()),
-                usage: request.filter(|_| by.has_usage || !is_there).map(|request| request.usage),
+                usage: request
+                    .filter(|_| by.has_usage || !is_there)
+                    .map(|request| request.usage),
                 role: role.filter(|_| is_there),
-                has_failed: is_there && role == Some(Role::ToolResult) && entry.flags.has(Flags::FAILED),
+                has_failed: is_there
+                    && role == Some(Role::ToolResult)
+                    && entry.flags.has(Flags::FAILED),
                 line,
                 calls: if is_there { first..called } else { 0..0 },
             });
@@ -100,8 +126,8 @@ fn counted(
     entries
 }
 
-/// The maximum number of milliseconds between two entries of a turn that count as work: an hour. What takes longer waited
-/// for a user, or for the machine to wake up.
+/// The maximum number of milliseconds between two entries of a turn that count as work: an hour.
+/// What takes longer waited for a user, or for the machine to wake up.
 const LONGEST_STEP: i64 = 60 * 60 * 1000;
 
 /// What the conversation is waiting for, with the latest time of what is being done.
@@ -117,13 +143,18 @@ enum Turn {
 
 impl Turn {
     fn after_request(time_ms: i64) -> Turn {
-        if time_ms == Entry::NO_TIME { Turn::Over } else { Turn::Working(time_ms) }
+        if time_ms == Entry::NO_TIME {
+            Turn::Over
+        } else {
+            Turn::Working(time_ms)
+        }
     }
 
-    /// Goes on to the next entry. Returns the time that the agent and its tools worked before it. A turn lasts from a user
-    /// message to the first reply that calls no tools. What follows without a request, as a message that another program
-    /// appended, or a reply to an extension, took no longer than its own generation. A step that took hours was idle.
-    /// `began` is when a reply began, if it says so and nothing was written since.
+    /// Goes on to the next entry. Returns the time that the agent and its tools worked before it. A
+    /// turn lasts from a user message to the first reply that calls no tools. What follows without
+    /// a request, as a message that another program appended, or a reply to an extension, took no
+    /// longer than its own generation. A step that took hours was idle. `began` is when a reply
+    /// began, if it says so and nothing was written since.
     fn took(&mut self, entry: &Entry, is_copy: bool, began: Option<i64>, has_calls: bool) -> i64 {
         let time_ms = entry.time_ms;
         let is_timed = time_ms != Entry::NO_TIME;
@@ -136,7 +167,11 @@ impl Turn {
                     Turn::Working(before) => before,
                     _ => began.unwrap_or(time_ms),
                 };
-                let next = if has_calls { Turn::Calling(time_ms.max(began)) } else { Turn::Over };
+                let next = if has_calls {
+                    Turn::Calling(time_ms.max(began))
+                } else {
+                    Turn::Over
+                };
                 (next, time_ms - began)
             }
             (Role::ToolResult, Turn::Working(before) | Turn::Calling(before)) => {
@@ -145,6 +180,10 @@ impl Turn {
             _ => (*self, 0),
         };
         *self = next;
-        if (0..=LONGEST_STEP).contains(&took) { took } else { 0 }
+        if (0..=LONGEST_STEP).contains(&took) {
+            took
+        } else {
+            0
+        }
     }
 }

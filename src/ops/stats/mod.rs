@@ -4,9 +4,9 @@
 //!   Session ── collect ──> SessionStats (a Counted for each message or billed entry) ── copies, Totals ──> groups
 //! ```
 //!
-//! Sessions are loaded and counted in parallel, independently of each other, and then added up in the order of their
-//! files. A fork copies entries: of entries with the same id and timestamp in several files, only the
-//! first counts ([`copies`]).
+//! Sessions are loaded and counted in parallel, independently of each other, and then added up in
+//! the order of their files. A fork copies entries: of entries with the same id and timestamp in
+//! several files, only the first counts ([`copies`]).
 
 mod collector;
 mod prices;

@@ -1,5 +1,6 @@
-//! A table of prices, in the format of LiteLLM's `model_prices_and_context_window.json`: an object with a member per
-//! model, whose values are dollars per token. It estimates the cost of requests for which the session records none.
+//! A table of prices, in the format of LiteLLM's `model_prices_and_context_window.json`: an object
+//! with a member per model, whose values are dollars per token. It estimates the cost of requests
+//! for which the session records none.
 
 use crate::session::usage::Usage;
 use foldhash::HashMap;
@@ -7,13 +8,16 @@ use pisess_json::Raw;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// The prices of models: for each its usual rates, then those for longer prompts, in ascending order.
+/// The prices of models: for each its usual rates, then those for longer prompts, in ascending
+/// order.
 #[derive(Debug, Default)]
 pub struct Prices {
     by_name: HashMap<String, Vec<Rates>>,
-    /// By the last part of a longer name, such as `bedrock/us-east-1/MODEL`; `None` if their prices differ.
+    /// By the last part of a longer name, such as `bedrock/us-east-1/MODEL`; `None` if their prices
+    /// differ.
     by_end: HashMap<String, Option<Vec<Rates>>>,
-    /// By the name without its date: the name without a date, or else with the latest, and its price.
+    /// By the name without its date: the name without a date, or else with the latest, and its
+    /// price.
     by_base: HashMap<String, (String, Vec<Rates>)>,
 }
 
@@ -47,19 +51,30 @@ const PLACES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp.", "glob
 impl Prices {
     /// Parses a table; `None` if it is not a JSON object, or no member has prices.
     pub fn parse(json: &[u8]) -> Option<Prices> {
-        let table = Raw::parse(json.trim_ascii()).ok().filter(|table| table.is_object())?;
-        let rows =
-            table.members().filter_map(|(model, row)| Some((model.text().to_string(), rates_in(row)?)));
-        let mut prices = Prices { by_name: rows.collect(), ..Prices::default() };
+        let table = Raw::parse(json.trim_ascii())
+            .ok()
+            .filter(|table| table.is_object())?;
+        let rows = table
+            .members()
+            .filter_map(|(model, row)| Some((model.text().to_string(), rates_in(row)?)));
+        let mut prices = Prices {
+            by_name: rows.collect(),
+            ..Prices::default()
+        };
         for (name, price) in &prices.by_name {
             for end in ends(name).skip(1) {
-                let known = prices.by_end.entry(end.to_owned()).or_insert_with(|| Some(price.clone()));
+                let known = prices
+                    .by_end
+                    .entry(end.to_owned())
+                    .or_insert_with(|| Some(price.clone()));
                 known.take_if(|known| known != price);
             }
             let undated = base(name);
             let known = prices.by_base.get(undated);
             if known.is_none_or(|(known, _)| known != undated && known < name || name == undated) {
-                prices.by_base.insert(undated.to_owned(), (name.clone(), price.clone()));
+                prices
+                    .by_base
+                    .insert(undated.to_owned(), (name.clone(), price.clone()));
             }
         }
         Some(prices).filter(|prices| !prices.by_name.is_empty())
@@ -68,7 +83,10 @@ impl Prices {
     /// Returns the estimated cost of a request; `None` if the table does not have its model.
     pub fn cost(&self, provider: Option<&str>, model: &str, usage: &Usage) -> Option<f64> {
         let prompt = usage.input + usage.cache_read + usage.cache_write;
-        let rates = self.rates(provider, model)?.iter().rfind(|rates| prompt > rates.above)?;
+        let rates = self
+            .rates(provider, model)?
+            .iter()
+            .rfind(|rates| prompt > rates.above)?;
         Some(
             usage.input * rates.input
                 + usage.output * rates.output
@@ -77,19 +95,39 @@ impl Prices {
         )
     }
 
-    /// Returns the rates of a model: under the names of its provider, under its own name, under longer names if all have the
-    /// same price, or else that of the model of another date.
+    /// Returns the rates of a model: under the names of its provider, under its own name, under
+    /// longer names if all have the same price, or else that of the model of another date.
     fn rates(&self, provider: Option<&str>, model: &str) -> Option<&Vec<Rates>> {
-        let known = PROVIDERS.iter().find(|(name, _)| Some(*name) == provider).map(|(_, known)| *known);
+        let known = PROVIDERS
+            .iter()
+            .find(|(name, _)| Some(*name) == provider)
+            .map(|(_, known)| *known);
         let providers: Vec<_> = [provider, known].into_iter().flatten().collect();
-        let anywhere = PLACES.iter().find_map(|place| model.strip_prefix(place)).unwrap_or(model);
+        let anywhere = PLACES
+            .iter()
+            .find_map(|place| model.strip_prefix(place))
+            .unwrap_or(model);
         let names = [model, anywhere].into_iter().chain(ends(model).skip(1));
-        let full = |name: &str| providers.iter().map(|provider| format!("{provider}/{name}")).collect();
-        let names: Vec<String> =
-            names.flat_map(|name| [full(name), vec![name.to_owned()]].concat()).collect();
+        let full = |name: &str| {
+            providers
+                .iter()
+                .map(|provider| format!("{provider}/{name}"))
+                .collect()
+        };
+        let names: Vec<String> = names
+            .flat_map(|name| [full(name), vec![name.to_owned()]].concat())
+            .collect();
         let by_name = names.iter().find_map(|name| self.by_name.get(name));
-        let by_end = || names.iter().find_map(|name| self.by_end.get(name)?.as_ref());
-        let by_base = || names.iter().find_map(|name| self.by_base.get(base(name)).map(|(_, rates)| rates));
+        let by_end = || {
+            names
+                .iter()
+                .find_map(|name| self.by_end.get(name)?.as_ref())
+        };
+        let by_base = || {
+            names
+                .iter()
+                .find_map(|name| self.by_base.get(base(name)).map(|(_, rates)| rates))
+        };
         by_name.or_else(by_end).or_else(by_base)
     }
 }
@@ -99,7 +137,8 @@ fn ends(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |name| name.split_once('/').map(|(_, end)| end))
 }
 
-/// Returns the name of a model without its date: `x` for `x-20250929`, `x-2025-09-29`, `x@20250929` and `x-latest`.
+/// Returns the name of a model without its date: `x` for `x-20250929`, `x-2025-09-29`, `x@20250929`
+/// and `x-latest`.
 fn base(name: &str) -> &str {
     static DATE: LazyLock<Regex> = LazyLock::new(|| Regex::new(DATES).expect("a constant"));
     DATE.find(name).map_or(name, |date| &name[..date.start()])
@@ -108,14 +147,29 @@ fn base(name: &str) -> &str {
 /// Returns the rates in a row: the usual ones, then those for longer prompts.
 fn rates_in(row: Raw) -> Option<Vec<Rates>> {
     // The rates of some models are only in steps.
-    let steps: Vec<_> = row.get("tiered_pricing").into_iter().flat_map(Raw::items).collect();
+    let steps: Vec<_> = row
+        .get("tiered_pricing")
+        .into_iter()
+        .flat_map(Raw::items)
+        .collect();
     let first = steps.iter().find(|step| from(**step) == Some(0.0)).copied();
     let usual = Rates::of(row, "", None).or_else(|| Rates::of(first?, "", None))?;
-    let of = |row, end: &str, above| Some(Rates { above, ..Rates::of(row, end, Some(usual))? });
-    let limits = row.members().filter_map(|(key, _)| limit(&key.text().to_string()));
-    let mut long: Vec<_> = limits.filter_map(|(above, end)| of(row, &end, above)).collect();
+    let of = |row, end: &str, above| {
+        Some(Rates {
+            above,
+            ..Rates::of(row, end, Some(usual))?
+        })
+    };
+    let limits = row
+        .members()
+        .filter_map(|(key, _)| limit(&key.text().to_string()));
+    let mut long: Vec<_> = limits
+        .filter_map(|(above, end)| of(row, &end, above))
+        .collect();
     if long.is_empty() {
-        let longer = steps.into_iter().filter_map(|step| of(step, "", from(step)?));
+        let longer = steps
+            .into_iter()
+            .filter_map(|step| of(step, "", from(step)?));
         long.extend(longer.filter(|rates| rates.above > 0.0));
     }
     long.sort_by(|one, other| one.above.total_cmp(&other.above));
@@ -123,8 +177,8 @@ fn rates_in(row: Raw) -> Option<Vec<Rates>> {
 }
 
 impl Rates {
-    /// Returns the rates under keys with this end, for prompts of any length; what is missing is as in `usual`, or else
-    /// as the input.
+    /// Returns the rates under keys with this end, for prompts of any length; what is missing is as
+    /// in `usual`, or else as the input.
     fn of(row: Raw, end: &str, usual: Option<Rates>) -> Option<Rates> {
         let rate = |key: &str| {
             let rate = row.get(&format!("{key}{end}")).and_then(number);
@@ -137,15 +191,23 @@ impl Rates {
             above: f64::NEG_INFINITY,
             input,
             output,
-            cache_read: or("cache_read_input_token_cost", usual.map(|usual| usual.cache_read)),
-            cache_write: or("cache_creation_input_token_cost", usual.map(|usual| usual.cache_write)),
+            cache_read: or(
+                "cache_read_input_token_cost",
+                usual.map(|usual| usual.cache_read),
+            ),
+            cache_write: or(
+                "cache_creation_input_token_cost",
+                usual.map(|usual| usual.cache_write),
+            ),
         })
     }
 }
 
 /// Some rows of the table have their numbers in quotes.
 fn number(value: Raw) -> Option<f64> {
-    value.number().or_else(|| value.text()?.to_string_lossy().parse().ok())
+    value
+        .number()
+        .or_else(|| value.text()?.to_string_lossy().parse().ok())
 }
 
 /// Returns the number of tokens from which a step applies.
@@ -153,19 +215,23 @@ fn from(step: Raw) -> Option<f64> {
     number(step.get("range")?.items().next()?)
 }
 
-/// Returns the number of tokens above which the rates apply whose keys end like this one, and that end.
+/// Returns the number of tokens above which the rates apply whose keys end like this one, and that
+/// end.
 fn limit(key: &str) -> Option<(f64, String)> {
     let end = key.strip_prefix("input_cost_per_token")?;
     let thousands = end.strip_prefix("_above_")?.strip_suffix("k_tokens")?;
-    Some((thousands.parse::<u32>().ok().map(f64::from)? * 1000.0, end.to_owned()))
+    Some((
+        thousands.parse::<u32>().ok().map(f64::from)? * 1000.0,
+        end.to_owned(),
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A table in the shape of LiteLLM's: prose, nulls, numbers in quotes, rates in steps, and names with prefixes and
-    /// dates.
+    /// A table in the shape of LiteLLM's: prose, nulls, numbers in quotes, rates in steps, and
+    /// names with prefixes and dates.
     const TABLE: &str = r#"{
         "sample_spec":{"max_tokens":"LEGACY parameter","input_cost_per_token":0.0,"output_cost_per_token":null,"mode":"one of: chat, embedding"},
         "fallback_generalizations":{"rules":[{"name":"x","pattern":"^x"}]},
@@ -198,14 +264,24 @@ mod tests {
 
     fn cost(provider: Option<&str>, model: &str, usage: Usage) -> Option<f64> {
         let prices = Prices::parse(TABLE.as_bytes()).unwrap();
-        prices.cost(provider, model, &usage).map(|cost| (cost * 1e6).round())
+        prices
+            .cost(provider, model, &usage)
+            .map(|cost| (cost * 1e6).round())
     }
 
     /// Names of the agents, and the price of a token in millionths of a dollar.
     #[test]
     fn models_are_found_by_provider_and_name() {
         let of = |provider, model| {
-            cost(provider, model, Usage { input: 10.0, ..Usage::default() }).map(|ten| ten / 10.0)
+            cost(
+                provider,
+                model,
+                Usage {
+                    input: 10.0,
+                    ..Usage::default()
+                },
+            )
+            .map(|ten| ten / 10.0)
         };
         for (provider, model, price) in [
             (Some("anthropic"), "claude-x", Some(3.0)),
@@ -223,9 +299,21 @@ mod tests {
             (Some("my-proxy"), "anthropic/claude-x", Some(3.0)),
             (None, "claude-x", Some(3.0)),
             // Places of Amazon Bedrock, with a price of their own or not.
-            (Some("amazon-bedrock"), "eu.anthropic.claude-x-v1:0", Some(5.5)),
-            (Some("amazon-bedrock"), "global.anthropic.claude-x-v1:0", Some(5.0)),
-            (Some("amazon-bedrock"), "us-east-1/anthropic.claude-v2", Some(8.0)),
+            (
+                Some("amazon-bedrock"),
+                "eu.anthropic.claude-x-v1:0",
+                Some(5.5),
+            ),
+            (
+                Some("amazon-bedrock"),
+                "global.anthropic.claude-x-v1:0",
+                Some(5.0),
+            ),
+            (
+                Some("amazon-bedrock"),
+                "us-east-1/anthropic.claude-v2",
+                Some(8.0),
+            ),
             (Some("amazon-bedrock"), "anthropic.claude-v1", Some(8.0)),
             // Places with different prices.
             (Some("amazon-bedrock"), "anthropic.claude-v2", None),
@@ -246,24 +334,58 @@ mod tests {
 
     #[test]
     fn rates_depend_on_the_kind_of_token_and_on_the_length_of_the_prompt() {
-        let usage = Usage { input: 1e5, output: 1e4, cache_read: 1e6, cache_write: 1e4, ..Usage::default() };
+        let usage = Usage {
+            input: 1e5,
+            output: 1e4,
+            cache_read: 1e6,
+            cache_write: 1e4,
+            ..Usage::default()
+        };
         // Rates of batches, of other service tiers and of writes for an hour do not apply.
         assert_eq!(cost(Some("anthropic"), "claude-x", usage), Some(787_500.0));
         // A rate that is missing is that of the input.
-        assert_eq!(cost(Some("google"), "flash", Usage { cache_read: 0.0, ..usage }), Some(120_000.0));
+        assert_eq!(
+            cost(
+                Some("google"),
+                "flash",
+                Usage {
+                    cache_read: 0.0,
+                    ..usage
+                }
+            ),
+            Some(120_000.0)
+        );
         assert_eq!(cost(Some("google"), "flash", usage), Some(1_220_000.0));
-        let prompt = |input| Usage { input, ..Usage::default() };
+        let prompt = |input| Usage {
+            input,
+            ..Usage::default()
+        };
         for (input, millionths) in [(128e3, 128e3), (200e3, 400e3), (300e3, 1200e3)] {
-            assert_eq!(cost(None, "steep", prompt(input)), Some(millionths), "{input}");
+            assert_eq!(
+                cost(None, "steep", prompt(input)),
+                Some(millionths),
+                "{input}"
+            );
         }
         for (input, millionths) in [(32e3, 32e3), (100e3, 200e3), (500e3, 1000e3)] {
-            assert_eq!(cost(Some("dashscope"), "qwen", prompt(input)), Some(millionths), "{input}");
+            assert_eq!(
+                cost(Some("dashscope"), "qwen", prompt(input)),
+                Some(millionths),
+                "{input}"
+            );
         }
     }
 
     #[test]
     fn what_is_not_a_table_is_refused() {
-        for text in ["", "[]", "{}", r#"{"a":1}"#, r#"{"a":{"input_cost_per_token":"1"}}"#, "{"] {
+        for text in [
+            "",
+            "[]",
+            "{}",
+            r#"{"a":1}"#,
+            r#"{"a":{"input_cost_per_token":"1"}}"#,
+            "{",
+        ] {
             assert!(Prices::parse(text.as_bytes()).is_none(), "{text}");
         }
     }

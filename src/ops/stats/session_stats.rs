@@ -22,19 +22,20 @@ pub struct SessionStats {
 /// An entry that is counted.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    /// The entry, its model and its tool. The model of a tool result without usage of its own is that of the call.
+    /// The entry, its model and its tool. The model of a tool result without usage of its own is
+    /// that of the call.
     pub by: Attribution,
     /// Its time; [`NO_TIME`](crate::session::entry::Entry::NO_TIME) if it has none.
     pub time_ms: i64,
     /// The milliseconds since the previous entry of its turn; 0 outside of a turn.
     pub took_ms: i64,
-    /// Whether it counts as a request to a model. A message that is earlier in the file as well, as after `pisess pick`,
-    /// does not: it was paid for once.
+    /// Whether it counts as a request to a model. A message that is earlier in the file as well, as
+    /// after `pisess pick`, does not: it was paid for once.
     pub is_billed: bool,
     /// Its tokens and cost, if it has any.
     pub usage: Option<Usage>,
-    /// If `usage` is the sum that a tool result reports for sub-agents, which may have their own sessions: the ends of
-    /// the paths of these sessions, as far as it names them.
+    /// If `usage` is the sum that a tool result reports for sub-agents, which may have their own
+    /// sessions: the ends of the paths of these sessions, as far as it names them.
     pub agents: Option<Box<[String]>>,
     /// The role of its message; `None` for an entry that is not a message but is billed.
     pub role: Option<Role>,
@@ -56,8 +57,12 @@ impl SessionStats {
         for entry in &mut self.entries {
             let [provider, model] =
                 [entry.by.provider, entry.by.model].map(|name| named(&self.session, name));
-            let Some(usage) = entry.usage.as_mut().filter(|usage| usage.cost.is_none()) else { continue };
-            if let Some(cost) = model.and_then(|model| prices.cost(provider.as_deref(), &model, usage)) {
+            let Some(usage) = entry.usage.as_mut().filter(|usage| usage.cost.is_none()) else {
+                continue;
+            };
+            if let Some(cost) =
+                model.and_then(|model| prices.cost(provider.as_deref(), &model, usage))
+            {
                 (usage.cost, usage.is_estimated) = (Some(cost), true);
             }
         }
@@ -70,7 +75,10 @@ impl SessionStats {
 
     /// Returns the model of an entry, with its provider.
     pub fn model(&self, entry: &Counted) -> Option<String> {
-        model_name(self.name(entry.by.provider).as_deref(), self.name(entry.by.model).as_deref())
+        model_name(
+            self.name(entry.by.provider).as_deref(),
+            self.name(entry.by.model).as_deref(),
+        )
     }
 }
 

@@ -9,7 +9,12 @@ use std::path::Path;
 const USAGE: &str = r#""usage":{"input":10,"output":5,"cacheRead":3,"cacheWrite":2,"totalTokens":20,"cost":{"input":1,"total":0.5}}"#;
 
 fn options() -> Options {
-    Options { keys: true, usage: true, stats: true, ..Options::default() }
+    Options {
+        keys: true,
+        usage: true,
+        stats: true,
+        ..Options::default()
+    }
 }
 
 /// Builds the lines of a session, with increasing ids and times.
@@ -21,8 +26,12 @@ struct Made {
 
 impl Made {
     fn session(id: &str) -> Made {
-        let header = format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"x","cwd":"/p"}}"#);
-        Made { lines: header + "\n", seconds: 0 }
+        let header =
+            format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"x","cwd":"/p"}}"#);
+        Made {
+            lines: header + "\n",
+            seconds: 0,
+        }
     }
 
     /// Adds an entry, this many seconds after the previous one.
@@ -57,7 +66,10 @@ impl Made {
     fn totals(&self) -> Totals {
         let stats = self.collect();
         let mut totals = Totals::default();
-        stats.entries.iter().for_each(|entry| totals.add(&stats, entry, 0));
+        stats
+            .entries
+            .iter()
+            .for_each(|entry| totals.add(&stats, entry, 0));
         totals
     }
 }
@@ -65,28 +77,55 @@ impl Made {
 #[test]
 fn usage_is_found_wherever_an_agent_writes_it() {
     let made = Made::session("s")
-        .entry(1, "usage", &format!(r#""kind":"cache_warm","provider":"p","model":"m",{USAGE}"#))
-        .entry(1, "model_usage", &format!(r#""purpose":"x","provider":"p","model":"m",{USAGE}"#))
+        .entry(
+            1,
+            "usage",
+            &format!(r#""kind":"cache_warm","provider":"p","model":"m",{USAGE}"#),
+        )
+        .entry(
+            1,
+            "model_usage",
+            &format!(r#""purpose":"x","provider":"p","model":"m",{USAGE}"#),
+        )
         .entry(1, "compaction", &format!(r#""summary":"s",{USAGE}"#))
         .entry(1, "compaction", r#""summary":"s""#)
         .entry(1, "branch_summary", &format!(r#""summary":"s",{USAGE}"#))
         .message(1, &format!(r#""role":"toolResult","toolName":"x",{USAGE}"#))
-        .message(1, &format!(r#""role":"toolResult","toolName":"task","details":{{{USAGE}}}"#))
+        .message(
+            1,
+            &format!(r#""role":"toolResult","toolName":"task","details":{{{USAGE}}}"#),
+        )
         .message(1, r#""role":"assistant","content":[]"#)
         .message(1, r#""role":"assistant","usage":{"input":1}"#)
         .entry(1, "custom", USAGE);
     let totals = made.totals();
     assert_eq!(
-        (totals.usage.billed, totals.usage.unpriced, totals.usage.cost, totals.usage.input),
+        (
+            totals.usage.billed,
+            totals.usage.unpriced,
+            totals.usage.cost,
+            totals.usage.input
+        ),
         (8, 2, 3.0, 61.0)
     );
     assert_eq!(totals.messages, 4);
     let source = made.lines.clone().into_bytes();
     let owner = Path::new("s.jsonl");
-    let child = FoundFile { path: "s/1.jsonl".into(), owner: Some(owner.into()), named: false };
+    let child = FoundFile {
+        path: "s/1.jsonl".into(),
+        owner: Some(owner.into()),
+        named: false,
+    };
     let agents = SubAgents::among(&[child]);
     let stats = collect(&source, &options(), Some((owner, &agents)), None).unwrap();
-    assert_eq!(stats.entries.iter().filter(|entry| entry.usage.is_some()).count(), 6);
+    assert_eq!(
+        stats
+            .entries
+            .iter()
+            .filter(|entry| entry.usage.is_some())
+            .count(),
+        6
+    );
 }
 
 #[test]
@@ -100,10 +139,14 @@ fn a_turn_lasts_until_its_last_answer_whatever_the_clock_does() {
         .message(10, r#""role":"user","content":"b""#)
         .message(6, answer);
     assert_eq!(made.totals().took_ms, 10_000);
-    // In one case, the second answer is dated before its request; in the other, that request has no valid time.
+    // In one case, the second answer is dated before its request; in the other, that request has no
+    // valid time.
     for (time, other) in [("00:08:57", "00:08:40"), ("2026-11-01T00:08:51.000Z", "x")] {
         assert!(made.lines.contains(time));
-        let made = Made { lines: made.lines.replace(time, other), seconds: 0 };
+        let made = Made {
+            lines: made.lines.replace(time, other),
+            seconds: 0,
+        };
         assert_eq!(made.totals().took_ms, 4000);
     }
 }
@@ -134,10 +177,16 @@ fn entries_without_an_id_are_known_by_session_line_and_time() {
 #[test]
 fn damaged_lines_are_passed_and_counted() {
     let mut made = Made::session("s").turn();
-    made.lines.insert_str(made.lines.find('\n').unwrap() + 1, "\n{\"torn\n{} {}\nnull\n[1]\n\"x\"\n");
+    made.lines.insert_str(
+        made.lines.find('\n').unwrap() + 1,
+        "\n{\"torn\n{} {}\nnull\n[1]\n\"x\"\n",
+    );
     made.lines += "{\"type\":\"mess";
     let stats = made.collect();
-    assert_eq!(stats.malformed.map(|(count, line)| (count, line.0)), Some((2, 3)));
+    assert_eq!(
+        stats.malformed.map(|(count, line)| (count, line.0)),
+        Some((2, 3))
+    );
     assert_eq!(stats.entries.len(), 4);
     assert_eq!(stats.entries[0].line, Some(LineNo(8)));
 }

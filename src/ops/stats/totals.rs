@@ -11,9 +11,9 @@ use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
-/// Returns for each entry of a file whether an earlier file had it, given the keys of their entries, and
-/// adds those of this file, if the session was loaded with them. An entry that is in one file twice counts twice, as in
-/// the agents.
+/// Returns for each entry of a file whether an earlier file had it, given the keys of their
+/// entries, and adds those of this file, if the session was loaded with them. An entry that is in
+/// one file twice counts twice, as in the agents.
 pub fn copies(earlier: &mut HashSet<u128>, stats: &SessionStats) -> Vec<bool> {
     let session = &stats.session;
     let key = |entry: &Counted| match session.collected.keys.get(entry.by.entry.at())?.key {
@@ -25,7 +25,10 @@ pub fn copies(earlier: &mut HashSet<u128>, stats: &SessionStats) -> Vec<bool> {
         key => Some(key),
     };
     let keys: Vec<_> = stats.entries.iter().map(key).collect();
-    let copies = keys.iter().map(|key| key.is_some_and(|key| earlier.contains(&key))).collect();
+    let copies = keys
+        .iter()
+        .map(|key| key.is_some_and(|key| earlier.contains(&key)))
+        .collect();
     earlier.extend(keys.into_iter().flatten());
     copies
 }
@@ -66,7 +69,10 @@ impl Totals {
     /// Adds an entry with its tool calls; `session` is the number of its file.
     pub fn add(&mut self, stats: &SessionStats, entry: &Counted, session: usize) {
         self.add_entry(entry, session);
-        stats.calls(entry).iter().for_each(|call| self.count(&stats.session, call));
+        stats
+            .calls(entry)
+            .iter()
+            .for_each(|call| self.count(&stats.session, call));
     }
 
     /// Adds a tool call alone.
@@ -84,7 +90,8 @@ impl Totals {
         }
         // The agents list no other files.
         if file.tool.act != FileAct::Read && !file.tool.is_unlisted {
-            self.files.insert(FixedState::with_seed(0).hash_one(session.bytes(file.path)));
+            self.files
+                .insert(FixedState::with_seed(0).hash_one(session.bytes(file.path)));
         }
     }
 

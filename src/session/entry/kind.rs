@@ -1,8 +1,9 @@
 //! The tables of entry types and message roles.
 //!
-//! What is a value is in its row, and what a row leaves out has a default that loses and hides nothing. What is code (a text
-//! of its own in a tree, a counterpart in the other agent, a view of its own on a page) is in a `match` of its room, which
-//! falls back on the row; only that of `undo` names all types.
+//! What is a value is in its row, and what a row leaves out has a default that loses and hides
+//! nothing. What is code (a text of its own in a tree, a counterpart in the other agent, a view of
+//! its own on a page) is in a `match` of its room, which falls back on the row; only that of `undo`
+//! names all types.
 
 use crate::session::dialect::Dialect;
 use crate::session::schema::{FieldSchema, Fields, Want, may, need, write};
@@ -24,15 +25,17 @@ pub struct Schema {
     pub searched: &'static [&'static str],
     /// Whether it can have the `usage` of a request; that of a message is in the message.
     pub is_billed: bool,
-    /// The name and the field by which the tree of the agents that write it shows it, if these suffice: `[name: text]`,
-    /// and `name: text` for people.
+    /// The name and the field by which the tree of the agents that write it shows it, if these
+    /// suffice: `[name: text]`, and `name: text` for people.
     pub named: Option<(&'static str, &'static str)>,
-    /// Whether `prune --compacted` may move it if no branch needs it. What extensions store, and entries of unknown types,
-    /// may be needed by other programs.
+    /// Whether `prune --compacted` may move it if no branch needs it. What extensions store, and
+    /// entries of unknown types, may be needed by other programs.
     pub may_be_pruned: bool,
-    /// What it is, in a session that is converted for an agent that has no counterpart and keeps it.
+    /// What it is, in a session that is converted for an agent that has no counterpart and keeps
+    /// it.
     pub kept_as: &'static str,
-    /// Its letter on an exported page; that of a message depends on its role. Entries with `n` are shown on one line.
+    /// Its letter on an exported page; that of a message depends on its role. Entries with `n` are
+    /// shown on one line.
     pub letter: char,
 }
 
@@ -86,10 +89,19 @@ const SCHEMA: Schema = Schema {
 };
 
 /// What most notes have in common.
-const NOTE: Schema = Schema { sort: Sort::Note, view: View::Hidden, ..SCHEMA };
+const NOTE: Schema = Schema {
+    sort: Sort::Note,
+    view: View::Hidden,
+    ..SCHEMA
+};
 
 /// What most settings have in common.
-const SETTING: Schema = Schema { sort: Sort::Setting, view: View::Hidden, letter: 'n', ..SCHEMA };
+const SETTING: Schema = Schema {
+    sort: Sort::Setting,
+    view: View::Hidden,
+    letter: 'n',
+    ..SCHEMA
+};
 
 /// What is fixed for the role of a message.
 #[derive(Debug)]
@@ -104,12 +116,20 @@ pub struct RoleSchema {
 
 /// Returns the row of a role that entries contain.
 const fn stored(letter: char, fields: Fields) -> RoleSchema {
-    RoleSchema { fields, is_stored: true, letter }
+    RoleSchema {
+        fields,
+        is_stored: true,
+        letter,
+    }
 }
 
 /// Returns the row of a role that only the context of a model contains.
 const fn derived(letter: char, fields: Fields) -> RoleSchema {
-    RoleSchema { fields, is_stored: false, letter }
+    RoleSchema {
+        fields,
+        is_stored: false,
+        letter,
+    }
 }
 
 macro_rules! table {
@@ -430,8 +450,11 @@ table! {
     HookMessage = "hookMessage" derived('m', Fields::omp(&[need("content", Want::Content)]));
 }
 
-const CUSTOM_MESSAGE: &[FieldSchema] =
-    &[need("customType", Want::Text), need("content", Want::Content), write("display", Want::Bool)];
+const CUSTOM_MESSAGE: &[FieldSchema] = &[
+    need("customType", Want::Text),
+    need("content", Want::Content),
+    write("display", Want::Bool),
+];
 
 impl Kind {
     /// Whether entries of this type neither reach a model nor change a setting.
@@ -444,10 +467,15 @@ impl Kind {
         self.schema().sort == Sort::Setting
     }
 
-    /// Returns how the agent's tree shows entries of this type. An agent shows the entries that it does not know.
+    /// Returns how the agent's tree shows entries of this type. An agent shows the entries that it
+    /// does not know.
     pub fn view(self, dialect: Dialect) -> View {
         let schema = self.schema();
-        if schema.fields.of(dialect).is_some() { schema.view } else { View::Shown }
+        if schema.fields.of(dialect).is_some() {
+            schema.view
+        } else {
+            View::Shown
+        }
     }
 }
 
@@ -458,7 +486,10 @@ mod tests {
     #[test]
     fn names_go_both_ways() {
         for &kind in Kind::NAMED {
-            assert_eq!(kind.name().map(|name| Kind::named(name.as_bytes())), Some(kind));
+            assert_eq!(
+                kind.name().map(|name| Kind::named(name.as_bytes())),
+                Some(kind)
+            );
         }
         assert_eq!(Kind::named(b"hologram"), Kind::Other);
         assert_eq!(Role::named(b"whatever"), Role::Other);

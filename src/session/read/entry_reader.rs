@@ -10,11 +10,13 @@ use pisess_store::{PageBuffer, ReadAt, shorter};
 use std::cell::RefCell;
 use std::io;
 
-/// Reads lines of entries **as `migrate` would store them**, without their newlines, from the file a session was loaded
-/// from. Memory does not grow with the number of lines read; request lines in file order where possible.
+/// Reads lines of entries **as `migrate` would store them**, without their newlines, from the file
+/// a session was loaded from. Memory does not grow with the number of lines read; request lines in
+/// file order where possible.
 ///
-/// Neighbouring lines are read together. The length of each read depends on how much of the previous one was
-/// requested, so little is read in vain: `tests/counts.rs` bounds it for lines in order, backwards and shuffled.
+/// Neighbouring lines are read together. The length of each read depends on how much of the
+/// previous one was requested, so little is read in vain: `tests/counts.rs` bounds it for lines in
+/// order, backwards and shuffled.
 pub struct EntryReader<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
@@ -39,8 +41,10 @@ impl Window {
 
     fn read(&mut self, source: &dyn ReadAt, start: u64, len: u64) -> io::Result<()> {
         self.start = start;
-        let read =
-            self.buffer.start(start, len as usize).and_then(|bytes| source.read_exact_at(bytes, start));
+        let read = self
+            .buffer
+            .start(start, len as usize)
+            .and_then(|bytes| source.read_exact_at(bytes, start));
         if read.is_err() {
             self.buffer.clear();
         }
@@ -56,7 +60,11 @@ const AHEAD: u64 = 4;
 impl<'a> EntryReader<'a> {
     /// Returns a reader of a session, given the file it was loaded from.
     pub fn new(session: &'a Session, source: &'a dyn ReadAt) -> Self {
-        EntryReader { session, source, window: RefCell::default() }
+        EntryReader {
+            session,
+            source,
+            window: RefCell::default(),
+        }
     }
 
     /// Returns the session whose entries these are.
@@ -72,7 +80,8 @@ impl<'a> EntryReader<'a> {
         self.with_line(ix, <[u8]>::to_vec)
     }
 
-    /// Calls `see` with the line of an entry, without copying it out of the window if it is stored so.
+    /// Calls `see` with the line of an entry, without copying it out of the window if it is stored
+    /// so.
     pub fn with_line<T>(&self, ix: EntryIx, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
         let seen = self.with_stored(self.session.entry(ix).span, |line| {
             self.session.migrated(ix, line).map(|line| see(&line))
@@ -88,7 +97,11 @@ impl<'a> EntryReader<'a> {
 
     /// Calls `see` with the `message` of an entry's line, or `null` if it has none.
     pub fn with_message<T>(&self, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
-        match self.session.message_span(ix).filter(|_| !self.session.is_migrated(ix)) {
+        match self
+            .session
+            .message_span(ix)
+            .filter(|_| !self.session.is_migrated(ix))
+        {
             Some(span) => self.with_stored(span, |message| see(Raw::checked(message))),
             None => self.with_entry(ix, |entry| see(entry.get("message").unwrap_or(Raw::NULL))),
         }
@@ -117,11 +130,13 @@ impl<'a> EntryReader<'a> {
 
     /// Fills the window if it does not hold the bytes.
     fn fill(&self, window: &mut Window, span: Span) -> io::Result<()> {
-        // Messages are requested without the rest of their lines, which counts as requested if it is short.
+        // Messages are requested without the rest of their lines, which counts as requested if it
+        // is short.
         let gap = span.start.saturating_sub(window.last);
         window.used += if gap <= window.used * AHEAD { gap } else { 0 };
         window.last = span.end();
-        let is_held = span.start >= window.start && span.end() <= window.start + window.bytes().len() as u64;
+        let is_held =
+            span.start >= window.start && span.end() <= window.start + window.bytes().len() as u64;
         if is_held {
             window.used += span.len;
             return Ok(());
@@ -132,8 +147,16 @@ impl<'a> EntryReader<'a> {
         let room = (window.used * AHEAD).min(WINDOW).max(span.len);
         // When walking backwards, the lines before this one are needed next, not those after it.
         let walks_back = span.start < window.start;
-        let start = if walks_back { span.end().saturating_sub(room) } else { span.start };
-        let end = if walks_back { span.end() } else { (span.start + room).min(self.source.len()) };
+        let start = if walks_back {
+            span.end().saturating_sub(room)
+        } else {
+            span.start
+        };
+        let end = if walks_back {
+            span.end()
+        } else {
+            (span.start + room).min(self.source.len())
+        };
         window.used = span.len;
         window.read(self.source, start, end - start)
     }
@@ -153,7 +176,8 @@ pub struct Message {
 pub enum Body {
     /// In the `message` member of the entry's line, as stored.
     Stored,
-    /// Built from the entry. In a box, so that a list of messages, most of which are stored, takes half the memory.
+    /// Built from the entry. In a box, so that a list of messages, most of which are stored, takes
+    /// half the memory.
     Built(Box<Vec<u8>>),
 }
 
@@ -173,7 +197,8 @@ impl Message {
         }
     }
 
-    /// Calls `see` with the JSON object of the message; for a stored message, reads the entry's line.
+    /// Calls `see` with the JSON object of the message; for a stored message, reads the entry's
+    /// line.
     pub fn with<T>(&self, reader: &EntryReader, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
         match &self.body {
             Body::Built(json) => Ok(see(Raw::checked(json))),
@@ -185,7 +210,8 @@ impl Message {
 /// The number of messages that a thread reads at a time.
 const PART: usize = 32;
 
-/// Reads messages on `workers` threads, which call `reader`, and passes the results to `take`, in order.
+/// Reads messages on `workers` threads, which call `reader`, and passes the results to `take`, in
+/// order.
 pub fn read_in_order<'b, T: Send>(
     messages: &[&Message],
     workers: usize,
@@ -199,23 +225,31 @@ pub fn read_in_order<'b, T: Send>(
         part.iter().map(one).collect::<io::Result<Vec<_>>>()
     };
     in_order(messages.chunks(PART), workers, work, |part| {
-        part?.into_iter().for_each(|(entry, read)| take(entry, read));
+        part?
+            .into_iter()
+            .for_each(|(entry, read)| take(entry, read));
         Ok(())
     })
 }
 
-/// The context that an agent builds for a path: the messages for its model, and the settings in effect.
+/// The context that an agent builds for a path: the messages for its model, and the settings in
+/// effect.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The messages, in order.
     pub messages: Vec<Message>,
-    /// The other members of the agent's result, in its order, as JSON (`thinkingLevel`, `model`, …).
+    /// The other members of the agent's result, in its order, as JSON (`thinkingLevel`, `model`,
+    /// …).
     pub settings: Vec<(&'static str, Vec<u8>)>,
 }
 
 /// Returns the entry that a member of an entry names.
 pub fn named(reader: &EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
-    reader.with_entry(ix, |entry| entry.get_text(key).and_then(|id| reader.session().find(&id)))
+    reader.with_entry(ix, |entry| {
+        entry
+            .get_text(key)
+            .and_then(|id| reader.session().find(&id))
+    })
 }
 
 #[cfg(test)]

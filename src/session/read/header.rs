@@ -1,4 +1,5 @@
-//! Reads the lines before the entries: the title slot and the header. Determines whether a file is a session.
+//! Reads the lines before the entries: the title slot and the header. Determines whether a file is
+//! a session.
 
 use crate::session::defect::FindingKind;
 use crate::session::entry::{LineNo, Span};
@@ -60,9 +61,16 @@ impl WrongFile {
     pub fn hint(&self) -> &'static str {
         match self {
             WrongFile::Empty => "an agent writes the header with the first message",
-            WrongFile::CarriageReturns => "convert the line endings, for example with: tr '\\r' '\\n'",
-            WrongFile::Newer(_) => "pisess supports version 3 and older, which the coding agents write",
-            WrongFile::OnlyTitle | WrongFile::NoHeader | WrongFile::OtherFirst | WrongFile::NoSessionId => {
+            WrongFile::CarriageReturns => {
+                "convert the line endings, for example with: tr '\\r' '\\n'"
+            }
+            WrongFile::Newer(_) => {
+                "pisess supports version 3 and older, which the coding agents write"
+            }
+            WrongFile::OnlyTitle
+            | WrongFile::NoHeader
+            | WrongFile::OtherFirst
+            | WrongFile::NoSessionId => {
                 "a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}"
             }
         }
@@ -89,7 +97,8 @@ pub struct Preamble {
 /// The number of bytes in which to look for the header first; doubled each time.
 const FIRST: u64 = 4096;
 
-/// Reads up to the header: the first value that JavaScript treats as true (after oh-my-pi's title line).
+/// Reads up to the header: the first value that JavaScript treats as true (after oh-my-pi's title
+/// line).
 pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut buffer = PageBuffer::default();
     let (mut title_slot, mut problems, mut lines) = (None, Vec::new(), 0);
@@ -101,36 +110,65 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
                 lines += 1;
                 header(&line, LineNo(lines), &mut title_slot, &mut problems).transpose()
             };
-            chunk.lines().find_map(next).map_or(ControlFlow::Continue(()), ControlFlow::Break)
+            chunk
+                .lines()
+                .find_map(next)
+                .map_or(ControlFlow::Continue(()), ControlFlow::Break)
         })?;
         if let ControlFlow::Break(found) = found {
             let (header, format, end) = found?;
-            return Ok(Preamble { header, format, title_slot, problems, end, lines });
+            return Ok(Preamble {
+                header,
+                format,
+                title_slot,
+                problems,
+                end,
+                lines,
+            });
         }
         at = end;
     }
-    Err(LoadError::NotASession { line: None, what: no_header(source, title_slot.is_some())? })
+    Err(LoadError::NotASession {
+        line: None,
+        what: no_header(source, title_slot.is_some())?,
+    })
 }
 
-/// Returns the header, its format and where its line ends, if this line is the header. Keeps the title line of oh-my-pi.
+/// Returns the header, its format and where its line ends, if this line is the header. Keeps the
+/// title line of oh-my-pi.
 fn header(
-    &Line { span, bytes, newline }: &Line,
+    &Line {
+        span,
+        bytes,
+        newline,
+    }: &Line,
     number: LineNo,
     title_slot: &mut Option<Vec<u8>>,
     problems: &mut Vec<Problem>,
 ) -> Result<Option<(Header, Format, u64)>, LoadError> {
-    let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf").filter(|_| span.start == 0);
-    problems.extend(unmarked.map(|_| Problem { line: number, kind: FindingKind::ByteOrderMark }));
+    let unmarked = bytes
+        .strip_prefix(b"\xef\xbb\xbf")
+        .filter(|_| span.start == 0);
+    problems.extend(unmarked.map(|_| Problem {
+        line: number,
+        kind: FindingKind::ByteOrderMark,
+    }));
     let line = unmarked.unwrap_or(bytes);
     if line.trim_ascii().is_empty() {
         return Ok(None);
     }
     let Ok(value) = Raw::parse(line) else {
-        problems.push(Problem { line: number, kind: FindingKind::MalformedLine });
+        problems.push(Problem {
+            line: number,
+            kind: FindingKind::MalformedLine,
+        });
         return Ok(None);
     };
     if !value.is_truthy() {
-        problems.push(Problem { line: number, kind: FindingKind::NotAnEntry });
+        problems.push(Problem {
+            line: number,
+            kind: FindingKind::NotAnEntry,
+        });
         return Ok(None);
     }
     if number.0 == 1 && is_title_slot(value) {
@@ -141,7 +179,10 @@ fn header(
     let text = |key: &str| value.get_text(key).map(Text::into_owned);
     let before = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
     let header = Header {
-        span: Span { start: span.start + before as u64, len: value.bytes().len() as u64 },
+        span: Span {
+            start: span.start + before as u64,
+            len: value.bytes().len() as u64,
+        },
         line: number,
         id: text("id").unwrap_or_default(),
         cwd: text("cwd"),
@@ -165,11 +206,13 @@ fn no_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadErro
     })
 }
 
-/// Whether a value is a title slot according to oh-my-pi's `parseTitleSlotObject`, which does not check the
-/// width.
+/// Whether a value is a title slot according to oh-my-pi's `parseTitleSlotObject`, which does not
+/// check the width.
 pub fn is_title_slot(value: Raw) -> bool {
     let is_text = |key: &str| value.get(key).is_some_and(Raw::is_string);
-    let source_fits = value.get("source").is_none_or(|source| source.is("auto") || source.is("user"));
+    let source_fits = value
+        .get("source")
+        .is_none_or(|source| source.is("auto") || source.is("user"));
     value.get("type").is_some_and(|kind| kind.is("title"))
         && value.get("v").and_then(Raw::number) == Some(1.0)
         && ["title", "updatedAt", "pad"].into_iter().all(is_text)
@@ -177,12 +220,20 @@ pub fn is_title_slot(value: Raw) -> bool {
 }
 
 fn format_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Format, LoadError> {
-    let wrong = |what| Err(LoadError::NotASession { line: Some(line), what });
+    let wrong = |what| {
+        Err(LoadError::NotASession {
+            line: Some(line),
+            what,
+        })
+    };
     let is_kind = |key: &str, name: &str| value.get(key).is_some_and(|kind| kind.is(name));
     if is_kind("kind", "header")
         && let Some(v) = value.get("v").filter(|v| v.is_number())
     {
-        return wrong(WrongFile::Newer(format!("v{}", String::from_utf8_lossy(v.bytes()))));
+        return wrong(WrongFile::Newer(format!(
+            "v{}",
+            String::from_utf8_lossy(v.bytes())
+        )));
     }
     if !is_kind("type", "session") {
         return wrong(WrongFile::OtherFirst);
@@ -194,10 +245,16 @@ fn format_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Fo
     let number = version_number(value);
     if number > 3.0 {
         let version = given.map_or(&b""[..], Raw::bytes);
-        return wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(version))));
+        return wrong(WrongFile::Newer(format!(
+            "version {}",
+            String::from_utf8_lossy(version)
+        )));
     }
     if given.is_some_and(|version| !version.is_number()) {
-        problems.push(Problem { line, kind: FindingKind::OddVersion });
+        problems.push(Problem {
+            line,
+            kind: FindingKind::OddVersion,
+        });
     }
     Ok(match number {
         _ if number < 2.0 => Format::V1,

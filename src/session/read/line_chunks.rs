@@ -1,7 +1,8 @@
 //! Reads a file in chunks of whole lines, into one buffer that is reused for the next file.
 //!
-//! Readers of many files read each in one thread; [`crate::load`] and others read one file on several threads, a range
-//! at a time. The buffer grows to the longest line, and holds at least `CHUNK` bytes.
+//! Readers of many files read each in one thread; [`crate::load`] and others read one file on
+//! several threads, a range at a time. The buffer grows to the longest line, and holds at least
+//! `CHUNK` bytes.
 
 use crate::session::entry::Span;
 use memchr::{memchr, memrchr};
@@ -11,15 +12,17 @@ use std::ops::{ControlFlow, Range};
 
 /// The number of bytes to read at a time.
 const CHUNK: usize = 512 * 1024;
-/// The maximum capacity that a buffer keeps between files, so that one long line does not occupy memory
-/// forever.
+/// The maximum capacity that a buffer keeps between files, so that one long line does not occupy
+/// memory forever.
 const KEPT: usize = 4 * CHUNK;
 
 /// Returns the ranges in which workers read a source from `start` on, each at a time.
 pub fn ranges(source: &dyn ReadAt, start: u64) -> impl Iterator<Item = Range<u64>> + Send + use<> {
     let len = source.len();
     let count = len.saturating_sub(start).div_ceil(CHUNK as u64);
-    (0..count).map(move |at| start + at * CHUNK as u64).map(move |from| from..len.min(from + CHUNK as u64))
+    (0..count)
+        .map(move |at| start + at * CHUNK as u64)
+        .map(move |from| from..len.min(from + CHUNK as u64))
 }
 
 fn to_usize(length: u64) -> usize {
@@ -54,9 +57,16 @@ impl<'a> LineChunk<'a> {
             let rest = self.bytes.get(at..).filter(|rest| !rest.is_empty())?;
             let newline = memchr(b'\n', rest);
             let bytes = &rest[..newline.unwrap_or(rest.len())];
-            let span = Span { start: self.start + at as u64, len: bytes.len() as u64 };
+            let span = Span {
+                start: self.start + at as u64,
+                len: bytes.len() as u64,
+            };
             at += bytes.len() + 1;
-            Some(Line { span, bytes, newline: newline.is_some() })
+            Some(Line {
+                span,
+                bytes,
+                newline: newline.is_some(),
+            })
         })
     }
 }
@@ -130,7 +140,10 @@ pub fn read_chunks<B>(
         let rest = lines.get(last..).and_then(|rest| memchr(b'\n', rest));
         let end = rest.map_or(lines.len(), |newline| last + newline + 1);
         if own < end {
-            let broke = take(LineChunk { start: start + own as u64, bytes: &lines[own..end] });
+            let broke = take(LineChunk {
+                start: start + own as u64,
+                bytes: &lines[own..end],
+            });
             if broke.is_break() {
                 return Ok(broke);
             }
@@ -172,7 +185,18 @@ mod tests {
 
     #[test]
     fn chunks_are_whole_lines_and_leave_nothing_out() {
-        let lines = [1, 100, CHUNK, CHUNK - 1, 3 * CHUNK + 17, 0, 5, 9 * CHUNK, 300, 7 * 4096];
+        let lines = [
+            1,
+            100,
+            CHUNK,
+            CHUNK - 1,
+            3 * CHUNK + 17,
+            0,
+            5,
+            9 * CHUNK,
+            300,
+            7 * 4096,
+        ];
         for last in [&b""[..], b"\n", b"tail"] {
             let mut bytes = Vec::new();
             for (at, len) in lines.into_iter().enumerate() {
@@ -190,11 +214,25 @@ mod tests {
                 }
                 let all: Vec<_> = read.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
                 assert_eq!(all, bytes[from as usize..]);
-                let chunks = read.iter().map(|(start, bytes)| LineChunk { start: *start, bytes });
-                for Line { span, bytes: line, newline } in chunks.flat_map(LineChunk::lines) {
+                let chunks = read.iter().map(|(start, bytes)| LineChunk {
+                    start: *start,
+                    bytes,
+                });
+                for Line {
+                    span,
+                    bytes: line,
+                    newline,
+                } in chunks.flat_map(LineChunk::lines)
+                {
                     let end = span.end() as usize;
-                    assert_eq!((line, newline), (&bytes[span.start as usize..end], bytes.get(end).is_some()));
-                    assert!(!line.contains(&b'\n') && bytes.get(end).is_none_or(|&after| after == b'\n'));
+                    assert_eq!(
+                        (line, newline),
+                        (&bytes[span.start as usize..end], bytes.get(end).is_some())
+                    );
+                    assert!(
+                        !line.contains(&b'\n')
+                            && bytes.get(end).is_none_or(|&after| after == b'\n')
+                    );
                 }
             }
         }
@@ -205,10 +243,15 @@ mod tests {
     fn reading_ends_where_it_is_told_to() {
         let bytes = b"a\nb\n".repeat(CHUNK);
         let mut count = 0;
-        let done = read_chunks(&mut PageBuffer::default(), &bytes, 0..bytes.len() as u64, |_| {
-            count += 1;
-            ControlFlow::Break("enough")
-        });
+        let done = read_chunks(
+            &mut PageBuffer::default(),
+            &bytes,
+            0..bytes.len() as u64,
+            |_| {
+                count += 1;
+                ControlFlow::Break("enough")
+            },
+        );
         assert_eq!((done.unwrap(), count), (ControlFlow::Break("enough"), 1));
     }
 
@@ -219,8 +262,9 @@ mod tests {
         std::fs::write(&path, "{}\n".repeat(34)).unwrap();
         let file = Glance::open(&path).unwrap();
         std::fs::write(&path, "{}\n").unwrap();
-        let read =
-            read_chunks(&mut PageBuffer::default(), &file, 0..100, |_| ControlFlow::<()>::Continue(()));
+        let read = read_chunks(&mut PageBuffer::default(), &file, 0..100, |_| {
+            ControlFlow::<()>::Continue(())
+        });
         assert_eq!(read.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }

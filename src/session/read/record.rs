@@ -1,14 +1,15 @@
 //! Validates a line to its end, and collects its envelope and the facts of its message.
 //!
-//! A body is walked once. Values that a row of the tree may need (role, text blocks, tool calls) are kept as
-//! positions in the line; only those that are drawn are decoded, later.
+//! A body is walked once. Values that a row of the tree may need (role, text blocks, tool calls)
+//! are kept as positions in the line; only those that are drawn are decoded, later.
 
 use crate::session::entry::{Kind, Role};
 use pisess_json::scan::RawString;
 use pisess_json::text::Text;
 use pisess_json::{KeyCache, Malformed, Raw, Scanner};
 
-/// The result of the walk over a record. If a key repeats, the last value is used, as in the agents.
+/// The result of the walk over a record. If a key repeats, the last value is used, as in the
+/// agents.
 #[derive(Debug, Default)]
 #[allow(missing_docs)] // Each field is named after its member.
 pub struct Record<'a> {
@@ -39,7 +40,8 @@ pub struct MessageFacts<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Returns the value of a member. Only those listed before [`Member::Type`] are kept; the timestamp is a field.
+    /// Returns the value of a member. Only those listed before [`Member::Type`] are kept; the
+    /// timestamp is a field.
     pub fn get(&self, member: Member) -> Option<Raw<'a>> {
         debug_assert!(member != Member::Timestamp && (member as usize) < KEPT);
         self.values.get(member as usize).copied().flatten()
@@ -53,11 +55,17 @@ impl<'a> MessageFacts<'a> {
         self.values.get(member as usize).copied().flatten()
     }
 
-    /// Returns the provider and the model that responded, which may not be the one that was requested.
+    /// Returns the provider and the model that responded, which may not be the one that was
+    /// requested.
     pub fn model_parts(&self) -> (Option<Text<'a>>, Option<Text<'a>>) {
-        let responded = self.get(Member::ResponseModel).filter(|model| model.is_string());
+        let responded = self
+            .get(Member::ResponseModel)
+            .filter(|model| model.is_string());
         let model = responded.or(self.get(Member::Model));
-        (self.get(Member::Provider).and_then(Raw::text), model.and_then(Raw::text))
+        (
+            self.get(Member::Provider).and_then(Raw::text),
+            model.and_then(Raw::text),
+        )
     }
 }
 
@@ -199,7 +207,9 @@ impl Members {
     /// Returns the members of an object.
     pub fn of(object: Raw) -> Self {
         let mut members = Members::default();
-        object.members().for_each(|(key, _)| members.insert(Member::named(key.text().as_bytes())));
+        object
+            .members()
+            .for_each(|(key, _)| members.insert(Member::named(key.text().as_bytes())));
         members
     }
 
@@ -219,13 +229,24 @@ pub fn keys() -> KeyCache<Member> {
     KeyCache::new(Member::named)
 }
 
-/// Walks over the value at the scanner's position. Collects the content blocks of its message in `blocks`.
-pub fn scan<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Result<Record<'a>, Malformed> {
+/// Walks over the value at the scanner's position. Collects the content blocks of its message in
+/// `blocks`.
+pub fn scan<'a>(
+    scanner: &mut Scanner<'a>,
+    blocks: &mut Vec<Block<'a>>,
+) -> Result<Record<'a>, Malformed> {
     let mut record = Record::default();
-    scan_into(scanner, &mut KeyCache::off(Member::named), &mut record, blocks).map(|()| record)
+    scan_into(
+        scanner,
+        &mut KeyCache::off(Member::named),
+        &mut record,
+        blocks,
+    )
+    .map(|()| record)
 }
 
-/// Like [`scan`], but with a cache of keys, and fills an empty record in place, because records are large to move.
+/// Like [`scan`], but with a cache of keys, and fills an empty record in place, because records are
+/// large to move.
 pub fn scan_into<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -237,7 +258,9 @@ pub fn scan_into<'a>(
     record.is_object = scanner.peek() == b'{';
     let start = scanner.pos();
     if record.is_object {
-        scanner.members(keys, |scanner, keys, key| member(scanner, keys, key, record, blocks))?;
+        scanner.members(keys, |scanner, keys, key| {
+            member(scanner, keys, key, record, blocks)
+        })?;
     } else {
         scanner.skip_value_with(keys)?;
     }
@@ -249,7 +272,12 @@ pub fn scan_into<'a>(
 pub fn message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> MessageFacts<'a> {
     let mut facts = None;
     let mut keys = KeyCache::off(Member::named);
-    let read = message(&mut Scanner::document(whole.bytes()), &mut keys, &mut facts, blocks);
+    let read = message(
+        &mut Scanner::document(whole.bytes()),
+        &mut keys,
+        &mut facts,
+        blocks,
+    );
     read.ok().and(facts).unwrap_or_default()
 }
 
@@ -292,7 +320,9 @@ fn message<'a>(
         match key {
             Member::Role => facts.role = string(scanner, keys)?,
             Member::Content => facts.content = content(scanner, keys, blocks)?,
-            key if (key as usize) < KEPT => facts.values[key as usize] = Some(value(scanner, keys)?),
+            key if (key as usize) < KEPT => {
+                facts.values[key as usize] = Some(value(scanner, keys)?)
+            }
             _ => scanner.skip_value_with(keys)?,
         }
         Ok(())
@@ -317,7 +347,10 @@ fn content<'a>(
                 if scanner.peek() != b'{' {
                     return scanner.skip_value_with(keys);
                 }
-                blocks.push(Block { at, ..block(scanner, keys)? });
+                blocks.push(Block {
+                    at,
+                    ..block(scanner, keys)?
+                });
                 Ok(())
             })?;
             Ok(Content::Blocks)
@@ -327,7 +360,10 @@ fn content<'a>(
     }
 }
 
-fn block<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<Block<'a>, Malformed> {
+fn block<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut KeyCache<Member>,
+) -> Result<Block<'a>, Malformed> {
     let mut block = Block::default();
     scanner.members(keys, |scanner, keys, key| {
         block.members.insert(key);
@@ -363,7 +399,9 @@ fn string<'a>(
 /// Returns the name of a draft-tree head other than `main`.
 pub fn named_head(entry: Raw<'_>) -> Option<Text<'_>> {
     let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
-    entry.get_text("name").filter(|name| is_head && !name.is_empty() && *name != "main")
+    entry
+        .get_text("name")
+        .filter(|name| is_head && !name.is_empty() && *name != "main")
 }
 
 #[cfg(test)]
@@ -398,7 +436,9 @@ mod tests {
 
     #[test]
     fn other_values_pass_too() {
-        scanned("5", |record, _| assert!(!record.is_object && record.bytes == b"5"));
+        scanned("5", |record, _| {
+            assert!(!record.is_object && record.bytes == b"5")
+        });
         scanned(r#"{"type":3,"id":null,"message":[]}"#, |record, _| {
             assert!(record.kind.is_none() && record.id.is_none() && record.message.is_none());
         });

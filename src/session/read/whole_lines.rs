@@ -20,12 +20,18 @@ impl<'a> WholeLines<'a> {
         let (newline, rest) = last_line(source, source.len())?;
         // No beginning of an object is an object.
         let is_whole = Raw::parse(&rest).is_ok_and(Raw::is_object);
-        Ok(WholeLines { source, len: if is_whole { source.len() } else { newline } })
+        Ok(WholeLines {
+            source,
+            len: if is_whole { source.len() } else { newline },
+        })
     }
 }
 
 /// Calls `find` with the lines of a source, from the last to the first, until it returns something.
-pub fn lines_back<T>(source: &dyn ReadAt, find: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
+pub fn lines_back<T>(
+    source: &dyn ReadAt,
+    find: impl Fn(&[u8]) -> Option<T>,
+) -> io::Result<Option<T>> {
     let mut end = source.len();
     loop {
         let (start, line) = last_line(source, end)?;
@@ -85,7 +91,13 @@ mod tests {
             ("{}\n", &format!("{{\"a\":\"{long}")),
             (&format!("{{}}\n{{\"a\":\"{long}\"}}"), ""),
         ] {
-            assert_eq!(len(&format!("{whole}{rest}")), whole.len() as u64, "{:.40}{:.40}", whole, rest);
+            assert_eq!(
+                len(&format!("{whole}{rest}")),
+                whole.len() as u64,
+                "{:.40}{:.40}",
+                whole,
+                rest
+            );
         }
     }
 }

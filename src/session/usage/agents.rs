@@ -1,11 +1,12 @@
 //! The sessions of sub-agents, and the tool results that name them.
 //!
-//! A sub-agent's usage may be in two places: in its own session, and as a sum in the tool result of the session that
-//! started it. oh-my-pi and the extension pi-subagents keep the sessions of sub-agents in the directory named like
-//! the session without `.jsonl`, and record their paths in the `details` of the result: oh-my-pi the path of the
-//! output (`<session>/<agent>.md`, beside `<agent>.jsonl`), pi-subagents that of the session
-//! (`<session>/<run>/run-0/session.jsonl`). Claude Code records the sub-agent's id (`agentId`), and `import` names its
-//! session `<session>/<agent>.jsonl`. Stores are moved and copied, so only the end of a path identifies a
+//! A sub-agent's usage may be in two places: in its own session, and as a sum in the tool result of
+//! the session that started it. oh-my-pi and the extension pi-subagents keep the sessions of
+//! sub-agents in the directory named like the session without `.jsonl`, and record their paths in
+//! the `details` of the result: oh-my-pi the path of the output (`<session>/<agent>.md`, beside
+//! `<agent>.jsonl`), pi-subagents that of the session (`<session>/<run>/run-0/session.jsonl`).
+//! Claude Code records the sub-agent's id (`agentId`), and `import` names its session
+//! `<session>/<agent>.jsonl`. Stores are moved and copied, so only the end of a path identifies a
 //! session.
 
 use foldhash::HashSet;
@@ -18,12 +19,14 @@ use std::path::{Path, PathBuf};
 pub struct SubAgents {
     /// The ends of the paths of their sessions.
     ends: HashSet<String>,
-    /// The sessions that have some of them in their directory. A nested sub-agent belongs to every session above it.
+    /// The sessions that have some of them in their directory. A nested sub-agent belongs to every
+    /// session above it.
     owners: HashSet<PathBuf>,
 }
 
 impl SubAgents {
-    /// Returns the sub-agents among these files. Advisors are none: no tool result reports their usage.
+    /// Returns the sub-agents among these files. Advisors are none: no tool result reports their
+    /// usage.
     pub fn among(files: &[FoundFile]) -> SubAgents {
         let mut agents = SubAgents::default();
         for file in files {
@@ -32,9 +35,17 @@ impl SubAgents {
                 continue;
             }
             agents.ends.insert(end_of(&file.path.to_string_lossy()));
-            let Some(owner) = file.owner.as_deref() else { continue };
-            let above = file.path.ancestors().skip(1).map(|folder| store::with_suffix(folder, ".jsonl"));
-            agents.owners.extend(above.take_while(|session| session != owner));
+            let Some(owner) = file.owner.as_deref() else {
+                continue;
+            };
+            let above = file
+                .path
+                .ancestors()
+                .skip(1)
+                .map(|folder| store::with_suffix(folder, ".jsonl"));
+            agents
+                .owners
+                .extend(above.take_while(|session| session != owner));
             agents.owners.insert(owner.to_owned());
         }
         agents
@@ -50,44 +61,59 @@ impl SubAgents {
         if reported.is_empty() {
             return self.has(session);
         }
-        places(session, reported).iter().any(|end| self.ends.contains(end))
+        places(session, reported)
+            .iter()
+            .any(|end| self.ends.contains(end))
     }
 }
 
 /// Returns the ends of the paths of the sessions that a tool result's details name.
 pub fn sessions(details: Raw) -> Vec<String> {
     let path = |result: Raw| {
-        let session = result.get_text("sessionFile").map(|path| path.to_string_lossy().into_owned());
+        let session = result
+            .get_text("sessionFile")
+            .map(|path| path.to_string_lossy().into_owned());
         let output = || {
             let path = result.get_text("outputPath")?;
             Some(path.to_string_lossy().strip_suffix(".md")?.to_owned() + ".jsonl")
         };
         session.or_else(output)
     };
-    let imported = details.get_text("agentId").map(|id| format!("/{}.jsonl", id.to_string_lossy()));
-    results(details).filter_map(path).chain(imported).map(|path| end_of(&path)).collect()
+    let imported = details
+        .get_text("agentId")
+        .map(|id| format!("/{}.jsonl", id.to_string_lossy()));
+    results(details)
+        .filter_map(path)
+        .chain(imported)
+        .map(|path| end_of(&path))
+        .collect()
 }
 
-/// Returns the ends of the paths that the reported sessions may have: a fork may have copied the directory under its
-/// own name.
+/// Returns the ends of the paths that the reported sessions may have: a fork may have copied the
+/// directory under its own name.
 pub fn places(session: &Path, reported: &[String]) -> Vec<String> {
     let stem = session.file_stem().unwrap_or_default().to_string_lossy();
-    let own = reported.iter().filter_map(|end| match end.split('/').collect::<Vec<_>>()[..] {
-        [folder, name] if folder != stem => Some(format!("{stem}/{name}")),
-        _ => None,
-    });
+    let own = reported
+        .iter()
+        .filter_map(|end| match end.split('/').collect::<Vec<_>>()[..] {
+            [folder, name] if folder != stem => Some(format!("{stem}/{name}")),
+            _ => None,
+        });
     reported.iter().cloned().chain(own).collect()
 }
 
-/// Returns the results of the sub-agents in a tool result's details: its own, and those of runs it waited for.
+/// Returns the results of the sub-agents in a tool result's details: its own, and those of runs it
+/// waited for.
 fn results<'a>(details: Raw<'a>) -> impl Iterator<Item = Raw<'a>> {
     let items = |value: Raw<'a>, key: &str| value.get(key).into_iter().flat_map(Raw::items);
-    let awaited = items(details, "completions").flat_map(move |completion| items(completion, "results"));
+    let awaited =
+        items(details, "completions").flat_map(move |completion| items(completion, "results"));
     items(details, "results").chain(awaited)
 }
 
-/// Returns the end of a session's path, which identifies it: its directory and its name. The sessions of
-/// pi-subagents all have the same name, in directories with the same names, so theirs begin with the run.
+/// Returns the end of a session's path, which identifies it: its directory and its name. The
+/// sessions of pi-subagents all have the same name, in directories with the same names, so theirs
+/// begin with the run.
 pub fn end_of(path: &str) -> String {
     let mut parts: Vec<&str> = path.rsplit(['/', '\\']).take(3).collect();
     if parts[0] != "session.jsonl" {

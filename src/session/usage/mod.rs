@@ -1,8 +1,9 @@
-//! What requests to models used: tokens and cost, wherever an agent records them, as pi's `/session` adds them up. They
-//! are in assistant messages and tool results, in compactions and branch summaries, and in usage entries.
+//! What requests to models used: tokens and cost, wherever an agent records them, as pi's
+//! `/session` adds them up. They are in assistant messages and tool results, in compactions and
+//! branch summaries, and in usage entries.
 //!
-//! Nothing is estimated: a request without a cost is counted as unpriced. A message that is earlier in the file, with
-//! the same time in it, is a copy that `pick` made, and was paid for once.
+//! Nothing is estimated: a request without a cost is counted as unpriced. A message that is earlier
+//! in the file, with the same time in it, is a copy that `pick` made, and was paid for once.
 
 mod agents;
 
@@ -29,20 +30,24 @@ pub struct Usage {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
-    /// `cost.total`; `None` if the file has no cost, or `cost.unknown` is true, as in sessions that were imported.
+    /// `cost.total`; `None` if the file has no cost, or `cost.unknown` is true, as in sessions that
+    /// were imported.
     pub cost: Option<f64>,
     /// Whether the cost is not that of the file, but from a table of prices.
     pub is_estimated: bool,
 }
 
 impl Usage {
-    /// Parses a `usage` object; `None` if the value is not one. Values that are not numbers count as zero.
+    /// Parses a `usage` object; `None` if the value is not one. Values that are not numbers count
+    /// as zero.
     pub fn of(value: Raw) -> Option<Usage> {
         if !value.is_object() {
             return None;
         }
-        let [input, output, cache_read, cache_write, cost] =
-            members(value, ["input", "output", "cacheRead", "cacheWrite", "cost"]);
+        let [input, output, cache_read, cache_write, cost] = members(
+            value,
+            ["input", "output", "cacheRead", "cacheWrite", "cost"],
+        );
         let [total, unknown] = members(cost.unwrap_or(Raw::NULL), ["total", "unknown"]);
         let is_known = unknown.and_then(Raw::bool) != Some(true);
         Some(Usage {
@@ -50,7 +55,9 @@ impl Usage {
             output: finite(output),
             cache_read: finite(cache_read),
             cache_write: finite(cache_write),
-            cost: total.and_then(Raw::number).filter(|total| total.is_finite() && is_known),
+            cost: total
+                .and_then(Raw::number)
+                .filter(|total| total.is_finite() && is_known),
             is_estimated: false,
         })
     }
@@ -128,7 +135,8 @@ pub struct Billed {
     pub entry: EntryIx,
     /// What it used.
     pub usage: Usage,
-    /// For the sum that a tool result reports for sub-agents: the ends of the paths of their sessions.
+    /// For the sum that a tool result reports for sub-agents: the ends of the paths of their
+    /// sessions.
     pub agents: Option<Box<[String]>>,
     /// The fingerprint of the message, if it has a time.
     pub(super) print: Option<u64>,
@@ -137,35 +145,61 @@ pub struct Billed {
 impl Billed {
     /// Returns the request that an entry records, if any.
     pub fn of(entry: EntryIx, typed: &Typed) -> Option<Billed> {
-        let Typed { kind, role, record, .. } = *typed;
+        let Typed {
+            kind, role, record, ..
+        } = *typed;
         let message = record.message.as_ref().filter(|_| kind == Kind::Message);
         let (usage, agents) = match (role, message) {
-            (Role::Assistant, Some(message)) => {
-                (message.get(Member::Usage).and_then(Usage::of).unwrap_or_default(), None)
-            }
+            (Role::Assistant, Some(message)) => (
+                message
+                    .get(Member::Usage)
+                    .and_then(Usage::of)
+                    .unwrap_or_default(),
+                None,
+            ),
             (Role::ToolResult, Some(message)) => {
-                let is_tool = |name: &str| message.get(Member::ToolName).is_some_and(|tool| tool.is(name));
+                let is_tool = |name: &str| {
+                    message
+                        .get(Member::ToolName)
+                        .is_some_and(|tool| tool.is(name))
+                };
                 let own = message.get(Member::Usage).filter(|usage| usage.is_object());
                 let sum = message
                     .get(Member::Details)
                     .filter(|_| is_tool("task"))
                     .and_then(|details| details.get("usage"));
                 let usage = Usage::of(own.or(sum)?)?;
-                let ends = message.get(Member::Details).map(sessions).unwrap_or_default();
+                let ends = message
+                    .get(Member::Details)
+                    .map(sessions)
+                    .unwrap_or_default();
                 let is_of_agents = own.is_none() || is_tool("subagent") || !ends.is_empty();
                 (usage, is_of_agents.then(|| ends.into_boxed_slice()))
             }
-            (_, None) if kind.schema().is_billed => (record.get(Member::Usage).and_then(Usage::of)?, None),
+            (_, None) if kind.schema().is_billed => {
+                (record.get(Member::Usage).and_then(Usage::of)?, None)
+            }
             _ => return None,
         };
-        let print =
-            |message: &MessageFacts| message.get(Member::Timestamp).map(|_| fingerprint(message.bytes));
-        Some(Billed { entry, usage, agents, print: message.and_then(print) })
+        let print = |message: &MessageFacts| {
+            message
+                .get(Member::Timestamp)
+                .map(|_| fingerprint(message.bytes))
+        };
+        Some(Billed {
+            entry,
+            usage,
+            agents,
+            print: message.and_then(print),
+        })
     }
 
-    /// Whether it is the sum that a tool result of this session reports for sub-agents whose own sessions are read.
+    /// Whether it is the sum that a tool result of this session reports for sub-agents whose own
+    /// sessions are read.
     pub fn is_elsewhere(&self, session: &Path, agents: &SubAgents) -> bool {
-        self.agents.as_deref().is_some_and(|reported| agents.are_read(session, reported))
+        self.agents
+            .as_deref()
+            .is_some_and(|reported| agents.are_read(session, reported))
     }
 }
 
@@ -178,8 +212,8 @@ pub fn remove_copies(billed: &mut Vec<Billed>) {
 /// The number of bytes at the start and the end of a message that its fingerprint is made of.
 const PRINTED: usize = 256;
 
-/// Returns a number that is the same for equal messages. Long messages, which contain their time and usage, are not
-/// read as a whole.
+/// Returns a number that is the same for equal messages. Long messages, which contain their time
+/// and usage, are not read as a whole.
 fn fingerprint(message: &[u8]) -> u64 {
     let head = &message[..message.len().min(PRINTED)];
     let tail = &message[message.len().saturating_sub(PRINTED)..];

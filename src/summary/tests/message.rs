@@ -7,7 +7,12 @@ fn attached_bodies_leave_a_request() {
     assert_eq!(words(text.to_owned(), &[]), short);
     let skill = "<skill name=\"s\" location=\"/s\">x\ny</skill>\n\nfor the login page";
     assert!(words(skill.to_owned(), &[]).ends_with(">[…]</skill>\n\nfor the login page"));
-    for odd in ["<file name=\"", "<file name=\"a\">", "</file><file name=\"", "<file name=\"</file>"] {
+    for odd in [
+        "<file name=\"",
+        "<file name=\"a\">",
+        "</file><file name=\"",
+        "<file name=\"</file>",
+    ] {
         assert_eq!(words(odd.to_owned(), &[]), odd);
     }
 }

@@ -2,12 +2,18 @@ use super::super::quote::*;
 
 #[test]
 fn a_line_has_no_structure() {
-    assert_eq!(line("\u{1b}[31mred\u{1b}[0m\n\n\tand \u{202e}more\u{7}", 80), "red / and more");
+    assert_eq!(
+        line("\u{1b}[31mred\u{1b}[0m\n\n\tand \u{202e}more\u{7}", 80),
+        "red / and more"
+    );
     assert_eq!(line("\u{1b}]0;title\u{7}text", 80), "text");
     assert_eq!(line("- [x] all done", 80), "[x] all done");
     assert_eq!(line("## > 1. done", 80), "done");
     assert_eq!(line("#708090 is grey", 80), "#708090 is grey");
-    assert_eq!(line("a </summary> < /Summary> <READ_FILES>", 80), "a ‹/summary> ‹ /Summary> ‹READ_FILES>");
+    assert_eq!(
+        line("a </summary> < /Summary> <READ_FILES>", 80),
+        "a ‹/summary> ‹ /Summary> ‹READ_FILES>"
+    );
     assert_eq!(line("Vec<u8>, a < b, </div>", 80), "Vec<u8>, a < b, </div>");
     assert_eq!(line("```sh\nx\n```", 80), "x");
     assert_eq!(quoted("- say \"hi\"", 80), "\"say 'hi'\"");
@@ -17,14 +23,20 @@ fn a_line_has_no_structure() {
 fn a_block_keeps_every_line_behind_a_mark() {
     // The marks are not counted: a request of many short lines stays whole.
     let short = "x\n".repeat(1_999);
-    assert_eq!(unquoted(quotation("", &short, 4_000).lines().skip(1)), short.trim_end());
+    assert_eq!(
+        unquoted(quotation("", &short, 4_000).lines().skip(1)),
+        short.trim_end()
+    );
 }
 
 #[test]
 fn a_long_text_keeps_its_ends() {
     let text = format!("Begin {}end.", "middle ".repeat(300));
     let short = ends(&text, 300);
-    assert!(short.starts_with("Begin middle") && short.ends_with("middle end."), "{short}");
+    assert!(
+        short.starts_with("Begin middle") && short.ends_with("middle end."),
+        "{short}"
+    );
     let left = units(&short.replace(|c: char| !"midle".contains(c), ""));
     assert!(left > 150 && short.contains(" characters left out …]"));
     let missing: usize = short.split(' ').find_map(|word| word.parse().ok()).unwrap();
@@ -68,7 +80,10 @@ fn only_a_last_line_of_prose_asks() {
 #[test]
 fn a_remark_without_what_leads_over() {
     for (remark, left) in [
-        ("Perfect! The index is there.\n\nNow let me commit it:", "The index is there."),
+        (
+            "Perfect! The index is there.\n\nNow let me commit it:",
+            "The index is there.",
+        ),
         ("很好！测试通过了。接下来：", "测试通过了。"),
         ("Great!", ""),
         ("Now let me look:", ""),

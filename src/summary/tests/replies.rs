@@ -5,7 +5,10 @@ use super::*;
 #[test]
 fn answers_to_a_tool_that_asks_are_decisions() {
     let question = r#"{"questions":[{"question":"Which one?"}]}"#;
-    let messages = [user("Set up the database."), called("", "ask", question, "PostgreSQL", false)];
+    let messages = [
+        user("Set up the database."),
+        called("", "ask", question, "PostgreSQL", false),
+    ];
     let decision = "- Asked \"Which one?\", the user answered \"PostgreSQL\"";
     assert_eq!(section(messages, "## Key Decisions"), decision);
 }
@@ -21,7 +24,12 @@ fn questions_corrections_and_repetitions_are_told_apart() {
         says("Done."),
     ];
     for hour in 0..9 {
-        messages.extend([user(&format!("Read HEARTBEAT.md and follow it.\nIt is {hour}:00.")), says("OK")]);
+        messages.extend([
+            user(&format!(
+                "Read HEARTBEAT.md and follow it.\nIt is {hour}:00."
+            )),
+            says("OK"),
+        ]);
     }
     let text = summary(None, &messages);
     assert_eq!(
@@ -30,30 +38,51 @@ fn questions_corrections_and_repetitions_are_told_apart() {
     );
     assert!(quotation(&text, REQUEST).starts_with("no docker"), "{text}");
     assert_eq!(text.matches("HEARTBEAT").count(), 1, "{text}");
-    messages.push(user("Now the schema, with a table for each of the reports that we have."));
+    messages.push(user(
+        "Now the schema, with a table for each of the reports that we have.",
+    ));
     let constraint = "- \"no docker, we install it from the packages of the distribution\"";
-    assert_eq!(section(&messages, "## Constraints & Preferences"), constraint);
+    assert_eq!(
+        section(&messages, "## Constraints & Preferences"),
+        constraint
+    );
 }
 
 #[test]
 fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
-    let state = |messages: &[_]| (section(messages, "## Next Steps"), section(messages, "### In Progress"));
+    let state = |messages: &[_]| {
+        (
+            section(messages, "## Next Steps"),
+            section(messages, "### In Progress"),
+        )
+    };
     let request = user("Publish the package, then tag the commit, and write the release notes.");
     let (next, progress) = state(&[request.clone(), says("Published. The tag is v1.")]);
-    assert!(next.starts_with("1. The request under Goal was replied to. "), "{next}");
+    assert!(
+        next.starts_with("1. The request under Goal was replied to. "),
+        "{next}"
+    );
     assert_eq!(progress, "- (none)");
     let failed = [
         request.clone(),
-        bash("npm publish", Some("npm error: E401\n\nCommand exited with code 1")),
+        bash(
+            "npm publish",
+            Some("npm error: E401\n\nCommand exited with code 1"),
+        ),
         bash("npm publish 2>&1 | tail -1", None),
         says("The registry is in a bad mood."),
     ];
     let (next, progress) = state(&failed);
     assert!(
-        next.starts_with("1. The request under Goal was replied to, with a failure left open (see Blocked)."),
+        next.starts_with(
+            "1. The request under Goal was replied to, with a failure left open (see Blocked)."
+        ),
         "{next}"
     );
-    assert!(progress.contains("`npm publish 2>&1 | tail -1`: ended, its exit code hidden"), "{progress}");
+    assert!(
+        progress.contains("`npm publish 2>&1 | tail -1`: ended, its exit code hidden"),
+        "{progress}"
+    );
     for (reason, expected) in [
         ("aborted", "interrupted by the user"),
         ("error", "the model's reply failed"),
@@ -70,14 +99,29 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
 #[test]
 fn last_words_are_whole_or_say_who_cut_them() {
     let lead = |words: &str| {
-        let text = summary(None, [user("Report everything that you found, in full."), says(words)]);
-        text.lines().find(|line| line.starts_with(LAST_WORDS)).unwrap().to_owned()
+        let text = summary(
+            None,
+            [
+                user("Report everything that you found, in full."),
+                says(words),
+            ],
+        );
+        text.lines()
+            .find(|line| line.starts_with(LAST_WORDS))
+            .unwrap()
+            .to_owned()
     };
     let long = "One more line of this report.\n".repeat(45);
     assert_eq!(lead(&long), "The assistant's last words:");
-    assert_eq!(quotation(&summary(None, [says(&long)]), "The assistant's last words:"), long.trim_end());
+    assert_eq!(
+        quotation(&summary(None, [says(&long)]), "The assistant's last words:"),
+        long.trim_end()
+    );
     let text = summary(None, [says(&long.repeat(3))]);
-    assert!(quotation(&text, "The assistant's last words:").contains(" characters left out …]"), "{text}");
+    assert!(
+        quotation(&text, "The assistant's last words:").contains(" characters left out …]"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -91,14 +135,28 @@ fn no_answer_is_quoted_twice() {
         says("Drafted. Shall I write it down?"),
     ];
     let text = summary(None, &messages);
-    assert!(below(&text, "## Goal").last().unwrap().ends_with(": answered: \"Each 30 seconds.\""), "{text}");
-    for words in ["Each 30 seconds", "Length-prefixed", "Shall I write it down?"] {
+    assert!(
+        below(&text, "## Goal")
+            .last()
+            .unwrap()
+            .ends_with(": answered: \"Each 30 seconds.\""),
+        "{text}"
+    );
+    for words in [
+        "Each 30 seconds",
+        "Length-prefixed",
+        "Shall I write it down?",
+    ] {
         assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
     }
     assert!(below(&text, "## Next Steps")[0].ends_with("The reply ends in a question."));
     // The next summary lists them as well.
-    let text =
-        summary(Some(&text), [user("Write it down as docs/protocol.md, and add the framing as well.")]);
+    let text = summary(
+        Some(&text),
+        [user(
+            "Write it down as docs/protocol.md, and add the framing as well.",
+        )],
+    );
     for words in ["Each 30 seconds", "Length-prefixed"] {
         assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
     }

@@ -14,7 +14,10 @@ fn a_request_survives_any_number_of_compactions() {
         assert_eq!(quotation(&text, last_words), said);
     }
     let done = below(&text, "### Done").join("\n");
-    assert!(done.contains("`make report`") && !done.contains("Earlier: Commands"), "{done}");
+    assert!(
+        done.contains("`make report`") && !done.contains("Earlier: Commands"),
+        "{done}"
+    );
     assert!(
         text.contains("Said on the way: \"I'll look at them first: two of them share a parser.\""),
         "{text}"
@@ -30,7 +33,10 @@ fn a_request_survives_any_number_of_compactions() {
         ],
     );
     assert!(quotation(&text, REQUEST).starts_with("Now translate"));
-    assert!(text.contains("- The request before it: \"Scan the three repositories"), "{text}");
+    assert!(
+        text.contains("- The request before it: \"Scan the three repositories"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -43,28 +49,48 @@ fn requests_of_any_kind_stand_word_for_word() {
     ] {
         let text = summary(None, [user(request)]);
         assert_eq!(quotation(&text, REQUEST), request);
-        assert_eq!(quotation(&summary(Some(&text), [user("/model")]), REQUEST), request);
+        assert_eq!(
+            quotation(&summary(Some(&text), [user("/model")]), REQUEST),
+            request
+        );
     }
 }
 
 #[test]
 fn a_request_of_six_thousand_characters_keeps_whole_lines() {
-    let steps: String =
-        (1..100).map(|at| format!("{at}. step number {at} of this long list of steps\n")).collect();
+    let steps: String = (1..100)
+        .map(|at| format!("{at}. step number {at} of this long list of steps\n"))
+        .collect();
     let request = format!("Do this.\n{steps}Never push.");
     let text = summary(None, [user(&request)]);
     let quoted = quotation(&text, REQUEST);
-    assert!(units(&quoted) <= 4_000 && units(&quoted) > 3_800, "{}", units(&quoted));
+    assert!(
+        units(&quoted) <= 4_000 && units(&quoted) > 3_800,
+        "{}",
+        units(&quoted)
+    );
     assert!(
         quoted.starts_with("Do this.\n1. step")
             && quoted.ends_with("99. step number 99 of this long list of steps\nNever push.")
     );
-    let (mark, lines): (Vec<&str>, Vec<&str>) = quoted.lines().partition(|line| line.starts_with("[…"));
-    assert!(lines.iter().all(|line| request.lines().any(|known| known == *line)), "{quoted}");
+    let (mark, lines): (Vec<&str>, Vec<&str>) =
+        quoted.lines().partition(|line| line.starts_with("[…"));
+    assert!(
+        lines
+            .iter()
+            .all(|line| request.lines().any(|known| known == *line)),
+        "{quoted}"
+    );
     let missing: usize = mark[0].split(' ').nth(1).unwrap().parse().unwrap();
-    assert!((units(&request) - missing).abs_diff(units(&lines.join("\n"))) < 4, "{mark:?}");
+    assert!(
+        (units(&request) - missing).abs_diff(units(&lines.join("\n"))) < 4,
+        "{mark:?}"
+    );
     // A request that was cut is not cut again.
-    assert_eq!(quotation(&summary(Some(&text), [stops("error", "x")]), REQUEST), quoted);
+    assert_eq!(
+        quotation(&summary(Some(&text), [stops("error", "x")]), REQUEST),
+        quoted
+    );
 }
 
 #[test]
@@ -78,9 +104,13 @@ fn what_the_user_adds_to_running_work_follows_the_request() {
     ]);
     let text = summary(None, &messages);
     let added = "(Added while it was being worked on:)";
-    let request = format!("{JOB}\n\n{added}\nalso: the report must name\n- the date\n\n{added}\ncontinue");
+    let request =
+        format!("{JOB}\n\n{added}\nalso: the report must name\n- the date\n\n{added}\ncontinue");
     assert_eq!(quotation(&text, REQUEST), request);
-    assert_eq!(quotation(&summary(Some(&text), [says("ok")]), REQUEST), request);
+    assert_eq!(
+        quotation(&summary(Some(&text), [says("ok")]), REQUEST),
+        request
+    );
 }
 
 #[test]
@@ -95,11 +125,17 @@ fn a_short_request_comes_with_what_it_refers_to() {
     let text = summary(None, messages);
     assert_eq!(quotation(&text, REQUEST), "yes");
     let before = below(&text, "## Goal").pop().unwrap();
-    assert!(before.starts_with("- The request before it: \"Draft the release notes"), "{before}");
     assert!(
-        before.ends_with(": answered: \"Here they are. / - a / - b / Shall I put them into CHANGELOG.md?\"")
+        before.starts_with("- The request before it: \"Draft the release notes"),
+        "{before}"
     );
-    assert!(below(&text, "## Next Steps")[0].starts_with("1. Go on with the request under Goal: "), "{text}");
+    assert!(before.ends_with(
+        ": answered: \"Here they are. / - a / - b / Shall I put them into CHANGELOG.md?\""
+    ));
+    assert!(
+        below(&text, "## Next Steps")[0].starts_with("1. Go on with the request under Goal: "),
+        "{text}"
+    );
 }
 
 #[test]
@@ -110,22 +146,37 @@ fn a_skill_prompt_is_what_the_user_typed() {
         )]
     };
     for (details, asked) in [
-        (r#"{"name":"release","prompt":"/skill:release 2.3.0\nno tag"}"#, "/skill:release 2.3.0\nno tag"),
-        (r#"{"name":"release","args":"2.3.0"}"#, "/skill:release 2.3.0"),
+        (
+            r#"{"name":"release","prompt":"/skill:release 2.3.0\nno tag"}"#,
+            "/skill:release 2.3.0\nno tag",
+        ),
+        (
+            r#"{"name":"release","args":"2.3.0"}"#,
+            "/skill:release 2.3.0",
+        ),
         (r#"{}"#, "You are a releaser. Never!"),
     ] {
         let text = summary(None, [skill("user", details)]);
         assert_eq!(quotation(&text, REQUEST), asked);
     }
-    let messages = [user("Release it, with everything that belongs to it."), skill("agent", "{}")];
+    let messages = [
+        user("Release it, with everything that belongs to it."),
+        skill("agent", "{}"),
+    ];
     let text = summary(None, messages);
-    assert!(text.contains("- Message of skill-prompt: \"You are a releaser. Never!\""), "{text}");
+    assert!(
+        text.contains("- Message of skill-prompt: \"You are a releaser. Never!\""),
+        "{text}"
+    );
 }
 
 #[test]
 fn an_extension_remarks_and_does_not_replace_the_request() {
     let hook = |kind: &str, text: &str| {
-        vec![format!(r#"{{"role":"hookMessage","customType":"{kind}","content":{}}}"#, json(text))]
+        vec![format!(
+            r#"{{"role":"hookMessage","customType":"{kind}","content":{}}}"#,
+            json(text)
+        )]
     };
     let messages = [
         user("Whatever the monitor reports, fix it."),
@@ -136,24 +187,43 @@ fn an_extension_remarks_and_does_not_replace_the_request() {
         hook("lint", "import.py:4: E722"),
     ];
     let text = summary(None, &messages);
-    assert_eq!(quotation(&text, REQUEST), "Whatever the monitor reports, fix it.");
-    let notes =
-        ["- Message of monitor: \"Import failed: / - row 7\"", "- Message of lint: \"import.py:4: E722\""];
+    assert_eq!(
+        quotation(&text, REQUEST),
+        "Whatever the monitor reports, fix it."
+    );
+    let notes = [
+        "- Message of monitor: \"Import failed: / - row 7\"",
+        "- Message of lint: \"import.py:4: E722\"",
+    ];
     assert_eq!(below(&text, "## Critical Context"), notes);
     let text = summary(Some(&text), [edit("a.py")]);
-    assert_eq!(quotation(&text, REQUEST), "Whatever the monitor reports, fix it.");
-    assert_eq!(below(&text, "## Critical Context"), notes.map(|note| note.replacen("- ", "- Earlier: ", 1)));
+    assert_eq!(
+        quotation(&text, REQUEST),
+        "Whatever the monitor reports, fix it."
+    );
+    assert_eq!(
+        below(&text, "## Critical Context"),
+        notes.map(|note| note.replacen("- ", "- Earlier: ", 1))
+    );
 }
 
 #[test]
 fn the_summary_of_one_branch_does_not_replace_that_of_another() {
-    let branch = |text: &str| vec![format!(r#"{{"role":"branchSummary","summary":{}}}"#, json(text))];
+    let branch = |text: &str| {
+        vec![format!(
+            r#"{{"role":"branchSummary","summary":{}}}"#,
+            json(text)
+        )]
+    };
     let messages = [
         user("Make the ferry times right across midnight, please."),
         branch("Adding a day breaks two tests: never do that."),
         branch("The nearer day passes all tests."),
     ];
-    let told = ["Adding a day breaks two tests: never do that.", "The nearer day passes all tests."];
+    let told = [
+        "Adding a day breaks two tests: never do that.",
+        "The nearer day passes all tests.",
+    ];
     let told = told.map(|text| format!("- On another branch: \"{text}\""));
     assert_eq!(below(&summary(None, messages), "## Critical Context"), told);
 }
@@ -168,8 +238,7 @@ fn the_reply_to_a_command_is_not_that_to_the_request_before() {
         user("Now write a page about it for the handbook."),
     ];
     let text = summary(None, messages);
-    let before =
-        "- The request before it: \"Create a new theme for the terminal.\": answered: \"I've created it.\"";
+    let before = "- The request before it: \"Create a new theme for the terminal.\": answered: \"I've created it.\"";
     assert!(text.contains(before), "{text}");
     let text = summary(
         None,
@@ -179,7 +248,10 @@ fn the_reply_to_a_command_is_not_that_to_the_request_before() {
             user("Or rather a font, for the same terminal."),
         ],
     );
-    assert!(text.contains("\"Create a new theme for the terminal.\": interrupted by the user\n"), "{text}");
+    assert!(
+        text.contains("\"Create a new theme for the terminal.\": interrupted by the user\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -204,11 +276,16 @@ fn binding_sentences_of_earlier_requests_are_constraints_without_list_marks() {
         says("Fixed."),
         user("请更新帮助页面。不要改动颜色！"),
         says("好的。"),
-        user("Now the start page, the same way; it is src/start.html and its style sheet beside it."),
+        user(
+            "Now the start page, the same way; it is src/start.html and its style sheet beside it.",
+        ),
     ];
     assert_eq!(
         below(&summary(None, messages), "## Constraints & Preferences"),
-        ["- \"Never touch the database schema!\"", "- \"不要改动颜色！\""]
+        [
+            "- \"Never touch the database schema!\"",
+            "- \"不要改动颜色！\""
+        ]
     );
 }
 
@@ -239,7 +316,11 @@ fn a_constraint_forbids_or_demands_in_general() {
         "> never do this again, said the log",
         "fn never() { must(); }",
     ] {
-        assert_eq!(super::super::turns::binding(text), Vec::<String>::new(), "{text}");
+        assert_eq!(
+            super::super::turns::binding(text),
+            Vec::<String>::new(),
+            "{text}"
+        );
     }
 }
 
@@ -247,14 +328,24 @@ fn a_constraint_forbids_or_demands_in_general() {
 fn earlier_requests_shorten_with_age() {
     let long = "and so on with many more words ".repeat(30);
     let messages = (0..40).flat_map(|at| {
-        [user(&format!("Request {at}: {long}")), look("a"), says(&format!("Answer {at}: {long}."))]
+        [
+            user(&format!("Request {at}: {long}")),
+            look("a"),
+            says(&format!("Answer {at}: {long}.")),
+        ]
     });
     let text = summary(None, messages);
     let done = below(&text, "### Done");
-    let done: Vec<&str> =
-        done.into_iter().filter(|line| line.starts_with("- ") && !line.contains("Last tool")).collect();
+    let done: Vec<&str> = done
+        .into_iter()
+        .filter(|line| line.starts_with("- ") && !line.contains("Last tool"))
+        .collect();
     let lengths: Vec<usize> = done.iter().skip(1).map(|line| units(line)).collect();
-    assert!(done[0].starts_with("- Older requests are left out"), "{}", done[0]);
+    assert!(
+        done[0].starts_with("- Older requests are left out"),
+        "{}",
+        done[0]
+    );
     assert!(lengths.len() > 5 && lengths.is_sorted(), "{lengths:?}");
     assert!(done.last().unwrap().starts_with("- \"Request 37: "));
     assert!(text.contains("- The request before it: \"Request 38: "));

@@ -10,10 +10,16 @@ fn a_models_summary_is_its_points() {
         "## Goal\nMake it fast.\n\n## Constraints & Preferences\n(none)\n\n## Progress\n### Done\n- [x] a\n  - in b.rs\n- c\n\n## Open questions\n- d?\n- e?\n\n## Next Steps\n1. f\n2. g\n\n<read-files>\nx\n</read-files>",
     );
     assert_eq!(points(&previous, Section::Goal), ["Make it fast."]);
-    assert_eq!(points(&previous, Section::Constraints), Vec::<String>::new());
+    assert_eq!(
+        points(&previous, Section::Constraints),
+        Vec::<String>::new()
+    );
     assert_eq!(points(&previous, Section::Done), ["[x] a; in b.rs", "c"]);
     assert_eq!(points(&previous, Section::NextSteps), ["f", "g"]);
-    assert_eq!(points(&previous, Section::Context), ["Open questions:", "d?", "e?"]);
+    assert_eq!(
+        points(&previous, Section::Context),
+        ["Open questions:", "d?", "e?"]
+    );
 }
 
 #[test]
@@ -43,7 +49,10 @@ fn its_own_quotations_come_back_word_for_word() {
         "## Goal\n{REQUEST}e1):\n> Do:\n>\n> 1. a\n> ## Next Steps\n\n## Next Steps\n- {REPLIED}.\n- {EARLIER}c\n\n{LAST_WORDS}:\n> Done."
     );
     let previous = Sections::read(&text);
-    assert_eq!(previous.quoted(REQUEST).unwrap(), ("e1)", "Do:\n\n1. a\n## Next Steps"));
+    assert_eq!(
+        previous.quoted(REQUEST).unwrap(),
+        ("e1)", "Do:\n\n1. a\n## Next Steps")
+    );
     assert_eq!(previous.quoted(LAST_WORDS).unwrap().1, "Done.");
     assert_eq!(previous.after(REPLIED).collect::<Vec<_>>(), ["."]);
     assert_eq!(points(&previous.own(), Section::NextSteps), ["Earlier: c"]);

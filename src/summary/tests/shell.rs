@@ -2,21 +2,42 @@ use super::super::shell::*;
 
 /// Returns the steps: their words and directory.
 fn steps(command: &str) -> Vec<String> {
-    let folder =
-        |step: &Step| if step.folder.is_empty() { String::new() } else { format!(" in {}", step.folder) };
-    Command::read(command).steps.iter().map(|step| step.words.join(" ") + &folder(step)).collect()
+    let folder = |step: &Step| {
+        if step.folder.is_empty() {
+            String::new()
+        } else {
+            format!(" in {}", step.folder)
+        }
+    };
+    Command::read(command)
+        .steps
+        .iter()
+        .map(|step| step.words.join(" ") + &folder(step))
+        .collect()
 }
 
 #[test]
 fn a_command_line_is_its_programs() {
-    assert_eq!(steps("cd a/b && npm run build 2>&1 | tail -3"), ["npm run build in a/b"]);
+    assert_eq!(
+        steps("cd a/b && npm run build 2>&1 | tail -3"),
+        ["npm run build in a/b"]
+    );
     assert_eq!(
         steps("git add . && git commit -m \"Fix; all && more\" && git push origin main"),
         ["git add .", "git commit", "git push origin main"]
     );
-    assert_eq!(steps("RUST_LOG=x timeout 30 /usr/bin/cargo test --lib | grep FAILED"), ["cargo test"]);
-    assert_eq!(steps("for dir in a b; do make -C $dir || exit 1; done"), ["make $dir"]);
-    assert_eq!(steps("python3 -u scripts/a.py > out.txt"), ["python3 scripts/a.py out.txt"]);
+    assert_eq!(
+        steps("RUST_LOG=x timeout 30 /usr/bin/cargo test --lib | grep FAILED"),
+        ["cargo test"]
+    );
+    assert_eq!(
+        steps("for dir in a b; do make -C $dir || exit 1; done"),
+        ["make $dir"]
+    );
+    assert_eq!(
+        steps("python3 -u scripts/a.py > out.txt"),
+        ["python3 scripts/a.py out.txt"]
+    );
     assert_eq!(steps(""), Vec::<String>::new());
 }
 
@@ -27,7 +48,8 @@ fn a_step_is_like_another_of_the_same_program() {
         one.is_like(&other)
     };
     assert!(
-        alike("git push", "git push -u origin main") && alike("cargo test --lib", "cd a && cargo test x")
+        alike("git push", "git push -u origin main")
+            && alike("cargo test --lib", "cd a && cargo test x")
     );
     assert!(alike("python a.py", "python a.py --all") && alike("npm test", "npm test -- --watch"));
     assert!(!alike("git push", "git commit -m x") && !alike("gh pr create", "gh pr view"));
@@ -47,7 +69,13 @@ fn what_only_looks_is_known() {
     ] {
         assert!(looks(command), "{command}");
     }
-    for command in ["cat > a <<'EOF'\nx\nEOF", "sed -i s/a/b/ c", "make", "git push", "echo x >> y"] {
+    for command in [
+        "cat > a <<'EOF'\nx\nEOF",
+        "sed -i s/a/b/ c",
+        "make",
+        "git push",
+        "echo x >> y",
+    ] {
         assert!(!looks(command), "{command}");
     }
 }

@@ -9,24 +9,42 @@ fn a_failure_is_told_by_how_it_ended() {
             "building\nCompiling: three of four parts\n\nCommand timed out after 120 seconds",
             "timed out after 120 seconds",
         ),
-        ("all fine here\n\nCommand exited with code 2", "exited with code 2"),
+        (
+            "all fine here\n\nCommand exited with code 2",
+            "exited with code 2",
+        ),
         ("no such file", "failed"),
     ] {
-        let blocked = section([user("Build it."), bash("make all", Some(output))], "### Blocked");
-        assert!(blocked.starts_with(&format!("- `make all`: {expected}: \"")), "{blocked}");
+        let blocked = section(
+            [user("Build it."), bash("make all", Some(output))],
+            "### Blocked",
+        );
+        assert!(
+            blocked.starts_with(&format!("- `make all`: {expected}: \"")),
+            "{blocked}"
+        );
         assert!(blocked.ends_with(" (the last tool call)"), "{blocked}");
     }
     let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: bad date: 31.02.\n\nCommand exited with code 1";
     let blocked = section([bash("python a.py", Some(trace))], "### Blocked");
-    assert!(blocked.contains("ValueError: bad date: 31.02."), "{blocked}");
+    assert!(
+        blocked.contains("ValueError: bad date: 31.02."),
+        "{blocked}"
+    );
 }
 
 #[test]
 fn a_blocker_does_not_vanish_behind_what_follows() {
     let mut messages = vec![
         user("Release it."),
-        bash("git push -u origin v2", Some("fatal: 403\n\nCommand exited with code 128")),
-        bash("gh pr create --fill", Some("run gh auth login\n\nCommand exited with code 4")),
+        bash(
+            "git push -u origin v2",
+            Some("fatal: 403\n\nCommand exited with code 128"),
+        ),
+        bash(
+            "gh pr create --fill",
+            Some("run gh auth login\n\nCommand exited with code 4"),
+        ),
         bash("cp a b", None),
         bash("./scratch.sh", Some("oops\n\nCommand exited with code 3")),
         bash("date > d", None),
@@ -34,10 +52,12 @@ fn a_blocker_does_not_vanish_behind_what_follows() {
     ];
     let full = section(&messages, "### Blocked");
     assert!(
-        full.starts_with("- `gh pr create --fill`: exited with code 4") && full.contains("code 128"),
+        full.starts_with("- `gh pr create --fill`: exited with code 4")
+            && full.contains("code 128"),
         "{full}"
     );
-    let over = "- `./scratch.sh`: exited with code 3 (not run again since, in 1 tool call; may be over)";
+    let over =
+        "- `./scratch.sh`: exited with code 3 (not run again since, in 1 tool call; may be over)";
     assert!(full.ends_with(over), "{full}");
     for at in 0..12 {
         messages.push(user(&format!("What is the weather on day {at}?")));
@@ -61,13 +81,24 @@ fn probes_are_no_blockers() {
         bash("grep -rn nothing src", nothing),
         bash("test -f a && cat a", nothing),
         bash("diff a b", nothing),
-        bash("ls missing", Some("ls: missing: no such file\n\nCommand exited with code 2")),
-        tool("", "read", r#"{"path":"missing.md"}"#, Some("ENOENT: no such file")),
+        bash(
+            "ls missing",
+            Some("ls: missing: no such file\n\nCommand exited with code 2"),
+        ),
+        tool(
+            "",
+            "read",
+            r#"{"path":"missing.md"}"#,
+            Some("ENOENT: no such file"),
+        ),
         look("a.md"),
     ];
     let text = summary(None, messages);
     assert_eq!(below(&text, "### Blocked"), ["- (none)"]);
-    assert!(!below(&text, "### Done").join("\n").contains("which qemu"), "{text}");
+    assert!(
+        !below(&text, "### Done").join("\n").contains("which qemu"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -76,7 +107,10 @@ fn a_command_is_shown_whole_and_never_as_a_fragment() {
     let make = bash(make, Some("make: no rule\n\nCommand exited with code 2"));
     let note = bash("cat > note.md <<'EOF'\nfor dir in x\nEOF", None);
     let text = summary(None, [user("Look."), make, note]);
-    assert!(text.contains("`for dir in a b; do / make -C $dir / done`: exited with code 2"), "{text}");
+    assert!(
+        text.contains("`for dir in a b; do / make -C $dir / done`: exited with code 2"),
+        "{text}"
+    );
     assert!(text.contains("`cat > note.md <<`"), "{text}");
     assert!(!text.contains("for dir in`") && !text.contains("for dir in x"));
 }
@@ -84,8 +118,16 @@ fn a_command_is_shown_whole_and_never_as_a_fragment() {
 #[test]
 fn a_success_settles_a_failure_and_a_pipe_does_not() {
     let failing = |after: &str| {
-        let test = bash("cd a && cargo test 2>&1", Some("error: one\n\nCommand exited with code 101"));
-        let messages = [user("Make the tests pass."), test, edit("src/a.rs"), bash(after, None)];
+        let test = bash(
+            "cd a && cargo test 2>&1",
+            Some("error: one\n\nCommand exited with code 101"),
+        );
+        let messages = [
+            user("Make the tests pass."),
+            test,
+            edit("src/a.rs"),
+            bash(after, None),
+        ];
         section(messages, "### Blocked")
     };
     assert_eq!(failing("cd a && cargo test --lib"), "- (none)");
@@ -96,7 +138,10 @@ fn a_success_settles_a_failure_and_a_pipe_does_not() {
         assert!(failing(unsure).ends_with(hidden), "{unsure}");
     }
     let other = failing("cd b && cargo test");
-    assert!(other.ends_with("(not run again since, in 2 tool calls)"), "{other}");
+    assert!(
+        other.ends_with("(not run again since, in 2 tool calls)"),
+        "{other}"
+    );
 }
 
 #[test]
@@ -111,24 +156,37 @@ fn a_failure_is_taken_up_by_the_next_summary_until_it_is_settled() {
     let failure = "- `npm run build && npm publish`: exited with code 1";
     assert!(below(&first, "### Blocked")[0].starts_with(failure));
     assert!(below(&first, "## Next Steps")[0].contains("ends in a question"));
-    let aside =
-        [user("what is a token, in one sentence, and who makes it?"), says("A secret that stands for you.")];
+    let aside = [
+        user("what is a token, in one sentence, and who makes it?"),
+        says("A secret that stands for you."),
+    ];
     let second = summary(Some(&first), &aside);
-    assert!(second.contains("`npm run build && npm publish`: exited with code 1"), "{second}");
+    assert!(
+        second.contains("`npm run build && npm publish`: exited with code 1"),
+        "{second}"
+    );
     let again = user("the new token is in place, publish again, and tag it");
-    let third = summary(Some(&second), [again, bash("npm publish", None), says("Published.")]);
+    let third = summary(
+        Some(&second),
+        [again, bash("npm publish", None), says("Published.")],
+    );
     assert_eq!(below(&third, "### Blocked"), ["- (none)"]);
 }
 
 #[test]
 fn like_calls_are_one_item() {
-    let mut messages = vec![user("Port all packages, test and commit each, and read the parts.")];
+    let mut messages = vec![user(
+        "Port all packages, test and commit each, and read the parts.",
+    )];
     for at in 0..12 {
         messages.push(edit(&format!("p{at}/src/a.ts")));
         messages.push(bash(&format!("cd p{at} && npm test"), None));
         messages.push(bash(&format!("git commit -am 'p{at}'"), None));
     }
-    messages.push(bash("cd p12 && npm test", Some("1 failed: x\n\nCommand exited with code 1")));
+    messages.push(bash(
+        "cd p12 && npm test",
+        Some("1 failed: x\n\nCommand exited with code 1"),
+    ));
     messages.extend((0..40).map(|at| look(&format!("part{at}.ts"))));
     let text = summary(None, &messages);
     let done = below(&text, "### Done").join("\n");
@@ -139,18 +197,35 @@ fn like_calls_are_one_item() {
         assert!(done.contains(shown), "{shown}: {done}");
     }
     let progress = below(&text, "### In Progress");
-    assert_eq!(progress.last().unwrap(), &"  - read `part0.ts`: ok … read `part39.ts`: ok (40 alike)");
-    assert_eq!(progress.iter().filter(|line| line.starts_with("  - ")).count(), 5);
+    assert_eq!(
+        progress.last().unwrap(),
+        &"  - read `part0.ts`: ok … read `part39.ts`: ok (40 alike)"
+    );
+    assert_eq!(
+        progress
+            .iter()
+            .filter(|line| line.starts_with("  - "))
+            .count(),
+        5
+    );
 }
 
 #[test]
 fn a_command_whose_exit_code_is_lost_is_not_listed_as_passed() {
     let mut messages = vec![user("Build everything, please, and test it.")];
-    for command in ["make | tail -3", "make 2>&1 | grep -c error", "make a || true", "make b; ls"] {
+    for command in [
+        "make | tail -3",
+        "make 2>&1 | grep -c error",
+        "make a || true",
+        "make b; ls",
+    ] {
         messages.push(bash(command, None));
     }
     let text = summary(None, &messages);
-    assert!(!below(&text, "### Done").join("\n").contains("make"), "{text}");
+    assert!(
+        !below(&text, "### Done").join("\n").contains("make"),
+        "{text}"
+    );
     assert!(
         text.contains("  - `make b; ls`: ended, its exit code hidden by a pipe or a later step"),
         "{text}"

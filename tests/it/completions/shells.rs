@@ -1,4 +1,5 @@
-//! Completion in the shells themselves, on a terminal. `tests/shells/run` installs the shells and runs these.
+//! Completion in the shells themselves, on a terminal. `tests/shells/run` installs the shells and
+//! runs these.
 
 use crate::names::{Desk, time};
 use serde_json::json;
@@ -52,27 +53,68 @@ fn desk() -> Desk {
     let d = Desk::new();
     let entry = |kind: &str, id: &str, parent: &str, more: serde_json::Value| {
         let mut entry = json!({"type": kind, "id": id, "parentId": parent, "timestamp": time(1)});
-        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        entry
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         entry
     };
     let more = [
-        entry("session_info", "bbbb0001", "aaaa0001", json!({"name": "ferry times"})),
-        entry("label", "cccc0001", "bbbb0001", json!({"targetId": "aaaa0001", "label": "cause: it's found"})),
-        entry("label", "cccc0002", "cccc0001", json!({"targetId": "bbbb0001", "label": "green"})),
+        entry(
+            "session_info",
+            "bbbb0001",
+            "aaaa0001",
+            json!({"name": "ferry times"}),
+        ),
+        entry(
+            "label",
+            "cccc0001",
+            "bbbb0001",
+            json!({"targetId": "aaaa0001", "label": "cause: it's found"}),
+        ),
+        entry(
+            "label",
+            "cccc0002",
+            "cccc0001",
+            json!({"targetId": "bbbb0001", "label": "green"}),
+        ),
     ];
     d.pi("0199aaaa-1111-7777-8888-00000000abcd", 5, &more);
     d.omp("0199bbbb-1111-7777-8888-00000000bcde", 3, &[]);
     for (at, name) in HARD_NAMES.iter().enumerate() {
         let more = [
-            entry("session_info", "bbbb0001", "aaaa0001", json!({"name": name})),
-            entry("label", "cccc0001", "bbbb0001", json!({"targetId": "aaaa0001", "label": name})),
+            entry(
+                "session_info",
+                "bbbb0001",
+                "aaaa0001",
+                json!({"name": name}),
+            ),
+            entry(
+                "label",
+                "cccc0001",
+                "bbbb0001",
+                json!({"targetId": "aaaa0001", "label": name}),
+            ),
         ];
         d.pi(&format!("0199cccc-1111-7777-8888-{at:08}cccc"), 2, &more);
     }
-    for id in ["0199dddd-1111-7777-8888-11111111aaaa", "0199dddd-1111-7777-8888-11112222bbbb"] {
-        d.pi(id, 1, &[entry("session_info", "bbbb0001", "aaaa0001", json!({"name": "twin"}))]);
+    for id in [
+        "0199dddd-1111-7777-8888-11111111aaaa",
+        "0199dddd-1111-7777-8888-11112222bbbb",
+    ] {
+        d.pi(
+            id,
+            1,
+            &[entry(
+                "session_info",
+                "bbbb0001",
+                "aaaa0001",
+                json!({"name": "twin"}),
+            )],
+        );
     }
-    let reply = json!({"role": "assistant", "provider": "openai", "model": "gpt-5.1", "content": []});
+    let reply =
+        json!({"role": "assistant", "provider": "openai", "model": "gpt-5.1", "content": []});
     let reply = entry("message", "dddd0001", "aaaa0001", json!({"message": reply}));
     d.pi("0199eeee-1111-7777-8888-00000000eeee", 1, &[reply]);
     d.put("my dir/don't.jsonl", "there", 1, &[]);
@@ -93,14 +135,23 @@ struct Session {
 impl Session {
     fn start(shell: &Shell, d: &Desk) -> Session {
         let pisess = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
-        let path = format!("{}:{}", pisess.display(), std::env::var("PATH").unwrap_or_default());
+        let path = format!(
+            "{}:{}",
+            pisess.display(),
+            std::env::var("PATH").unwrap_or_default()
+        );
         let folder = d.s.path("");
         // `script` gives the shell a terminal, and copies input and output.
         let mut child = Command::new("script")
             .args(["--quiet", "--flush", "--command", shell.start, "/dev/null"])
             .current_dir(&folder)
             .env_clear()
-            .envs([("PATH", path.as_str()), ("TERM", "xterm"), ("LANG", "C.UTF-8"), ("TZ", "UTC")])
+            .envs([
+                ("PATH", path.as_str()),
+                ("TERM", "xterm"),
+                ("LANG", "C.UTF-8"),
+                ("TZ", "UTC"),
+            ])
             .env("HOME", d.s.path("home"))
             .env("TMPDIR", folder.parent().unwrap())
             .stdin(Stdio::piped())
@@ -117,14 +168,24 @@ impl Session {
                 }
             }
         });
-        let mut session = Session { child, seen, screen: String::new(), name: shell.name };
+        let mut session = Session {
+            child,
+            seen,
+            screen: String::new(),
+            name: shell.name,
+        };
         session.keys(&format!("{}\n", shell.load));
         session.until(PROMPT);
         session
     }
 
     fn keys(&mut self, keys: &str) {
-        self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
+        self.child
+            .stdin
+            .as_mut()
+            .unwrap()
+            .write_all(keys.as_bytes())
+            .unwrap();
     }
 
     /// Returns what is shown from now on until this appears.
@@ -138,20 +199,26 @@ impl Session {
             let left = PATIENCE.saturating_sub(start.elapsed());
             match self.seen.recv_timeout(left) {
                 Ok(bytes) => self.screen += &String::from_utf8_lossy(&bytes),
-                Err(error) => panic!("{}: {text:?} is not shown ({error}): {:?}", self.name, self.screen),
+                Err(error) => panic!(
+                    "{}: {text:?} is not shown ({error}): {:?}",
+                    self.name, self.screen
+                ),
             }
         }
     }
 
     /// Returns the command line after these keys, as the shell reads it.
     fn completed(&mut self, keys: &str) -> String {
-        // Makes the completed line the arguments of `echo`. The marks around it are quoted, so that their output
-        // differs from the typed text.
+        // Makes the completed line the arguments of `echo`. The marks around it are quoted, so that
+        // their output differs from the typed text.
         self.keys(&format!("{keys}\t\u{1}echo @'@' \u{5} +'+'\n"));
         self.until("@@ ");
         let line = self.until("++");
         self.until(PROMPT);
-        line.trim_end_matches("++").split_whitespace().collect::<Vec<_>>().join(" ")
+        line.trim_end_matches("++")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
@@ -168,29 +235,47 @@ fn completes(shell: &Shell) {
     for (keys, line) in [
         ("pisess tre", "pisess tree"),
         ("pisess tree --fil", "pisess tree --filter"),
-        ("pisess tree --filter user", "pisess tree --filter user-only"),
+        (
+            "pisess tree --filter user",
+            "pisess tree --filter user-only",
+        ),
         ("pisess fork last --for o", "pisess fork last --for omp"),
         ("pisess tree fer", "pisess tree ferry times"),
         ("pisess tree las", "pisess tree last"),
-        ("pisess tree 0199a", "pisess tree 0199aaaa-1111-7777-8888-00000000abcd"),
+        (
+            "pisess tree 0199a",
+            "pisess tree 0199aaaa-1111-7777-8888-00000000abcd",
+        ),
         ("pisess tree stor", "pisess tree stored.jsonl"),
         ("pisess show last gre", "pisess show last green"),
         ("pisess show last cau", "pisess show last cause: it's found"),
-        ("pisess show 'ferry times' gre", "pisess show ferry times green"),
-        ("pisess show ferry\\ times cccc0001", "pisess show ferry times cccc0001"),
+        (
+            "pisess show 'ferry times' gre",
+            "pisess show ferry times green",
+        ),
+        (
+            "pisess show ferry\\ times cccc0001",
+            "pisess show ferry times cccc0001",
+        ),
         ("pisess show last label:gre", "pisess show last label:green"),
         ("pisess show last '@^{us", "pisess show last @^{user}"),
         ("pisess show last \"@^{us", "pisess show last @^{user}"),
         ("pisess show last @^us", "pisess show last @^{user}"),
         ("pisess show last @^{us", "pisess show last @^{user}"),
-        ("pisess show last @^{user}^{us", "pisess show last @^{user}^{user}"),
+        (
+            "pisess show last @^{user}^{us",
+            "pisess show last @^{user}^{user}",
+        ),
         ("pisess diff last gre", "pisess diff last green"),
         ("pisess diff last fer", "pisess diff last ferry times"),
         ("pisess grep --role toolC", "pisess grep --role toolCall"),
         ("pisess help sess", "pisess help sessions"),
         ("pisess stats --by proj", "pisess stats --by project"),
         ("pisess list --sort 'mess", "pisess list --sort messages"),
-        ("pisess append last --model op", "pisess append last --model openai/gpt-5.1"),
+        (
+            "pisess append last --model op",
+            "pisess append last --model openai/gpt-5.1",
+        ),
         ("pisess tree 2222b", "pisess tree 2222bbbb"),
         ("pisess tree 'my dir/", "pisess tree my dir/don't.jsonl"),
         ("pisess tree my\\ dir/", "pisess tree my dir/don't.jsonl"),
@@ -203,9 +288,15 @@ fn completes(shell: &Shell) {
         // zsh removes the slash if nothing follows it.
         (
             "pisess tree ~/my\\ d",
-            format!("pisess tree {home}/my dir{}", if shell.name == "zsh" { "" } else { "/" }),
+            format!(
+                "pisess tree {home}/my dir{}",
+                if shell.name == "zsh" { "" } else { "/" }
+            ),
         ),
-        ("pisess show ~/kept.jsonl aaa", format!("pisess show {home}/kept.jsonl aaaa0001")),
+        (
+            "pisess show ~/kept.jsonl aaa",
+            format!("pisess show {home}/kept.jsonl aaaa0001"),
+        ),
     ] {
         assert_eq!(session.completed(keys), line, "{}: {keys}", shell.name);
     }
@@ -213,13 +304,22 @@ fn completes(shell: &Shell) {
         let start = name.chars().next().unwrap();
         for open in ["", "'", "\""] {
             // A backquote starts a command, except in single quotes.
-            let escape = if start == '`' && open != "'" { "\\" } else { "" };
+            let escape = if start == '`' && open != "'" {
+                "\\"
+            } else {
+                ""
+            };
             // In fish, it does not, and a backslash between double quotes remains.
             if start == '`' && open == "\"" && shell.name == "fish" {
                 continue;
             }
             let keys = format!("pisess tree {open}{escape}{start}");
-            assert_eq!(session.completed(&keys), format!("pisess tree {name}"), "{}: {keys}", shell.name);
+            assert_eq!(
+                session.completed(&keys),
+                format!("pisess tree {name}"),
+                "{}: {keys}",
+                shell.name
+            );
         }
     }
 }
@@ -246,7 +346,10 @@ fn bash() {
     let d = desk();
     let mut session = Session::start(&BASH, &d);
     // Bash splits words at colons.
-    assert_eq!(session.completed("pisess show last cause:"), "pisess show last cause: it's found");
+    assert_eq!(
+        session.completed("pisess show last cause:"),
+        "pisess show last cause: it's found"
+    );
 }
 
 #[test]
@@ -264,9 +367,15 @@ fn fish() {
     let d = desk();
     let mut session = Session::start(&FISH, &d);
     // fish expands a list in braces, so nothing is completed in it, and it stays as it was typed.
-    assert_eq!(session.completed("pisess show last x{a,@^{us\t}}"), "pisess show last xa x@^{us}");
+    assert_eq!(
+        session.completed("pisess show last x{a,@^{us\t}}"),
+        "pisess show last xa x@^{us}"
+    );
     // The abbreviation that escapes a brace is gone after use.
-    assert_eq!(session.completed("pisess show last @^{us"), "pisess show last @^{user}");
+    assert_eq!(
+        session.completed("pisess show last @^{us"),
+        "pisess show last @^{user}"
+    );
     session.keys("abbr --list | count\n");
     session.until("\r0\r\n");
 }

@@ -1,4 +1,5 @@
-//! The subset of jq that the documents use, built on jaq, so that their examples run on machines without jq.
+//! The subset of jq that the documents use, built on jaq, so that their examples run on machines
+//! without jq.
 //!
 //! `.ci/run` runs them with jq itself.
 
@@ -8,8 +9,8 @@ use jaq_json::{Val, read, write};
 use std::error::Error;
 use std::io::{BufRead, Read, Write};
 
-/// The part of jq's library that is needed. All of it would include time zones, which would change those of pisess
-/// in every test.
+/// The part of jq's library that is needed. All of it would include time zones, which would change
+/// those of pisess in every test.
 const DEFINITIONS: &str = "
     def null: [][0];
     def add: reduce .[] as $x (null; . + $x);
@@ -46,12 +47,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         let own = load::parse(DEFINITIONS, |parser| parser.defs()).expect("it parses");
         jaq_core::defs().chain(own).chain(jaq_json::defs())
     });
-    let funs = jaq_core::funs().chain(jaq_std::base_funs()).chain(jaq_json::funs());
+    let funs = jaq_core::funs()
+        .chain(jaq_std::base_funs())
+        .chain(jaq_json::funs());
     let arena = Arena::default();
-    let program = File { code: call.filter.as_str(), path: () };
-    let modules = Loader::new(defs()).load(&arena, program).map_err(|error| format!("{error:?}"))?;
+    let program = File {
+        code: call.filter.as_str(),
+        path: (),
+    };
+    let modules = Loader::new(defs())
+        .load(&arena, program)
+        .map_err(|error| format!("{error:?}"))?;
     let compiler = Compiler::default().with_funs(funs).with_global_vars(names);
-    let filter = compiler.compile(modules).map_err(|error| format!("{error:?}"))?;
+    let filter = compiler
+        .compile(modules)
+        .map_err(|error| format!("{error:?}"))?;
     let mut out = std::io::stdout().lock();
     for input in inputs(&call)? {
         let ctx = Ctx::<data::JustLut<Val>>::new(&filter.lut, Vars::new(call.values.clone()));
@@ -72,8 +82,10 @@ fn parsed(mut words: impl Iterator<Item = String>) -> Result<Call, Box<dyn Error
     while let Some(word) = words.next() {
         match word.as_str() {
             "--arg" => {
-                call.names.push(format!("${}", words.next().ok_or("--arg NAME VALUE")?));
-                call.values.push(Val::from(words.next().ok_or("--arg NAME VALUE")?));
+                call.names
+                    .push(format!("${}", words.next().ok_or("--arg NAME VALUE")?));
+                call.values
+                    .push(Val::from(words.next().ok_or("--arg NAME VALUE")?));
             }
             word if word.starts_with('-') && filter.is_none() => {
                 for option in word.chars().skip(1) {
@@ -105,6 +117,11 @@ fn inputs(call: &Call) -> Result<Vec<Val>, Box<dyn Error>> {
     if call.files.is_empty() {
         std::io::stdin().lock().read_to_end(&mut bytes)?;
     }
-    let values = read::read_many(&mut bytes.as_slice() as &mut dyn BufRead).collect::<Result<Vec<_>, _>>()?;
-    Ok(if call.slurp { vec![values.into_iter().collect()] } else { values })
+    let values = read::read_many(&mut bytes.as_slice() as &mut dyn BufRead)
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(if call.slurp {
+        vec![values.into_iter().collect()]
+    } else {
+        values
+    })
 }

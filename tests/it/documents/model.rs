@@ -23,8 +23,9 @@ fn answer(mut stream: TcpStream) {
     for line in reader.by_ref().lines() {
         let line = line.unwrap();
         asks_messages |= line.starts_with("POST /v1/messages ");
-        if let Some((name, value)) =
-            line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        if let Some((name, value)) = line
+            .split_once(':')
+            .filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
         {
             length = value.trim().parse().unwrap_or_else(|_| panic!("{name}"));
         }
@@ -39,7 +40,10 @@ fn answer(mut stream: TcpStream) {
     let last = text_of(&messages.last().expect("one at least")["content"]);
     let said = format!("You gave me {} messages. The last: {last}", messages.len());
     let body = if asks_messages {
-        assert!(asked["max_tokens"].is_u64() && asked["model"].is_string(), "{asked}");
+        assert!(
+            asked["max_tokens"].is_u64() && asked["model"].is_string(),
+            "{asked}"
+        );
         json!({"role": "assistant", "content": [{"type": "text", "text": said}]})
     } else {
         json!({"choices": [{"message": {"role": "assistant", "content": said}}]})
@@ -51,7 +55,8 @@ fn answer(mut stream: TcpStream) {
 /// Returns the text of a content: a string, or blocks.
 fn text_of(content: &Value) -> String {
     let text = |value: &Value| value.as_str().expect("text").to_owned();
-    content
-        .as_array()
-        .map_or_else(|| text(content), |blocks| blocks.iter().map(|block| text(&block["text"])).collect())
+    content.as_array().map_or_else(
+        || text(content),
+        |blocks| blocks.iter().map(|block| text(&block["text"])).collect(),
+    )
 }

@@ -1,5 +1,5 @@
-//! Properties that hold for any bytes. The fuzz targets call these functions, and so do the tests, with the inputs
-//! that the fuzzer found and with the hazards.
+//! Properties that hold for any bytes. The fuzz targets call these functions, and so do the tests,
+//! with the inputs that the fuzzer found and with the hazards.
 
 use pisess::agents::row::RowOptions;
 use pisess::json::edit::Edit;
@@ -21,7 +21,11 @@ pub fn lines(data: &[u8]) {
     let mut keys = KeyCache::new(|_| ());
     for _ in 0..2 {
         let mut cached = Scanner::new(data);
-        assert_eq!(cached.value_with(&mut keys), value, "a cache of keys changes no result");
+        assert_eq!(
+            cached.value_with(&mut keys),
+            value,
+            "a cache of keys changes no result"
+        );
         assert_eq!(cached.pos(), scanner.pos());
         keys.restart();
     }
@@ -46,15 +50,27 @@ pub fn lines(data: &[u8]) {
 
 /// Any lines after a header load; each entry is one line, and each walk ends.
 pub fn entries(data: &[u8]) {
-    let rows = RowOptions { searchable: true, ..RowOptions::default() };
-    let options = Options { rows: Some(rows), timestamps: true, ..Options::default() };
+    let rows = RowOptions {
+        searchable: true,
+        ..RowOptions::default()
+    };
+    let options = Options {
+        rows: Some(rows),
+        timestamps: true,
+        ..Options::default()
+    };
     let bytes = [HEADER, data].concat();
     let session = load(&bytes, &options).expect("a header stands first");
     for ix in session.all() {
         let span = session.entry(ix).span;
         let line = &bytes[span.start as usize..span.end() as usize];
         assert!(Raw::parse(line).is_ok_and(Raw::is_object));
-        assert!(session.entry(ix).parent.is_none_or(|parent| parent.at() < session.entries.len()));
+        assert!(
+            session
+                .entry(ix)
+                .parent
+                .is_none_or(|parent| parent.at() < session.entries.len())
+        );
     }
     assert!(session.path(session.leaf).len() <= session.entries.len());
 }
@@ -70,7 +86,9 @@ pub fn references(data: &[u8]) {
         "\n",
     );
     let session = loaded(&[HEADER, entries.as_bytes()].concat());
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     match resolve(&session, session.leaf, text) {
         Ok(position) => assert!(position.is_none_or(|ix| ix.at() < session.entries.len())),
         Err(error) => {
@@ -89,7 +107,11 @@ pub fn round(data: &[u8]) {
         for line in ["check -", "tree --filter all -", "path -", "label -"] {
             let (code, said) = run(line, &bytes);
             assert!(code <= 2, "{line}: {code}");
-            assert!(is_tame(&said), "{line}: {:?}", String::from_utf8_lossy(&said));
+            assert!(
+                is_tame(&said),
+                "{line}: {:?}",
+                String::from_utf8_lossy(&said)
+            );
         }
         run("context -", &bytes);
         let (code, forked) = run("fork -o - -", &bytes);
@@ -104,7 +126,9 @@ pub fn round(data: &[u8]) {
 fn repaired(bytes: &[u8]) {
     use pisess::ops::check::check;
     let bytes = bytes.to_vec();
-    let Ok(checkup) = check(&bytes, &Options::default()) else { return };
+    let Ok(checkup) = check(&bytes, &Options::default()) else {
+        return;
+    };
     let mut once = Vec::new();
     checkup.write_repaired(&mut once).expect("memory");
     let again = check(&once, &Options::default()).expect("a repaired session loads");
@@ -127,7 +151,9 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     // Ids that are taken are requested again, so no two may be the same.
     let count = Cell::new(0_u128);
-    let args = std::iter::once("pisess").chain(line.split(' ')).map(Into::into);
+    let args = std::iter::once("pisess")
+        .chain(line.split(' '))
+        .map(Into::into);
     let world = World {
         stdin: &mut Cursor::new(stdin),
         stdout: &mut stdout,

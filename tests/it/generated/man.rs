@@ -24,7 +24,9 @@ pub fn pages() -> Vec<(String, String)> {
     let mut command = pisess::command();
     command.build();
     let verbs = pisess::guides().map(|(verb, guide)| {
-        let command = command.find_subcommand(verb).expect("each guide has its command");
+        let command = command
+            .find_subcommand(verb)
+            .expect("each guide has its command");
         (format!("pisess-{verb}.1"), of_command(command, &guide))
     });
     let main = ("pisess.1".to_owned(), of_all(&command));
@@ -42,11 +44,19 @@ fn of_all(command: &Command) -> String {
          sessions and summaries. It is to a session file what git's plumbing commands are to a repository: \
          one process, one operation, plain pipes.",
     );
-    page.paragraph("Each command has a page of its own: see `pisess-tree(1)` and the others below.");
+    page.paragraph(
+        "Each command has a page of its own: see `pisess-tree(1)` and the others below.",
+    );
     page.heading("COMMANDS");
-    let verbs: Vec<_> = command.get_subcommands().filter(|verb| verb.get_name() != "help").collect();
+    let verbs: Vec<_> = command
+        .get_subcommands()
+        .filter(|verb| verb.get_name() != "help")
+        .collect();
     for verb in &verbs {
-        page.item(&format!(r"\fBpisess\-{}\fR(1)", escaped(verb.get_name())), &about(verb));
+        page.item(
+            &format!(r"\fBpisess\-{}\fR(1)", escaped(verb.get_name())),
+            &about(verb),
+        );
     }
     let [topics @ .., programs] = &guide::TOPICS;
     page.section(programs);
@@ -61,7 +71,9 @@ fn of_all(command: &Command) -> String {
     page.heading("ENVIRONMENT");
     page.table(guide::ENVIRONMENT);
     page.examples(&guide::EXAMPLES);
-    let names = verbs.iter().map(|verb| format!("pisess-{}", verb.get_name()));
+    let names = verbs
+        .iter()
+        .map(|verb| format!("pisess-{}", verb.get_name()));
     page.see_also(names.chain(["jq".to_owned()]));
     page.text
 }
@@ -72,14 +84,19 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     let mut page = Page::new(&name, command);
     page.heading("SYNOPSIS");
     let usage = command.clone().render_usage().to_string();
-    let forms = usage
-        .trim_start_matches("Usage: ")
-        .lines()
-        .map(|form| form.split_whitespace().map(synopsis_word).collect::<Vec<_>>().join(" "));
+    let forms = usage.trim_start_matches("Usage: ").lines().map(|form| {
+        form.split_whitespace()
+            .map(synopsis_word)
+            .collect::<Vec<_>>()
+            .join(" ")
+    });
     page.line(&forms.collect::<Vec<_>>().join("\n.br\n"));
     page.heading("DESCRIPTION");
     // The first paragraph is already in the NAME section.
-    let about = command.get_long_about().map(ToString::to_string).unwrap_or_default();
+    let about = command
+        .get_long_about()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     for paragraph in about.split("\n\n").skip(1) {
         page.paragraph(paragraph);
     }
@@ -104,23 +121,35 @@ fn of_command(command: &Command, guide: &Guide) -> String {
 
 /// Whether the page of one command names the other.
 fn related(verb: &str, other: &str) -> bool {
-    verb != other && RELATED.iter().any(|group| group.contains(&verb) && group.contains(&other))
+    verb != other
+        && RELATED
+            .iter()
+            .any(|group| group.contains(&verb) && group.contains(&other))
 }
 
-/// Returns a word of a synopsis such as `pisess fork [OPTIONS] <SESSION> [REF]`: names in bold, arguments in
-/// italics.
+/// Returns a word of a synopsis such as `pisess fork [OPTIONS] <SESSION> [REF]`: names in bold,
+/// arguments in italics.
 fn synopsis_word(word: &str) -> String {
     let inner: &str = word.trim_matches(|c| "[]<>.".contains(c));
     let slanted = format!(r"\fI{}\fR", escaped(inner));
     match word.as_bytes().first() {
-        Some(b'[') => format!("[{slanted}]{}", if word.ends_with("...") { " ..." } else { "" }),
-        Some(b'<') => format!("{slanted}{}", if word.ends_with("...") { " ..." } else { "" }),
+        Some(b'[') => format!(
+            "[{slanted}]{}",
+            if word.ends_with("...") { " ..." } else { "" }
+        ),
+        Some(b'<') => format!(
+            "{slanted}{}",
+            if word.ends_with("...") { " ..." } else { "" }
+        ),
         _ => format!(r"\fB{}\fR", escaped(word)),
     }
 }
 
 fn about(command: &Command) -> String {
-    command.get_about().map(ToString::to_string).unwrap_or_default()
+    command
+        .get_about()
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }
 
 /// A page being written, in the man macros.
@@ -131,7 +160,9 @@ struct Page {
 impl Page {
     fn new(name: &str, command: &Command) -> Page {
         let version = env!("CARGO_PKG_VERSION");
-        let mut page = Page { text: String::new() };
+        let mut page = Page {
+            text: String::new(),
+        };
         page.line(r#".\" Made from src/ by tests/it/generated.rs; do not edit."#);
         page.line(&format!(
             r#".TH {} 1 "" "pisess {version}" "pisess manual""#,
@@ -140,7 +171,11 @@ impl Page {
         // No hyphenation and no justification: names and options stay whole in a narrow terminal.
         page.line(".nh\n.ad l");
         page.heading("NAME");
-        page.line(&format!(r"{} \- {}", escaped(name), escaped(&lowercase(&about(command)))));
+        page.line(&format!(
+            r"{} \- {}",
+            escaped(name),
+            escaped(&lowercase(&about(command)))
+        ));
         page
     }
 
@@ -174,7 +209,11 @@ impl Page {
             if index == 1 {
                 self.line(".PD 0");
             }
-            self.line(&format!(".TP 14\n\\fB{}\\fR\n{}", escaped(form), marked(meaning)));
+            self.line(&format!(
+                ".TP 14\n\\fB{}\\fR\n{}",
+                escaped(form),
+                marked(meaning)
+            ));
         }
         self.line(".PD");
     }
@@ -183,7 +222,10 @@ impl Page {
         self.heading("EXAMPLES");
         for example in examples {
             self.paragraph(&format!("{}:", example.what));
-            self.line(&format!(".RS 4\n.nf\n{}\n.fi\n.RE", guarded(&escaped(example.line))));
+            self.line(&format!(
+                ".RS 4\n.nf\n{}\n.fi\n.RE",
+                guarded(&escaped(example.line))
+            ));
         }
     }
 
@@ -224,9 +266,14 @@ impl Page {
         }
         let mut term = term.join(", ");
         if arg.is_positional() || arg.get_action().takes_values() {
-            let names = arg.get_value_names().map(|names| names.join(" ")).unwrap_or_default();
+            let names = arg
+                .get_value_names()
+                .map(|names| names.join(" "))
+                .unwrap_or_default();
             let value = format!(r"\fI{}\fR", escaped(&names));
-            let optional = arg.get_num_args().is_some_and(|range| range.min_values() == 0);
+            let optional = arg
+                .get_num_args()
+                .is_some_and(|range| range.min_values() == 0);
             term += &match (arg.is_positional(), optional) {
                 (true, _) => value,
                 (false, true) => format!("[={value}]"),
@@ -245,14 +292,23 @@ impl Page {
             let _ = write!(help, " (default: {})", default.to_string_lossy());
         }
         self.item(&term, &format!("{}.", help.trim_end_matches('.')));
-        let values: Vec<_> =
-            arg.get_possible_values().into_iter().filter(|value| value.get_help().is_some()).collect();
-        if !arg.get_action().takes_values() || arg.is_hide_possible_values_set() || values.is_empty() {
+        let values: Vec<_> = arg
+            .get_possible_values()
+            .into_iter()
+            .filter(|value| value.get_help().is_some())
+            .collect();
+        if !arg.get_action().takes_values()
+            || arg.is_hide_possible_values_set()
+            || values.is_empty()
+        {
             return;
         }
         self.line(".RS 7");
         for value in values {
-            let meaning = value.get_help().map(ToString::to_string).unwrap_or_default();
+            let meaning = value
+                .get_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             self.line(&format!(
                 ".TP 14\n\\fB{}\\fR\n{}",
                 escaped(value.get_name()),
@@ -264,48 +320,63 @@ impl Page {
 
     fn see_also(&mut self, names: impl Iterator<Item = String>) {
         self.heading("SEE ALSO");
-        let names: Vec<_> = names.map(|name| format!(r"\fB{}\fR(1)", escaped(&name))).collect();
+        let names: Vec<_> = names
+            .map(|name| format!(r"\fB{}\fR(1)", escaped(&name)))
+            .collect();
         self.line(&names.join(",\n"));
     }
 }
 
 fn options(command: &Command) -> impl Iterator<Item = &Arg> {
-    command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set())
+    command
+        .get_arguments()
+        .filter(|arg| !arg.is_positional() && !arg.is_hide_set())
 }
 
 fn lowercase(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+    chars
+        .next()
+        .map(|first| first.to_lowercase().chain(chars).collect())
+        .unwrap_or_default()
 }
 
 /// Returns prose, escaped, with text in backticks set in bold.
 fn marked(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let parts = text.split('`').enumerate().map(|(index, part)| match index % 2 {
-        0 => escaped(part),
-        _ => format!(r"\fB{}\fR", escaped(part)),
-    });
+    let parts = text
+        .split('`')
+        .enumerate()
+        .map(|(index, part)| match index % 2 {
+            0 => escaped(part),
+            _ => format!(r"\fB{}\fR", escaped(part)),
+        });
     guarded(&parts.collect::<String>())
 }
 
 /// Returns text without characters that roff would interpret or draw differently.
 fn escaped(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
-        match c {
-            '\\' => out.push_str(r"\e"),
-            '-' => out.push_str(r"\-"),
-            '^' => out.push_str(r"\(ha"),
-            '~' => out.push_str(r"\(ti"),
-            '\'' => out.push_str(r"\(aq"),
-            '"' => out.push_str(r"\(dq"),
-            '`' => out.push_str(r"\(ga"),
-            c => out.push(c),
-        }
-        out
-    })
+    text.chars()
+        .fold(String::with_capacity(text.len() + 8), |mut out, c| {
+            match c {
+                '\\' => out.push_str(r"\e"),
+                '-' => out.push_str(r"\-"),
+                '^' => out.push_str(r"\(ha"),
+                '~' => out.push_str(r"\(ti"),
+                '\'' => out.push_str(r"\(aq"),
+                '"' => out.push_str(r"\(dq"),
+                '`' => out.push_str(r"\(ga"),
+                c => out.push(c),
+            }
+            out
+        })
 }
 
 /// Protects a line that begins with a period, which roff would take for a command.
 fn guarded(line: &str) -> String {
-    if line.starts_with('.') { format!(r"\&{line}") } else { line.to_owned() }
+    if line.starts_with('.') {
+        format!(r"\&{line}")
+    } else {
+        line.to_owned()
+    }
 }

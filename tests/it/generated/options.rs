@@ -8,7 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The values of options, by the names that the help has for them.
 const VALUES: &[(&str, &str)] = &[
     ("AGENT", "the agent: `pi` or `omp`"),
-    ("CMD", "a shell command, which gets its data on standard input"),
+    (
+        "CMD",
+        "a shell command, which gets its data on standard input",
+    ),
     ("DIR", "a directory"),
     ("FILE", "a file to read, `-` for standard input"),
     ("FORMAT", "a format of the output"),
@@ -24,14 +27,26 @@ const VALUES: &[(&str, &str)] = &[
     ("REF", "a reference to an entry"),
     ("ROLE", "a role or type of entries"),
     ("SECONDS", "a number of seconds"),
-    ("SIZE", "a number of bytes, such as `500000`, `64k` or `1.5M`"),
+    (
+        "SIZE",
+        "a number of bytes, such as `500000`, `64k` or `1.5M`",
+    ),
     ("SOURCE", "an agent to import from: `claude` or `codex`"),
     ("SUFFIX", "what is appended to the name of a file"),
-    ("TEXT", "a text; that of a message or a summary can be `-` for standard input"),
+    (
+        "TEXT",
+        "a text; that of a message or a summary can be `-` for standard input",
+    ),
     ("TIME", "a time or an age"),
-    ("TOKENS", "a number of tokens, such as `8000`, `8k` or `1.5M`"),
+    (
+        "TOKENS",
+        "a number of tokens, such as `8000`, `8k` or `1.5M`",
+    ),
     ("TYPE", "the type of a custom entry"),
-    ("TYPE=CMD", "the type of custom entries, and the shell command that renders them"),
+    (
+        "TYPE=CMD",
+        "the type of custom entries, and the shell command that renders them",
+    ),
     ("WHEN", "`auto`, `always` or `never`"),
     ("WORDS", "words to search for"),
 ];
@@ -43,7 +58,11 @@ const COMMON: [&str; 3] = ["color", "no-pager", "quiet"];
 fn verbs() -> Vec<Command> {
     let mut command = pisess::command();
     command.build();
-    command.get_subcommands().filter(|verb| verb.get_name() != "help").cloned().collect()
+    command
+        .get_subcommands()
+        .filter(|verb| verb.get_name() != "help")
+        .cloned()
+        .collect()
 }
 
 /// An option, and the command that has it.
@@ -55,7 +74,10 @@ fn options(verbs: &[Command]) -> BTreeMap<&str, Vec<Use<'_>>> {
     for verb in verbs {
         for arg in verb.get_arguments().filter(|arg| !arg.is_hide_set()) {
             if let Some(name) = arg.get_long().filter(|name| *name != "help") {
-                options.entry(name).or_default().push((verb.get_name(), arg));
+                options
+                    .entry(name)
+                    .or_default()
+                    .push((verb.get_name(), arg));
             }
         }
     }
@@ -66,20 +88,32 @@ fn help(arg: &Arg) -> String {
     arg.get_help().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Returns what an option means in every command: its help without what a command adds in parentheses.
+/// Returns what an option means in every command: its help without what a command adds in
+/// parentheses.
 fn meaning(arg: &Arg) -> String {
     help(arg).split(" (").next().unwrap_or_default().to_owned()
 }
 
 fn value(arg: &Arg) -> Option<String> {
-    let names = arg.get_value_names().filter(|_| arg.get_action().takes_values())?;
+    let names = arg
+        .get_value_names()
+        .filter(|_| arg.get_action().takes_values())?;
     names.first().map(ToString::to_string)
 }
 
 fn default(arg: &Arg) -> String {
-    let values = arg.get_default_values().iter().filter(|_| arg.get_action().takes_values());
-    let values: Vec<_> = values.map(|value| value.to_string_lossy().into_owned()).collect();
-    values.into_iter().filter(|value| !value.is_empty()).map(|value| format!("`{value}`")).collect()
+    let values = arg
+        .get_default_values()
+        .iter()
+        .filter(|_| arg.get_action().takes_values());
+    let values: Vec<_> = values
+        .map(|value| value.to_string_lossy().into_owned())
+        .collect();
+    values
+        .into_iter()
+        .filter(|value| !value.is_empty())
+        .map(|value| format!("`{value}`"))
+        .collect()
 }
 
 /// Returns the different texts that the uses of an option have, separated by `or`.
@@ -95,9 +129,17 @@ fn merged(uses: &[Use], text: impl Fn(&Arg) -> String) -> String {
 
 /// Returns an option as it is typed: `-o`, `--output PATH`.
 fn typed(name: &str, arg: &Arg) -> String {
-    let short = arg.get_short().map(|short| format!("`-{short}`, ")).unwrap_or_default();
-    let value = value(arg)
-        .map(|value| if arg.is_require_equals_set() { format!("[={value}]") } else { format!(" {value}") });
+    let short = arg
+        .get_short()
+        .map(|short| format!("`-{short}`, "))
+        .unwrap_or_default();
+    let value = value(arg).map(|value| {
+        if arg.is_require_equals_set() {
+            format!("[={value}]")
+        } else {
+            format!(" {value}")
+        }
+    });
     format!("{short}`--{name}{}`", value.unwrap_or_default())
 }
 
@@ -116,9 +158,17 @@ pub fn page() -> String {
     for (name, uses) in options(&verbs) {
         let is_common = COMMON.contains(&name);
         let commands: Vec<_> = uses.iter().map(|(verb, _)| format!("`{verb}`")).collect();
-        let commands = if is_common { "all".to_owned() } else { commands.join(" ") };
+        let commands = if is_common {
+            "all".to_owned()
+        } else {
+            commands.join(" ")
+        };
         let is_same = uses.iter().all(|(_, arg)| help(arg) == help(uses[0].1));
-        let text = if is_same { help(uses[0].1) } else { meaning(uses[0].1) };
+        let text = if is_same {
+            help(uses[0].1)
+        } else {
+            meaning(uses[0].1)
+        };
         let has_default = uses.iter().any(|(_, arg)| !default(arg).is_empty());
         let defaults = merged(&uses, |arg| match default(arg) {
             text if text.is_empty() && has_default => "none".to_owned(),
@@ -130,18 +180,33 @@ pub fn page() -> String {
     page += "\n## Commands\n\n| command | options |\n| --- | --- |\n";
     for mut verb in verbs.clone() {
         let usage = verb.render_usage().to_string();
-        let forms = usage
-            .trim_start_matches("Usage: ")
-            .lines()
-            .map(|form| format!("`{}`", form.trim().trim_start_matches("pisess ").replace("[OPTIONS] ", "")));
-        let own = verb.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(Arg::get_long);
-        let mut own: Vec<_> = own.filter(|name| *name != "help" && !COMMON.contains(name)).collect();
+        let forms = usage.trim_start_matches("Usage: ").lines().map(|form| {
+            format!(
+                "`{}`",
+                form.trim()
+                    .trim_start_matches("pisess ")
+                    .replace("[OPTIONS] ", "")
+            )
+        });
+        let own = verb
+            .get_arguments()
+            .filter(|arg| !arg.is_hide_set())
+            .filter_map(Arg::get_long);
+        let mut own: Vec<_> = own
+            .filter(|name| *name != "help" && !COMMON.contains(name))
+            .collect();
         own.sort_unstable();
         let own: Vec<_> = own.iter().map(|name| format!("`--{name}`")).collect();
-        page += &format!("| {} | {} |\n", escaped(&forms.collect::<Vec<_>>().join("<br>")), own.join(" "));
+        page += &format!(
+            "| {} | {} |\n",
+            escaped(&forms.collect::<Vec<_>>().join("<br>")),
+            own.join(" ")
+        );
     }
     page += "\n## Values\n\n| value | what it is |\n| --- | --- |\n";
-    VALUES.iter().for_each(|(name, what)| page += &format!("| `{name}` | {what} |\n"));
+    VALUES
+        .iter()
+        .for_each(|(name, what)| page += &format!("| `{name}` | {what} |\n"));
     page
 }
 
@@ -161,11 +226,18 @@ fn one_name_has_one_meaning_and_one_meaning_one_name() {
         let (first, arg) = uses[0];
         for (verb, other) in &uses[1..] {
             if facts(other) != facts(arg) {
-                wrong.push(format!("--{name}: {first} {:?}, {verb} {:?}", facts(arg), facts(other)));
+                wrong.push(format!(
+                    "--{name}: {first} {:?}, {verb} {:?}",
+                    facts(arg),
+                    facts(other)
+                ));
             }
         }
         if let Some(other) = names.insert(meaning(arg), name) {
-            wrong.push(format!("--{other} and --{name} both mean: {}", meaning(arg)));
+            wrong.push(format!(
+                "--{other} and --{name} both mean: {}",
+                meaning(arg)
+            ));
         }
         if let Some(other) = arg.get_short().and_then(|short| shorts.insert(short, name)) {
             wrong.push(format!("--{other} and --{name} have the same letter"));
@@ -174,21 +246,35 @@ fn one_name_has_one_meaning_and_one_meaning_one_name() {
     }
     let known: BTreeSet<_> = VALUES.iter().map(|(name, _)| (*name).to_owned()).collect();
     wrong.extend(
-        values.symmetric_difference(&known).map(|name| format!("the value {name} is not in both tables")),
+        values
+            .symmetric_difference(&known)
+            .map(|name| format!("the value {name} is not in both tables")),
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Earlier spellings, and what they are now.
 const FORMER: &[(&str, &str)] = &[
-    ("tree ./two-branches.jsonl --at 1a2b3c04", "tree ./two-branches.jsonl 1a2b3c04"),
+    (
+        "tree ./two-branches.jsonl --at 1a2b3c04",
+        "tree ./two-branches.jsonl 1a2b3c04",
+    ),
     (
         "summarize ./two-branches.jsonl root --at 1a2b3c05 --prepare",
         "summarize ./two-branches.jsonl root --from 1a2b3c05 --prepare",
     ),
-    ("fork ./two-branches.jsonl --all -o -", "fork ./two-branches.jsonl --branches -o -"),
-    ("grep paper ./two-branches.jsonl --files-with-matches", "grep paper ./two-branches.jsonl --files"),
-    ("edit ./two-branches.jsonl @ --undo -n", "edit ./two-branches.jsonl @ --restore -n"),
+    (
+        "fork ./two-branches.jsonl --all -o -",
+        "fork ./two-branches.jsonl --branches -o -",
+    ),
+    (
+        "grep paper ./two-branches.jsonl --files-with-matches",
+        "grep paper ./two-branches.jsonl --files",
+    ),
+    (
+        "edit ./two-branches.jsonl @ --undo -n",
+        "edit ./two-branches.jsonl @ --restore -n",
+    ),
 ];
 
 /// What other programs and other commands call the same.
@@ -198,7 +284,10 @@ fn other_words_for_the_same_are_understood() {
     for (known, other) in [
         ("list --json --sort modified .", "list --json --sort time ."),
         ("grep -c --sort time e .", "grep -c --sort modified e ."),
-        ("grep -C 1 paper ./two-branches.jsonl", "grep --context 1 paper ./two-branches.jsonl"),
+        (
+            "grep -C 1 paper ./two-branches.jsonl",
+            "grep --context 1 paper ./two-branches.jsonl",
+        ),
     ] {
         assert_eq!(s.run(known), s.run(other), "{other}");
     }
@@ -211,7 +300,10 @@ fn former_spellings_work_and_are_hidden() {
         let [done, wanted] = [former, now].map(|line| s.unchanged(line));
         assert_eq!((done.code, done.text()), (0, wanted.text()), "{former}");
         let mut words = former.split(' ');
-        let (verb, option) = (words.next().unwrap(), words.find(|word| word.starts_with("--")).unwrap());
+        let (verb, option) = (
+            words.next().unwrap(),
+            words.find(|word| word.starts_with("--")).unwrap(),
+        );
         let help = s.run(&format!("{verb} --help"));
         assert!(!help.contains(option), "{former}: {help}");
     }
@@ -223,19 +315,31 @@ fn usage_lines_say_what_is_required() {
     for mut verb in verbs() {
         let usage = verb.render_usage().to_string();
         for form in usage.trim_start_matches("Usage: ").lines() {
-            let words = form.split_whitespace().skip(1).filter(|word| !word.starts_with('['));
+            let words = form
+                .split_whitespace()
+                .skip(1)
+                .filter(|word| !word.starts_with('['));
             let line: Vec<_> = words
-                .map(|word| match example(word.trim_matches(|c| "<>.".contains(c))) {
-                    "F" => "./store/two-branches.jsonl",
-                    "SOURCE" => "./other/plain.jsonl",
-                    value => value,
-                })
+                .map(
+                    |word| match example(word.trim_matches(|c| "<>.".contains(c))) {
+                        "F" => "./store/two-branches.jsonl",
+                        "SOURCE" => "./other/plain.jsonl",
+                        value => value,
+                    },
+                )
                 .collect();
             let s = Sandbox::new();
             s.put("store/two-branches.jsonl", fixture("two-branches.jsonl"));
             s.put("other/plain.jsonl", fixture("claude/plain.jsonl"));
-            let call = s.pisess(&line.join(" ")).stdin("{\"type\":\"custom\",\"customType\":\"x\"}");
-            let done = call.env("PI_CODING_AGENT_SESSION_DIR", s.path("store").to_str().unwrap()).done();
+            let call = s
+                .pisess(&line.join(" "))
+                .stdin("{\"type\":\"custom\",\"customType\":\"x\"}");
+            let done = call
+                .env(
+                    "PI_CODING_AGENT_SESSION_DIR",
+                    s.path("store").to_str().unwrap(),
+                )
+                .done();
             assert_ne!(done.code, 2, "{form}\n{done}");
         }
     }

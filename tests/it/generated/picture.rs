@@ -22,7 +22,10 @@ struct Run {
 pub fn tree() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
-    command.args(["tree", "fixtures/tour.jsonl"]).current_dir(root).env_clear();
+    command
+        .args(["tree", "fixtures/tour.jsonl"])
+        .current_dir(root)
+        .env_clear();
     command.envs([
         ("TERM", "xterm"),
         ("PAGER", "cat"),
@@ -31,12 +34,17 @@ pub fn tree() -> String {
     ]);
     let (shown, code) = on_terminal(command);
     assert_eq!(code, 0, "{shown}");
-    svg(&format!("\u{1b}[2m$\u{1b}[0m pisess tree session.jsonl\n{shown}"))
+    svg(&format!(
+        "\u{1b}[2m$\u{1b}[0m pisess tree session.jsonl\n{shown}"
+    ))
 }
 
 fn svg(shown: &str) -> String {
     let rows: Vec<_> = shown.lines().map(runs).collect();
-    let (width, height) = (COLUMNS * COLUMN + 2.0 * MARGIN, rows.len() as f64 * ROW + 2.0 * MARGIN);
+    let (width, height) = (
+        COLUMNS * COLUMN + 2.0 * MARGIN,
+        rows.len() as f64 * ROW + 2.0 * MARGIN,
+    );
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
          <style>\n\
@@ -71,13 +79,21 @@ fn runs(line: &str) -> Vec<Run> {
             piece
         } else {
             let (codes, text) = piece.split_once('m').expect("only colours are printed");
-            style = codes.split(';').filter(|code| *code != "0").map(|code| format!("s{code} ")).collect();
+            style = codes
+                .split(';')
+                .filter(|code| *code != "0")
+                .map(|code| format!("s{code} "))
+                .collect();
             text
         };
         let blank = text.chars().take_while(|c| *c == ' ').count();
         if !text.trim().is_empty() {
             let (column, style) = (column + blank, style.trim_end().to_owned());
-            runs.push(Run { column, text: text.trim().to_owned(), style });
+            runs.push(Run {
+                column,
+                text: text.trim().to_owned(),
+                style,
+            });
         }
         column += text.chars().count();
     }

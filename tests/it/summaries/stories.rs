@@ -47,17 +47,28 @@ const LEADS: [&str; 8] = [
 
 impl Story {
     fn new(name: &'static str) -> Self {
-        let seed = name.bytes().fold(7, |seed: u64, byte| seed.wrapping_mul(31) + u64::from(byte));
-        Story { name, seed, cwd: "/home/ada/ledger".to_owned(), ..Story::default() }
+        let seed = name
+            .bytes()
+            .fold(7, |seed: u64, byte| seed.wrapping_mul(31) + u64::from(byte));
+        Story {
+            name,
+            seed,
+            cwd: "/home/ada/ledger".to_owned(),
+            ..Story::default()
+        }
     }
 
     fn below(&mut self, bound: usize) -> usize {
-        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.seed = self
+            .seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.seed >> 33) as usize % bound
     }
 
     fn user(&mut self, text: &str) -> &mut Self {
-        self.messages.push(json!({"role": "user", "content": [{"type": "text", "text": text}]}));
+        self.messages
+            .push(json!({"role": "user", "content": [{"type": "text", "text": text}]}));
         self
     }
 
@@ -79,16 +90,25 @@ impl Story {
         self
     }
 
-    fn tool(&mut self, said: &str, name: &str, arguments: Value, output: &str, is_error: bool) -> &mut Self {
+    fn tool(
+        &mut self,
+        said: &str,
+        name: &str,
+        arguments: Value,
+        output: &str,
+        is_error: bool,
+    ) -> &mut Self {
         let id = format!("call{}", self.messages.len());
-        let mut content = vec![json!({"type": "toolCall", "id": id, "name": name, "arguments": arguments})];
+        let mut content =
+            vec![json!({"type": "toolCall", "id": id, "name": name, "arguments": arguments})];
         if !said.is_empty() {
             content.insert(0, json!({"type": "text", "text": said}));
         }
         self.reply(json!(content), "toolUse");
-        self.messages
-            .push(json!({"role": "toolResult", "toolCallId": id, "toolName": name, "isError": is_error,
-            "content": [{"type": "text", "text": output}]}));
+        self.messages.push(
+            json!({"role": "toolResult", "toolCallId": id, "toolName": name, "isError": is_error,
+            "content": [{"type": "text", "text": output}]}),
+        );
         self
     }
 
@@ -102,14 +122,24 @@ impl Story {
     }
 
     fn edit(&mut self, said: &str, path: &str) -> &mut Self {
-        let arguments = json!({"path": path, "oldText": "const limit = 10;", "newText": "const limit = 20;"});
-        self.tool(said, "edit", arguments, &format!("Successfully replaced text in {path}."), false)
+        let arguments =
+            json!({"path": path, "oldText": "const limit = 10;", "newText": "const limit = 20;"});
+        self.tool(
+            said,
+            "edit",
+            arguments,
+            &format!("Successfully replaced text in {path}."),
+            false,
+        )
     }
 
     /// Adds some reading, searching and editing.
     fn work(&mut self, steps: usize) -> &mut Self {
         for at in 0..steps {
-            let (file, lead) = (FILES[self.below(FILES.len())], LEADS[self.below(LEADS.len())]);
+            let (file, lead) = (
+                FILES[self.below(FILES.len())],
+                LEADS[self.below(LEADS.len())],
+            );
             let line = self.below(400);
             match if at % 2 == 0 { 3 } else { self.below(3) } {
                 0 => self.edit(lead, file),
@@ -141,8 +171,14 @@ impl Story {
 
     /// Returns the session file.
     pub fn file(&self) -> String {
-        let time =
-            |at: usize| format!("2026-03-02T{:02}:{:02}:{:02}.000Z", 8 + at / 3600, at / 60 % 60, at % 60);
+        let time = |at: usize| {
+            format!(
+                "2026-03-02T{:02}:{:02}:{:02}.000Z",
+                8 + at / 3600,
+                at / 60 % 60,
+                at % 60
+            )
+        };
         let header = json!({"type": "session", "version": 3, "id": format!("story-{}", self.name),
             "timestamp": time(0), "cwd": self.cwd});
         let mut file = format!("{header}\n");
@@ -154,8 +190,10 @@ impl Story {
                     json!({"type": "compaction", "id": id, "parentId": parent, "timestamp": timestamp,
                     "summary": summary, "firstKeptEntryId": id, "tokensBefore": 90_000})
                 }
-                None => json!({"type": "message", "id": id, "parentId": parent, "timestamp": timestamp,
-                    "message": message}),
+                None => {
+                    json!({"type": "message", "id": id, "parentId": parent, "timestamp": timestamp,
+                    "message": message})
+                }
             };
             file += &format!("{entry}\n");
             parent = json!(id);
@@ -189,7 +227,11 @@ pub fn stories() -> Vec<Story> {
     ];
     // The end of each is long enough to be cut off.
     for story in &mut stories {
-        if story.messages.last().is_some_and(|last| last["role"] == "user") {
+        if story
+            .messages
+            .last()
+            .is_some_and(|last| last["role"] == "user")
+        {
             story.work(14);
         }
     }
@@ -200,9 +242,18 @@ pub fn stories() -> Vec<Story> {
 fn release() -> Story {
     let mut s = Story::new("release");
     s.user("Bump the version to 2.4.0, update the changelog from the merged PRs, and open a release PR against main. Don't tag yet.").work(6);
-    s.bash("", "npm version 2.4.0 --no-git-tag-version", "v2.4.0").edit("", "CHANGELOG.md");
-    s.bash("", "git checkout -b release/2.4.0", "Switched to a new branch 'release/2.4.0'");
-    s.bash("", "git add -A && git commit -m 'Release 2.4.0'", "[release/2.4.0 3f2a91c] Release 2.4.0");
+    s.bash("", "npm version 2.4.0 --no-git-tag-version", "v2.4.0")
+        .edit("", "CHANGELOG.md");
+    s.bash(
+        "",
+        "git checkout -b release/2.4.0",
+        "Switched to a new branch 'release/2.4.0'",
+    );
+    s.bash(
+        "",
+        "git add -A && git commit -m 'Release 2.4.0'",
+        "[release/2.4.0 3f2a91c] Release 2.4.0",
+    );
     s.fails("Now push and open the PR.", "git push -u origin release/2.4.0", "remote: Permission to ada/ledger.git denied to ci-bot.\nfatal: unable to access 'https://github.com/ada/ledger.git/': The requested URL returned error: 403", 128);
     s.fails(
         "",
@@ -210,7 +261,11 @@ fn release() -> Story {
         "To get started with GitHub CLI, please run:  gh auth login",
         4,
     );
-    s.bash("I'll leave the notes where you can find them.", "cp .github/release.md RELEASE_NOTES.md", "");
+    s.bash(
+        "I'll leave the notes where you can find them.",
+        "cp .github/release.md RELEASE_NOTES.md",
+        "",
+    );
     s.says("The version bump and changelog are committed on `release/2.4.0` (3f2a91c), but I could not publish it:\n\n- `git push` is refused (403: the token belongs to ci-bot, which has no write access)\n- `gh pr create` needs `gh auth login`\n\nThe PR text is in RELEASE_NOTES.md. Once you fix the access, I can push and open the PR.");
     s.user("ok I'll sort the token out tonight. meanwhile: why does the ledger table jump when I sort by amount? look, don't fix").work(14);
     s.bash(
@@ -230,14 +285,19 @@ fn release() -> Story {
     s
 }
 
-/// One request with many steps, worked on for a hundred calls with the same `cd` before each command.
+/// One request with many steps, worked on for a hundred calls with the same `cd` before each
+/// command.
 fn long_run() -> Story {
     let mut s = Story::new("long-run");
     s.user("Migrate the date handling from moment to date-fns across the project.\n\n1. Replace all imports in src/ (there are about 40)\n2. Keep the public function names in src/lib/dates.ts, callers outside use them\n3. Time zones: everything is stored as UTC, shown in the user's zone; do not change what is stored\n4. Update the tests; do not delete any\n5. Remove moment from package.json and the lockfile\n6. Write docs/dates.md: which function replaces which\n7. Run the whole test suite and the type checker at the end\n\nCommit after each step. If a step can't be done, say so in docs/dates.md rather than skipping it silently.");
     for step in 1..=4 {
         for _ in 0..6 {
             s.work(2);
-            s.bash("Perfect! Let me check the types:", "cd /home/ada/ledger && npx tsc --noEmit", "");
+            s.bash(
+                "Perfect! Let me check the types:",
+                "cd /home/ada/ledger && npx tsc --noEmit",
+                "",
+            );
         }
         if step == 2 {
             s.fails(
@@ -255,7 +315,11 @@ fn long_run() -> Story {
             "[main 1a2b3c4] dates",
         );
     }
-    s.bash("Step 5:", "cd /home/ada/ledger && npm uninstall moment", "removed 1 package");
+    s.bash(
+        "Step 5:",
+        "cd /home/ada/ledger && npm uninstall moment",
+        "removed 1 package",
+    );
     s.fails(
         "",
         "cd /home/ada/ledger && npx vite build",
@@ -265,7 +329,10 @@ fn long_run() -> Story {
     s.edit("", "src/cli/output/form.tsx");
     s.work(16);
     s.blocked = vec!["npx vite build"];
-    s.absent = vec!["cd /home/ada/ledger &&".to_owned(), "Perfect! Let me".to_owned()];
+    s.absent = vec![
+        "cd /home/ada/ledger &&".to_owned(),
+        "Perfect! Let me".to_owned(),
+    ];
     s.knows(&[
         "7. Run the whole test suite and the type checker at the end",
         "weekOptions",
@@ -281,12 +348,17 @@ fn corrections() -> Story {
     s.user("hi! can you make the sidebar collapsible?")
         .work(5)
         .says("Done! The sidebar collapses with the chevron.");
-    s.user("awesome, thank you so much!! now remember the state across reloads").work(3);
+    s.user("awesome, thank you so much!! now remember the state across reloads")
+        .work(3);
     s.aborted("I'll add a cookie for that:");
     s.user("no cookies, we promised the customers there are none. localStorage, and only under the key ledger.ui").work(4).says("Stored in `localStorage` under `ledger.ui`.");
     s.user("TypeError: Cannot read properties of null (reading 'ui')!\n    at load (src/cli/output/state.ts:14:9)\n    assert!(state)\nthis when storage is empty").work(4).says("Fixed: an empty storage gives the defaults.");
-    s.user("great! next: animation 150ms").work(2).says("It animates in 150 ms now.");
-    s.user("too slow on my laptop, drop it again").work(2).says("Removed the animation.");
+    s.user("great! next: animation 150ms")
+        .work(2)
+        .says("It animates in 150 ms now.");
+    s.user("too slow on my laptop, drop it again")
+        .work(2)
+        .says("Removed the animation.");
     s.user("add a keyboard shortcut").work(3);
     s.aborted("I'll bind Ctrl+B.");
     s.user(
@@ -295,12 +367,17 @@ fn corrections() -> Story {
     .work(3)
     .says("Bound to `[`; it has no browser meaning.");
     for at in 0..6 {
-        s.user(&format!("and the panel number {at} needs the same padding as the others"))
-            .work(2)
-            .says("Done! The padding is the same.");
+        s.user(&format!(
+            "and the panel number {at} needs the same padding as the others"
+        ))
+        .work(2)
+        .says("Done! The padding is the same.");
     }
     s.user("now do the same collapse for the right panel");
-    s.constraints = vec!["no cookies, we promised", "always ask before you take a shortcut"];
+    s.constraints = vec![
+        "no cookies, we promised",
+        "always ask before you take a shortcut",
+    ];
     s.absent = vec![
         "- \"Cannot read".to_owned(),
         "- \"awesome, thank you so much!!\"".to_owned(),
@@ -318,7 +395,8 @@ fn chinese() -> Story {
     s.says("原因：第三次失败时后端返回 429，而前端只处理 401。我已在 `src/server/auth.ts` 里统一了错误格式，测试通过。\n\n锁定时间要固定为 15 分钟，还是做成配置项？");
     s.user("做成配置项，默认 15 分钟").work(6);
     s.aborted("我来加一个环境变量。");
-    s.user("不要用环境变量，我们所有的配置都放在 config/app.yaml 里！").work(6);
+    s.user("不要用环境变量，我们所有的配置都放在 config/app.yaml 里！")
+        .work(6);
     s.bash("", "npm test", "44 passed");
     s.fails(
         "",
@@ -328,7 +406,10 @@ fn chinese() -> Story {
     );
     s.says("配置项 `auth.lockMinutes` 已加入 `config/app.yaml`，单元测试通过。`npm run e2e` 没能运行：这台机器没有安装浏览器。");
     s.user("好的。e2e 我自己来跑。接下来把错误提示翻译成英文和日文，文案放在 locales/ 下面");
-    s.decisions = vec!["锁定时间要固定为 15 分钟，还是做成配置项？", "做成配置项，默认 15 分钟"];
+    s.decisions = vec![
+        "锁定时间要固定为 15 分钟，还是做成配置项？",
+        "做成配置项，默认 15 分钟",
+    ];
     s.constraints = vec!["不要用环境变量"];
     s.blocked = vec!["npm run e2e"];
     s.knows(&["接下来把错误提示翻译成英文和日文", "auth.lockMinutes"]);
@@ -341,15 +422,18 @@ fn german() -> Story {
     s.says(
         "Erledigt: 14 doppelte Regeln entfernt, 9 Farben sind jetzt Variablen in `src/cli/output/theme.css`.",
     );
-    s.user("Und die Abstände? Mach mal einen Vorschlag.").work(2);
+    s.user("Und die Abstände? Mach mal einen Vorschlag.")
+        .work(2);
     s.says("Drei Möglichkeiten:\n\n1. Alles auf ein Raster von 4 px\n2. Alles auf ein Raster von 8 px\n3. So lassen, nur Ausreißer angleichen\n\nWelche nehmen wir?");
-    s.user("3")
-        .work(5)
-        .says("Angeglichen: 6 Ausreißer in `src/cli/output/form.tsx` und `src/cli/output/table.tsx`.");
+    s.user("3").work(5).says(
+        "Angeglichen: 6 Ausreißer in `src/cli/output/form.tsx` und `src/cli/output/table.tsx`.",
+    );
     for at in 0..8 {
-        s.user(&format!("Prüf noch Komponente {at}, ob da alte Farben drin sind."))
-            .work(2)
-            .says("Keine alten Farben mehr gefunden.");
+        s.user(&format!(
+            "Prüf noch Komponente {at}, ob da alte Farben drin sind."
+        ))
+        .work(2)
+        .says("Keine alten Farben mehr gefunden.");
     }
     s.user("Jetzt das Druck-Stylesheet: gleiche Variablen, aber keine Hintergründe, und alles in Schwarz.");
     s.decisions = vec!["Welche nehmen wir?", "So lassen, nur Ausreißer angleichen"];
@@ -359,15 +443,29 @@ fn german() -> Story {
 
 fn arabic() -> Story {
     let mut s = Story::new("arabic");
-    s.user("أضف صفحة مساعدة إلى الموقع، بالعربية أولاً، واجعل اتجاه النص من اليمين إلى اليسار.").work(6);
+    s.user("أضف صفحة مساعدة إلى الموقع، بالعربية أولاً، واجعل اتجاه النص من اليمين إلى اليسار.")
+        .work(6);
     s.says("أضفت `docs/help.ar.md` وربطتها بالقائمة. هل أترجمها إلى الإنجليزية أيضاً؟");
-    s.user("نعم، لكن اترك أسماء الأزرار كما هي في الواجهة").work(8);
-    s.fails("", "npm run build", "Error: Cannot find module 'remark-rtl'\nRequire stack:\n- build.js", 1);
-    s.edit("الوحدة `remark-rtl` غير مثبتة ولا حاجة إليها، فالاتجاه يأتي من القالب.", "package.json");
-    s.bash("", "npm run build", "built in 3.1s").says("تمت الترجمة والبناء ناجح.");
+    s.user("نعم، لكن اترك أسماء الأزرار كما هي في الواجهة")
+        .work(8);
+    s.fails(
+        "",
+        "npm run build",
+        "Error: Cannot find module 'remark-rtl'\nRequire stack:\n- build.js",
+        1,
+    );
+    s.edit(
+        "الوحدة `remark-rtl` غير مثبتة ولا حاجة إليها، فالاتجاه يأتي من القالب.",
+        "package.json",
+    );
+    s.bash("", "npm run build", "built in 3.1s")
+        .says("تمت الترجمة والبناء ناجح.");
     s.user("الآن أضف بحثاً بسيطاً داخل صفحة المساعدة، بدون أي مكتبة خارجية");
     s.decisions = vec!["هل أترجمها إلى الإنجليزية أيضاً؟"];
-    s.knows(&["الآن أضف بحثاً بسيطاً داخل صفحة المساعدة، بدون أي مكتبة خارجية", "docs/help.ar.md"]);
+    s.knows(&[
+        "الآن أضف بحثاً بسيطاً داخل صفحة المساعدة، بدون أي مكتبة خارجية",
+        "docs/help.ar.md",
+    ]);
     s
 }
 
@@ -382,10 +480,15 @@ fn carried() -> Story {
             "Add the report number {at}: totals by category for month {at}, as a table and as CSV"
         ))
         .work(3);
-        s.says(&format!("Report {at} is in `src/reports/r{at}.ts`, with its CSV."));
+        s.says(&format!(
+            "Report {at} is in `src/reports/r{at}.ts`, with its CSV."
+        ));
     }
     s.user("Now put all twelve reports behind one menu, with the current month preselected");
-    s.constraints = vec!["Earlier: Amounts are integers in cents", "Earlier: The user prefers small commits"];
+    s.constraints = vec![
+        "Earlier: Amounts are integers in cents",
+        "Earlier: The user prefers small commits",
+    ];
     s.decisions = vec!["Earlier: **Streaming parser**"];
     s.absent = vec![
         "Finish the ING header".to_owned(),
@@ -393,7 +496,10 @@ fn carried() -> Story {
         "Ask for a Comdirect sample".to_owned(),
     ];
     s.blocked = vec!["No sample file of Comdirect"];
-    s.knows(&["Now put all twelve reports behind one menu", "src/reports/r12.ts"]);
+    s.knows(&[
+        "Now put all twelve reports behind one menu",
+        "src/reports/r12.ts",
+    ]);
     s
 }
 
@@ -408,7 +514,11 @@ fn carried_on() -> Story {
     s.bash("", "npm test -- ing", "9 passed").work(20);
     s.constraints = vec!["Earlier: Amounts are integers in cents"];
     s.blocked = vec!["No sample file of Comdirect"];
-    s.knows(&["Finish the ING header detection", "Build a CSV importer", "Buchung;Valuta"]);
+    s.knows(&[
+        "Finish the ING header detection",
+        "Build a CSV importer",
+        "Buchung;Valuta",
+    ]);
     s
 }
 
@@ -421,8 +531,14 @@ fn heartbeats() -> Story {
     s.says("The watch runs every 5 minutes (`watch-ledger.timer`, threshold in `watch/ledger.toml`). I'll message you above 1 %.");
     for at in 0..25 {
         s.user(&format!("Read HEARTBEAT.md if it exists (workspace context). Follow it strictly. If nothing needs attention, reply HEARTBEAT_OK.\nCurrent time: Monday, March 2nd, 2026 — {}:{:02} PM", at / 2, at % 2 * 30));
-        s.tool("", "read", json!({"path": "HEARTBEAT.md"}), &"# nothing to do\n".repeat(20), false)
-            .says("HEARTBEAT_OK");
+        s.tool(
+            "",
+            "read",
+            json!({"path": "HEARTBEAT.md"}),
+            &"# nothing to do\n".repeat(20),
+            false,
+        )
+        .says("HEARTBEAT_OK");
     }
     s.knows(&["Watch the deploy of ledger-web", "watch-ledger.timer"]);
     s.absent = vec!["word for word (entry 51a00010):\n> Read HEARTBEAT".to_owned()];
@@ -446,21 +562,39 @@ fn forwarded() -> Story {
         "cp /var/log/importer.log backups/importer-0302.log",
         "",
     );
-    s.fails("", "sudo systemctl restart importer", "sudo: a password is required", 1);
+    s.fails(
+        "",
+        "sudo systemctl restart importer",
+        "sudo: a password is required",
+        1,
+    );
     s.says("It is down. I saved the log to `backups/importer-0302.log`, but I cannot run `systemctl restart`: sudo wants a password.");
     for at in 0..8 {
-        s.user(&message(&format!("And how many rows did it load on day {at}?"), 6960 + at))
-            .work(2)
-            .says(&format!("On day {at} it loaded {} rows.", 900 + at));
+        s.user(&message(
+            &format!("And how many rows did it load on day {at}?"),
+            6960 + at,
+        ))
+        .work(2)
+        .says(&format!("On day {at} it loaded {} rows.", 900 + at));
     }
     s.user(&message(
         "Write me a short report of the outage as report.md, for the customers, without internals",
         6990,
     ));
-    s.tool("", "write", json!({"file_path": "report.md", "content": "# Outage"}), "Wrote report.md", false);
+    s.tool(
+        "",
+        "write",
+        json!({"file_path": "report.md", "content": "# Outage"}),
+        "Wrote report.md",
+        false,
+    );
     s.work(14);
     s.blocked = vec!["systemctl restart importer"];
-    s.absent = vec!["untrusted metadata".to_owned(), "message_id".to_owned(), "77120".to_owned()];
+    s.absent = vec![
+        "untrusted metadata".to_owned(),
+        "message_id".to_owned(),
+        "77120".to_owned(),
+    ];
     s.knows(&[
         "Write me a short report of the outage as report.md, for the customers, without internals",
         "I saved the log to `backups/importer-0302.log`, but I cannot run `systemctl restart`",
@@ -473,20 +607,28 @@ fn credentials() -> Story {
     let mut s = Story::new("credentials");
     let mut part = |length: usize| -> String {
         (0..length)
-            .map(|_| char::from(b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789"[s.below(56)]))
+            .map(|_| {
+                char::from(b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789"[s.below(56)])
+            })
             .collect()
     };
-    let (token, key) = (format!("ghp_{}", part(36)), format!("sk-ant-api03-{}AA", part(93)));
+    let (token, key) = (
+        format!("ghp_{}", part(36)),
+        format!("sk-ant-api03-{}AA", part(93)),
+    );
     let password = format!("Tr0ub4dor{}", part(6));
     s.user(&format!("Set up the nightly export. The token for the repo is {token}, the database is postgres://export:{password}@db.internal:5432/ledger. Put both into the secret store, never into files.")).work(4);
     s.bash(
         "",
-        &format!("curl -sS -H 'Authorization: Bearer {token}' https://api.github.com/repos/ada/ledger"),
+        &format!(
+            "curl -sS -H 'Authorization: Bearer {token}' https://api.github.com/repos/ada/ledger"
+        ),
         "{\"id\": 1}",
     );
     s.fails("", &format!("ANTHROPIC_API_KEY={key} ./export --night"), &format!("error: pg_dump: connection to postgres://export:{password}@db.internal:5432/ledger failed: no route to host"), 1);
     s.says("The token works, but `./export` cannot reach db.internal from here (no route to host). Is there a bastion host I should go through?");
-    s.user("yes, bastion.internal, user deploy. use ssh -J").work(16);
+    s.user("yes, bastion.internal, user deploy. use ssh -J")
+        .work(16);
     s.fails(
         "",
         "ssh -J deploy@bastion.internal export@db.internal true",
@@ -494,10 +636,17 @@ fn credentials() -> Story {
         255,
     );
     s.work(10);
-    s.decisions = vec!["Is there a bastion host", "yes, bastion.internal, user deploy. use ssh -J"];
+    s.decisions = vec![
+        "Is there a bastion host",
+        "yes, bastion.internal, user deploy. use ssh -J",
+    ];
     s.blocked = vec!["ssh -J deploy@bastion.internal"];
     s.absent = vec![token, key, password];
-    s.knows(&["bastion.internal, user deploy. use ssh -J", "[REDACTED:github-pat#1]", "never into files"]);
+    s.knows(&[
+        "bastion.internal, user deploy. use ssh -J",
+        "[REDACTED:github-pat#1]",
+        "never into files",
+    ]);
     s
 }
 
@@ -515,8 +664,17 @@ fn superseded() -> Story {
         );
         s.fails("", "python3 scripts/parse.py", &format!("Traceback (most recent call last):\n  File \"scripts/parse.py\", line {at}\nValueError: no total in invoice {at}17"), 1);
     }
-    s.fails("", "python3 -c 'import pdfplumber'", "ModuleNotFoundError: No module named 'pdfplumber'", 1);
-    s.bash("", "pip install pdfplumber", "Successfully installed pdfplumber-0.11");
+    s.fails(
+        "",
+        "python3 -c 'import pdfplumber'",
+        "ModuleNotFoundError: No module named 'pdfplumber'",
+        1,
+    );
+    s.bash(
+        "",
+        "pip install pdfplumber",
+        "Successfully installed pdfplumber-0.11",
+    );
     s.bash(
         "The totals of 2019 have a space as thousands separator; with that, all 400 parse.",
         "python3 scripts/parse.py",
@@ -540,7 +698,11 @@ fn superseded() -> Story {
         "All 400 invoices are in `data/invoices.csv`, and the sum matches to the cent: 1,284,330.17 EUR.",
     );
     s.user("Great. Now a second CSV with one row per month and currency, and flag the months without any invoice");
-    s.knows(&["Now a second CSV with one row per month and currency", "data/invoices.csv", "1,284,330.17"]);
+    s.knows(&[
+        "Now a second CSV with one row per month and currency",
+        "data/invoices.csv",
+        "1,284,330.17",
+    ]);
     s
 }
 
@@ -549,8 +711,18 @@ fn probes() -> Story {
     let mut s = Story::new("probes");
     s.user("Find out which of our services still call the old /v1/balance endpoint, and list them in docs/v1-callers.md with file and line").work(4);
     for at in 0..14 {
-        s.fails("", &format!("grep -rn '/v1/balance' services/s{at}/src"), "", 1);
-        s.fails("", &format!("test -f services/s{at}/openapi.yaml && which redocly"), "", 1);
+        s.fails(
+            "",
+            &format!("grep -rn '/v1/balance' services/s{at}/src"),
+            "",
+            1,
+        );
+        s.fails(
+            "",
+            &format!("test -f services/s{at}/openapi.yaml && which redocly"),
+            "",
+            1,
+        );
         s.fails(
             "",
             &format!("ls services/s{at}/legacy"),
@@ -592,7 +764,8 @@ fn todo() -> Story {
             .collect::<String>()
     };
     for done in 0..4 {
-        s.tool("", "todo", json!({"op": "update"}), &list(done), false).work(8);
+        s.tool("", "todo", json!({"op": "update"}), &list(done), false)
+            .work(8);
         s.bash("", "npm test", "88 passed");
     }
     s.edit(
@@ -622,7 +795,11 @@ fn long_request() -> Story {
             "Wrote 9 lines",
             false,
         );
-        s.bash("Great! Next rule:", &format!("npx vitest run test/rules/r{at}.test.ts"), "1 passed");
+        s.bash(
+            "Great! Next rule:",
+            &format!("npx vitest run test/rules/r{at}.test.ts"),
+            "1 passed",
+        );
     }
     s.work(16);
     s.knows(&[
@@ -637,10 +814,14 @@ fn long_request() -> Story {
 /// A choice by its letter, made long before the end.
 fn options() -> Story {
     let mut s = Story::new("options");
-    s.user("We need full-text search over the postings (about 3 million rows). What would you use?").work(3);
+    s.user(
+        "We need full-text search over the postings (about 3 million rows). What would you use?",
+    )
+    .work(3);
     s.says("Three ways:\n\na) Postgres `tsvector` with a GIN index: no new service, good enough for 3 M rows\nb) Meilisearch: typo tolerance, one more service\nc) SQLite FTS5 beside it: fast, but a second copy to keep in step\n\nWhich one should I build?");
     s.user("a, and german stemming").work(8).says("Search is in: `postings.search` (tsvector, german), GIN index, `GET /search?q=`. 1.2 M rows in 14 ms.");
-    s.user("and ranking? newest first or best match first").work(2);
+    s.user("and ranking? newest first or best match first")
+        .work(2);
     s.says("Best match first is what `ts_rank` gives; bookkeepers usually look for something recent, though. Shall I sort by rank and break ties by date?");
     s.user("no. newest first, always. rank only decides what is in")
         .work(6)
@@ -651,7 +832,10 @@ fn options() -> Story {
     s.user("add the search box to the ledger page, debounce 200ms, and show the number of hits");
     s.decisions = vec!["Postgres `tsvector`", "newest first, always"];
     s.constraints = vec!["NEVER index the memo field"];
-    s.knows(&["add the search box to the ledger page, debounce 200ms", "0.05"]);
+    s.knows(&[
+        "add the search box to the ledger page, debounce 200ms",
+        "0.05",
+    ]);
     s
 }
 
@@ -717,9 +901,21 @@ fn worktree() -> Story {
     let mut s = Story::new("worktree");
     s.user("In the worktree /srv/trees/ledger-invoices: add PDF export to invoices. Commit in small steps, run `make check` before each commit.").work(2);
     for at in 0..8 {
-        s.edit("", &format!("/srv/trees/ledger-invoices/src/pdf/part{at}.ts")).work(1);
-        s.bash("Perfect!", "cd /srv/trees/ledger-invoices && make check", "all checks passed");
-        s.bash("", &format!("cd /srv/trees/ledger-invoices && git commit -qam 'pdf: part {at}'"), "");
+        s.edit(
+            "",
+            &format!("/srv/trees/ledger-invoices/src/pdf/part{at}.ts"),
+        )
+        .work(1);
+        s.bash(
+            "Perfect!",
+            "cd /srv/trees/ledger-invoices && make check",
+            "all checks passed",
+        );
+        s.bash(
+            "",
+            &format!("cd /srv/trees/ledger-invoices && git commit -qam 'pdf: part {at}'"),
+            "",
+        );
     }
     s.edit(
         "Fonts must be embedded, or Acrobat shows squares: `embedFont` with the subset option.",
@@ -731,7 +927,8 @@ fn worktree() -> Story {
         "src/pdf/fonts.ts:12:5 - error TS2554: Expected 2 arguments, but got 1.",
         2,
     );
-    s.edit("", "/srv/trees/ledger-invoices/src/pdf/fonts.ts").work(14);
+    s.edit("", "/srv/trees/ledger-invoices/src/pdf/fonts.ts")
+        .work(14);
     s.blocked = vec!["make check"];
     s.knows(&[
         "run `make check` before each commit",

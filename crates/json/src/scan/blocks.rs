@@ -8,11 +8,16 @@ use crate::lanes::{LANE, special_masks};
 use std::ops::Range;
 
 impl Scanner<'_> {
-    /// Walks from after the opening quote to after the closing one. Returns whether there was an escape.
+    /// Walks from after the opening quote to after the closing one. Returns whether there was an
+    /// escape.
     #[inline]
     pub(super) fn string_end(&mut self) -> Result<bool, Malformed> {
         // Keys, ids and most other strings are short and without escapes.
-        if let Some(start) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<LANE>()) {
+        if let Some(start) = self
+            .bytes
+            .get(self.pos..)
+            .and_then(|rest| rest.first_chunk::<LANE>())
+        {
             let (special, high) = special_masks(start);
             let at = special.trailing_zeros() as usize;
             if start.get(at) == Some(&b'"') {
@@ -26,20 +31,25 @@ impl Scanner<'_> {
         self.long_string_end().ok_or_else(|| self.malformed())
     }
 
-    /// Does the same, and returns `None` at a control character, an invalid escape, or the end of the bytes: unlike a
-    /// `Result<bool>`, that fits in a register.
+    /// Does the same, and returns `None` at a control character, an invalid escape, or the end of
+    /// the bytes: unlike a `Result<bool>`, that fits in a register.
     #[allow(unsafe_code)]
     fn long_string_end(&mut self) -> Option<bool> {
         #[cfg(target_arch = "x86_64")]
         if self.has_avx2 {
-            // SAFETY: the only precondition is that the processor has the instructions, which was checked.
+            // SAFETY: the only precondition is that the processor has the instructions, which was
+            // checked.
             return unsafe { self.string_end_avx2() };
         }
         self.string_end_in_lanes(false)
     }
 
     fn string_end_in_lanes(&mut self, mut escaped: bool) -> Option<bool> {
-        while let Some(lane) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<LANE>()) {
+        while let Some(lane) = self
+            .bytes
+            .get(self.pos..)
+            .and_then(|rest| rest.first_chunk::<LANE>())
+        {
             let (mut special, high) = special_masks(lane);
             if high != 0 {
                 self.note_non_ascii(self.pos..self.pos + LANE);

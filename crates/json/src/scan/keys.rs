@@ -1,18 +1,20 @@
 //! A cache of keys. Most objects have the keys of an earlier object, in the same order.
 //!
-//! The next key is compared with those that followed the same key before. If it is one of them, its length and name are
-//! known: the processor predicts that and continues, instead of waiting for a search.
+//! The next key is compared with those that followed the same key before. If it is one of them, its
+//! length and name are known: the processor predicts that and continues, instead of waiting for a
+//! search.
 //!
 //! ```text
 //! {"id":1,"usage":{"in":2,"out":3}}     outside ─inner→ {"id": ─next→ ,"usage": ─inner→ {"in": ─next→ ,"out":
 //! ```
 //!
-//! Only ASCII keys of at most 20 bytes, without white space around them, are cached. What follows any other key in its
-//! object, or is in its value, is walked over as without a cache.
+//! Only ASCII keys of at most 20 bytes, without white space around them, are cached. What follows
+//! any other key in its object, or is in its value, is walked over as without a cache.
 
 use super::{Malformed, RawString, Scanner};
 
-/// The maximum length of a cached text in bytes: a key with its quotes, its colon, and the brace or comma before it.
+/// The maximum length of a cached text in bytes: a key with its quotes, its colon, and the brace or
+/// comma before it.
 const TEXT: usize = 24;
 /// The maximum number of nodes.
 const NODES: usize = 1024;
@@ -60,8 +62,9 @@ struct Node<N> {
     older: KeyIx,
 }
 
-/// Where a key can be: after another one in an object, or at the beginning of an object in the value of another one. For an
-/// open object, it is where the key after the current one can be; for an open array, where the first key of an item can be.
+/// Where a key can be: after another one in an object, or at the beginning of an object in the
+/// value of another one. For an open object, it is where the key after the current one can be; for
+/// an open array, where the first key of an item can be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link(u16);
 
@@ -89,8 +92,8 @@ impl Link {
 }
 
 impl<N: Copy> KeyCache<N> {
-    /// Returns an empty cache. `name_of` returns the name for a decoded key; keys of more than 24 bytes, which
-    /// are not always decoded, must have the name of the empty key.
+    /// Returns an empty cache. `name_of` returns the name for a decoded key; keys of more than 24
+    /// bytes, which are not always decoded, must have the name of the empty key.
     pub fn new(name_of: fn(&[u8]) -> N) -> Self {
         let mut keys = Self::off(name_of);
         keys.nodes.push(Node::new(b"", name_of(b""), KeyIx::NONE));
@@ -99,7 +102,11 @@ impl<N: Copy> KeyCache<N> {
 
     /// Returns a cache that stays empty, for single objects.
     pub fn off(name_of: fn(&[u8]) -> N) -> Self {
-        KeyCache { nodes: Vec::new(), name_of, at: KeyIx::OUTSIDE }
+        KeyCache {
+            nodes: Vec::new(),
+            name_of,
+            at: KeyIx::OUTSIDE,
+        }
     }
 
     /// Returns to the outside of all objects. Needed after an error.
@@ -113,7 +120,13 @@ impl<N: Copy> KeyCache<N> {
 
     #[inline(always)]
     fn newest(&self, link: Link) -> KeyIx {
-        let newest = |node: &Node<N>| if link.is_next() { node.next } else { node.inner };
+        let newest = |node: &Node<N>| {
+            if link.is_next() {
+                node.next
+            } else {
+                node.inner
+            }
+        };
         self.get(link.key()).map_or(KeyIx::NONE, newest)
     }
 
@@ -164,7 +177,11 @@ impl<N: Copy> KeyCache<N> {
         }
         let ix = KeyIx(self.nodes.len() as u16);
         let above = &mut self.nodes[usize::from(link.key().0)];
-        *(if link.is_next() { &mut above.next } else { &mut above.inner }) = ix;
+        *(if link.is_next() {
+            &mut above.next
+        } else {
+            &mut above.inner
+        }) = ix;
         self.nodes.push(new);
         ix
     }
@@ -176,7 +193,15 @@ impl<N> Node<N> {
         padded[..text.len()].copy_from_slice(text);
         mask[..text.len()].fill(u8::MAX);
         let (text, mask, len) = (words(&padded), words(&mask), text.len());
-        Node { text, mask, len, name, next: KeyIx::NONE, inner: KeyIx::NONE, older }
+        Node {
+            text,
+            mask,
+            len,
+            name,
+            next: KeyIx::NONE,
+            inner: KeyIx::NONE,
+            older,
+        }
     }
 }
 
@@ -198,7 +223,9 @@ impl Scanner<'_> {
             return Err(self.malformed());
         }
         let outer = keys.at;
-        let Some((mut key, mut name)) = self.first_key(keys, outer)? else { return Ok(()) };
+        let Some((mut key, mut name)) = self.first_key(keys, outer)? else {
+            return Ok(());
+        };
         loop {
             keys.at = key;
             member(self, keys, name)?;
@@ -214,7 +241,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Walks from the brace of an object to its first value; if the object is empty, to its end, and returns `None`.
+    /// Walks from the brace of an object to its first value; if the object is empty, to its end,
+    /// and returns `None`.
     #[inline(always)]
     pub(super) fn first_key<N: Copy>(
         &mut self,
@@ -261,14 +289,18 @@ impl Scanner<'_> {
 
     /// Walks over a key and its colon, after a brace or comma, and caches them if they can be.
     #[inline(never)]
-    fn new_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, link: Link) -> Result<(KeyIx, N), Malformed> {
+    fn new_key<N: Copy>(
+        &mut self,
+        keys: &mut KeyCache<N>,
+        link: Link,
+    ) -> Result<(KeyIx, N), Malformed> {
         let start = self.pos - 1;
         let key = self.string()?;
         self.expect(b':')?;
         let name = keys.name(key);
         let text = &self.bytes[start..self.pos];
-        // Without white space, a brace or comma, two quotes and a colon are around the key. Bytes above 0x7f must be
-        // noted each time.
+        // Without white space, a brace or comma, two quotes and a colon are around the key. Bytes
+        // above 0x7f must be noted each time.
         let has_space = text[0] <= b' ' || text.len() > key.bytes.len() + 4;
         if keys.nodes.is_empty() || has_space || !text.is_ascii() {
             return Ok((KeyIx::NONE, name));
@@ -299,7 +331,11 @@ mod tests {
         });
         let non_ascii = scanner.take_non_ascii();
         let mut places = start..end.map_or(start, |()| scanner.pos());
-        assert!(places.all(|at| text[at].is_ascii() || non_ascii.contains(&at)), "{}", text.escape_ascii());
+        assert!(
+            places.all(|at| text[at].is_ascii() || non_ascii.contains(&at)),
+            "{}",
+            text.escape_ascii()
+        );
         let broken = |Malformed { at }| Malformed { at: at - start };
         (names, end.map(|()| scanner.pos() - start).map_err(broken))
     }
@@ -355,7 +391,11 @@ mod tests {
             for line in lines {
                 let expected = walked(line.as_bytes(), 0, &mut KeyCache::off(name));
                 whole += usize::from(expected.1.is_ok());
-                assert_eq!(walked(text.as_bytes(), start, &mut keys), expected, "{line}");
+                assert_eq!(
+                    walked(text.as_bytes(), start, &mut keys),
+                    expected,
+                    "{line}"
+                );
                 start += line.len() + 1;
             }
         }
@@ -367,7 +407,12 @@ mod tests {
     fn the_cache_is_limited() {
         let mut keys = KeyCache::new(name);
         let space = " ".repeat(TEXT);
-        let wide = |at: usize| format!("{{{}\"k{at}\":1}}{space}", "\"a\":1,".repeat(at / (CHOICES - 1)));
+        let wide = |at: usize| {
+            format!(
+                "{{{}\"k{at}\":1}}{space}",
+                "\"a\":1,".repeat(at / (CHOICES - 1))
+            )
+        };
         for line in (0..4 * NODES).map(wide) {
             let expected = walked(line.as_bytes(), 0, &mut KeyCache::off(name));
             assert_eq!(walked(line.as_bytes(), 0, &mut keys), expected);

@@ -55,8 +55,8 @@ fn it_refuses_what_json_parse_refuses() {
     }
 }
 
-/// Walks over a string byte by byte. Returns what the scanner should: the result, the end, and the range of bytes
-/// above 0x7f.
+/// Walks over a string byte by byte. Returns what the scanner should: the result, the end, and the
+/// range of bytes above 0x7f.
 fn slowly(text: &[u8], from: usize) -> (Result<bool, Malformed>, usize, Range<usize>) {
     let (mut pos, mut escaped, mut high) = (from, false, NONE);
     loop {
@@ -90,7 +90,10 @@ fn slowly(text: &[u8], from: usize) -> (Result<bool, Malformed>, usize, Range<us
 fn scanners(text: &[u8]) -> Vec<Scanner<'_>> {
     let mut scanners = vec![Scanner::new(text)];
     #[cfg(target_arch = "x86_64")]
-    scanners.push(Scanner { has_avx2: false, ..Scanner::new(text) });
+    scanners.push(Scanner {
+        has_avx2: false,
+        ..Scanner::new(text)
+    });
     scanners
 }
 
@@ -148,7 +151,11 @@ fn all_ways_through_a_string_agree() {
                 if result.is_ok() {
                     assert_eq!(scanner.pos, end, "{}", shown());
                     // The range may end after the string, and starts within it.
-                    assert!(found.start <= high.start && found.end >= high.end, "{}", shown());
+                    assert!(
+                        found.start <= high.start && found.end >= high.end,
+                        "{}",
+                        shown()
+                    );
                     assert!(found.start >= from, "{}", shown());
                 }
                 from = match result {
@@ -179,7 +186,10 @@ fn special_bytes_are_found_wherever_they_stand_in_a_block() {
     for length in 0..100 {
         let plain = "x".repeat(length);
         assert!(accepts(&format!("\"{plain}\"")), "{length}");
-        assert!(accepts(&format!("\"{plain}\\n{plain}\\u00e9{plain}\\\\\"")), "{length}");
+        assert!(
+            accepts(&format!("\"{plain}\\n{plain}\\u00e9{plain}\\\\\"")),
+            "{length}"
+        );
         assert!(!accepts(&format!("\"{plain}\u{1}{plain}\"")), "{length}");
         assert!(!accepts(&format!("\"{plain}\\\"")), "{length}");
     }

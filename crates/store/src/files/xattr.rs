@@ -1,4 +1,5 @@
-//! Extended attributes; ACLs are among them (`system.posix_acl_access`). Systems without them: `no_xattr.rs`.
+//! Extended attributes; ACLs are among them (`system.posix_acl_access`). Systems without them:
+//! `no_xattr.rs`.
 
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
 use rustix::io::Errno;
@@ -13,7 +14,10 @@ pub(super) fn all(file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
         names => names?,
     };
     let mut found = Vec::new();
-    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+    for name in names
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+    {
         match read(|buf| fgetxattr(file, name, buf)) {
             Ok(value) => found.push((OsString::from_vec(name.to_vec()), value)),
             Err(Errno::NODATA) => {}
@@ -31,7 +35,12 @@ fn read(call: impl FnOnce(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>,
 }
 
 pub(super) fn set(file: &File, name: &OsStr, value: &[u8]) -> io::Result<()> {
-    Ok(fsetxattr(file, name.as_bytes(), value, XattrFlags::empty())?)
+    Ok(fsetxattr(
+        file,
+        name.as_bytes(),
+        value,
+        XattrFlags::empty(),
+    )?)
 }
 
 pub(super) fn remove(file: &File, name: &OsStr) -> io::Result<()> {

@@ -1,5 +1,5 @@
-//! Tests of the seven rules, on real files. Where a call has to fail, [`seam`] makes it fail. The other processes
-//! are shell commands, so the tests run on Unix.
+//! Tests of the seven rules, on real files. Where a call has to fail, [`seam`] makes it fail. The
+//! other processes are shell commands, so the tests run on Unix.
 
 #![cfg(unix)]
 
@@ -34,9 +34,14 @@ const OLD: &str = "{\"type\":\"session\"}\n{\"type\":\"message\",\"id\":\"a\"}\n
 const LINE: &str = "{\"type\":\"label\",\"id\":\"b\"}\n";
 const NEW: &str = "{\"type\":\"session\",\"version\":3}\n{\"type\":\"message\",\"id\":\"c\"}\n";
 
-/// Options for tests in which writers wait for each other: on a busy machine, each append may take a while.
+/// Options for tests in which writers wait for each other: on a busy machine, each append may take
+/// a while.
 fn patient(is_omp: bool) -> WriteOptions {
-    WriteOptions { wait: Duration::from_secs(300), is_omp, force: false }
+    WriteOptions {
+        wait: Duration::from_secs(300),
+        is_omp,
+        force: false,
+    }
 }
 
 /// A directory with one session, and the seam through which it is written.
@@ -56,7 +61,11 @@ impl Bench {
         let path = folder.path().join("s.jsonl");
         fs::write(&path, content).unwrap();
         // Leaked, because the store needs a `'static` one.
-        Bench { folder, path, seam: Box::leak(Box::new(seam)) }
+        Bench {
+            folder,
+            path,
+            seam: Box::leak(Box::new(seam)),
+        }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -78,14 +87,18 @@ impl Bench {
 
     /// Opens the session as an agent does that appends to it.
     fn writer(&self) -> fs::File {
-        fs::OpenOptions::new().append(true).open(&self.path).unwrap()
+        fs::OpenOptions::new()
+            .append(true)
+            .open(&self.path)
+            .unwrap()
     }
 
     /// Returns the names in the directory, sorted.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -96,8 +109,14 @@ impl Bench {
         self.seam.before(call, move || act(&path));
     }
 
-    /// Another process acts on the session once, before the first call of the second name after the next one of the first.
-    fn between(&self, first: &'static str, then: &'static str, act: impl FnOnce(&Path) + Send + 'static) {
+    /// Another process acts on the session once, before the first call of the second name after the
+    /// next one of the first.
+    fn between(
+        &self,
+        first: &'static str,
+        then: &'static str,
+        act: impl FnOnce(&Path) + Send + 'static,
+    ) {
         let (seam, path) = (self.seam, self.path.clone());
         seam.before(first, move || seam.before(then, move || act(&path)));
     }
@@ -128,26 +147,49 @@ impl Bench {
 
 /// Options that do not wait for locks.
 fn now(is_omp: bool) -> WriteOptions {
-    WriteOptions { wait: Duration::ZERO, is_omp, force: false }
+    WriteOptions {
+        wait: Duration::ZERO,
+        is_omp,
+        force: false,
+    }
 }
 
 fn forced(is_omp: bool) -> WriteOptions {
-    WriteOptions { force: true, ..now(is_omp) }
+    WriteOptions {
+        force: true,
+        ..now(is_omp)
+    }
 }
 
 /// Which call of an append is the first that writes: of the lock file, or of the line.
 fn index_of_write(is_omp: bool) -> usize {
     let bench = Bench::new(OLD);
     bench.append(&now(is_omp)).unwrap();
-    bench.seam.log().iter().position(|call| *call == "write").unwrap()
+    bench
+        .seam
+        .log()
+        .iter()
+        .position(|call| *call == "write")
+        .unwrap()
 }
 
 fn make_fifo(path: &Path) {
-    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(path)
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 fn append_to(path: &Path, text: &str) {
-    fs::OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+    fs::OpenOptions::new()
+        .append(true)
+        .open(path)
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
 }
 
 fn append(locked: Locked) -> Result<Committed, StoreError> {
@@ -156,16 +198,24 @@ fn append(locked: Locked) -> Result<Committed, StoreError> {
 
 /// Appends a line, or replaces the content.
 fn change(locked: Locked, is_append: bool) -> Result<Committed, StoreError> {
-    if is_append { append(locked) } else { rewrite(locked, NEW) }
+    if is_append {
+        append(locked)
+    } else {
+        rewrite(locked, NEW)
+    }
 }
 
 fn rewrite(locked: Locked, text: &str) -> Result<Committed, StoreError> {
-    locked.rewrite(None, &mut |out| out.write_all(text.as_bytes()))?.done()
+    locked
+        .rewrite(None, &mut |out| out.write_all(text.as_bytes()))?
+        .done()
 }
 
 /// Replaces the content, and keeps the old one.
 fn rewrite_with_backup(locked: Locked, backup: &Path) -> Result<Committed, StoreError> {
-    locked.rewrite(Some(backup), &mut |out| out.write_all(NEW.as_bytes()))?.done()
+    locked
+        .rewrite(Some(backup), &mut |out| out.write_all(NEW.as_bytes()))?
+        .done()
 }
 
 /// What may take the place of a file, and must not be opened as one.
@@ -177,7 +227,12 @@ const NO_FILES: [fn(&Path); 3] = [
 
 fn is_changed(result: Result<impl std::fmt::Debug, StoreError>, wanted: super::FileChange) -> bool {
     match result {
-        Err(error @ StoreError { cause: Cause::Changed(change), .. }) => change == wanted && error.is_busy(),
+        Err(
+            error @ StoreError {
+                cause: Cause::Changed(change),
+                ..
+            },
+        ) => change == wanted && error.is_busy(),
         other => panic!("{other:?}"),
     }
 }

@@ -21,7 +21,10 @@ fn a_file_reads_as_it_was_when_opened() {
     let bench = Bench::new(OLD);
     let file = bench.open();
     append_to(&bench.path, "more\n");
-    assert_eq!((all(&file).as_str(), file.still_same().unwrap()), (OLD, true));
+    assert_eq!(
+        (all(&file).as_str(), file.still_same().unwrap()),
+        (OLD, true)
+    );
     assert_eq!(file.len(), OLD.len() as u64);
     fs::rename(&bench.path, bench.at("elsewhere")).unwrap();
     assert!(file.still_same().unwrap());
@@ -37,7 +40,14 @@ fn a_range_is_sent_whatever_the_output_is() {
     let range = 3..OLD.len() as u64 - 2;
     let wanted = &OLD[3..OLD.len() - 2];
     let out = bench.at("out");
-    let open = |append: bool| fs::File::options().create(true).write(true).append(append).open(&out).unwrap();
+    let open = |append: bool| {
+        fs::File::options()
+            .create(true)
+            .write(true)
+            .append(append)
+            .open(&out)
+            .unwrap()
+    };
     // Linux does not send to a file opened for appending; there, the bytes are copied.
     for (append, before) in [(false, ""), (true, wanted)] {
         send_range(&file, range.clone(), &open(append)).unwrap();
@@ -63,16 +73,33 @@ fn pieces_are_sent_in_order() {
         0 => Piece::Built(b"built"),
         _ => Piece::Stored(stored(at).start as u64..stored(at).end as u64),
     };
-    let wanted: Vec<&[u8]> =
-        (0..2_500).map(|at| if at % 7 == 0 { b"built" } else { &bytes[stored(at)] }).collect();
+    let wanted: Vec<&[u8]> = (0..2_500)
+        .map(|at| {
+            if at % 7 == 0 {
+                b"built"
+            } else {
+                &bytes[stored(at)]
+            }
+        })
+        .collect();
     let bench = Bench::new("");
     fs::write(&bench.path, &bytes).unwrap();
     let file = bench.open();
     for count in [0, 1, 3, 2_500] {
         for workers in [1, 2, 5] {
             let (list, out) = ((0..count).map(piece), bench.at("out"));
-            send_pieces(&file, list, b", ", workers, &fs::File::create(&out).unwrap()).unwrap();
-            assert!(fs::read(&out).unwrap() == wanted[..count].join(&b", "[..]), "{count} {workers}");
+            send_pieces(
+                &file,
+                list,
+                b", ",
+                workers,
+                &fs::File::create(&out).unwrap(),
+            )
+            .unwrap();
+            assert!(
+                fs::read(&out).unwrap() == wanted[..count].join(&b", "[..]),
+                "{count} {workers}"
+            );
         }
     }
 }
@@ -97,16 +124,27 @@ fn pieces_that_cannot_be_sent_are_an_error() {
     fs::write(&bench.path, vec![b'x'; 8_000_000]).unwrap();
     let file = bench.open();
     let piece = |at: usize| Piece::Stored(at as u64 * 4_000..at as u64 * 4_000 + 3_900);
-    let send = |workers: usize, out: &fs::File| send_pieces(&file, (0..2_000).map(piece), b",", workers, out);
+    let send = |workers: usize, out: &fs::File| {
+        send_pieces(&file, (0..2_000).map(piece), b",", workers, out)
+    };
     let read_only = fs::File::open(&bench.path).unwrap();
     fs::write(bench.at("out"), "").unwrap();
     for workers in [1, 2, 3] {
         assert!(send(workers, &read_only).is_err());
         for length in [0, 100_000, 7_900_000] {
-            fs::File::options().write(true).open(&bench.path).unwrap().set_len(length).unwrap();
+            fs::File::options()
+                .write(true)
+                .open(&bench.path)
+                .unwrap()
+                .set_len(length)
+                .unwrap();
             let out = fs::File::create(bench.at("out")).unwrap();
             let error = send(workers, &out).unwrap_err();
-            assert_eq!(error.to_string(), "the file became shorter", "{length} {workers}");
+            assert_eq!(
+                error.to_string(),
+                "the file became shorter",
+                "{length} {workers}"
+            );
         }
         fs::write(&bench.path, vec![b'x'; 8_000_000]).unwrap();
     }
@@ -117,11 +155,18 @@ fn what_cannot_be_opened_says_why() {
     let bench = Bench::new(OLD);
     let message = |path: &Path| SessionFile::open(path).unwrap_err().to_string();
     let missing = bench.at("missing");
-    assert_eq!(message(&missing), format!("cannot read {}: no such file or directory", missing.display()));
+    assert_eq!(
+        message(&missing),
+        format!(
+            "cannot read {}: no such file or directory",
+            missing.display()
+        )
+    );
     assert!(message(bench.folder.path()).ends_with("it is a directory"));
     assert!(message(Path::new("/dev/null")).ends_with("not a regular file"));
     assert!(
-        open(bench.folder.path(), |_| true).is_err_and(|error| error.kind() == Some(ErrorKind::IsADirectory))
+        open(bench.folder.path(), |_| true)
+            .is_err_and(|error| error.kind() == Some(ErrorKind::IsADirectory))
     );
 }
 
@@ -129,25 +174,44 @@ fn what_cannot_be_opened_says_why() {
 fn a_stream_is_spooled_to_memory_or_to_a_file() {
     for limit in [0, 1, OLD.len() - 1, OLD.len(), 1 << 20] {
         let spooled = up_to(limit, OLD.as_bytes());
-        assert_eq!((all(&spooled).as_str(), spooled.file().is_none()), (OLD, OLD.len() <= limit), "{limit}");
+        assert_eq!(
+            (all(&spooled).as_str(), spooled.file().is_none()),
+            (OLD, OLD.len() <= limit),
+            "{limit}"
+        );
     }
     assert!(up_to(0, b"").is_empty());
     let bench = Bench::new(OLD);
     let fifo = bench.fifo("fifo");
-    assert!(matches!(SessionFile::open(&fifo), Err(StoreError { cause: Cause::NotRegular, .. })));
-    let mut writer = Command::new("cp").arg(&bench.path).arg(&fifo).spawn().unwrap();
-    let Opened::Stream(stream) = open(&fifo, |_| true).unwrap() else { panic!() };
+    assert!(matches!(
+        SessionFile::open(&fifo),
+        Err(StoreError {
+            cause: Cause::NotRegular,
+            ..
+        })
+    ));
+    let mut writer = Command::new("cp")
+        .arg(&bench.path)
+        .arg(&fifo)
+        .spawn()
+        .unwrap();
+    let Opened::Stream(stream) = open(&fifo, |_| true).unwrap() else {
+        panic!()
+    };
     assert_eq!(all(&stream), OLD);
     writer.wait().unwrap();
     assert!(matches!(open(&bench.path, |_| true), Ok(Opened::File(_))));
 }
 
-/// A device may have no end. Like a pipe, it is read beyond the limit for memory only if it starts like a session.
+/// A device may have no end. Like a pipe, it is read beyond the limit for memory only if it starts
+/// like a session.
 #[test]
 fn an_endless_stream_is_left_where_no_session_starts() {
     const LIMIT: u64 = 16 << 20;
     let is_promising = |start: &[u8]| start.starts_with(b"{");
-    let Opened::Stream(stream) = open(Path::new("/dev/zero"), is_promising).unwrap() else { panic!() };
+    let Opened::Stream(stream) = open(Path::new("/dev/zero"), is_promising).unwrap() else {
+        panic!()
+    };
     assert_eq!(stream.len(), LIMIT + 1);
     let mut long = std::io::Read::take(std::io::repeat(b'{'), LIMIT + 99);
     assert_eq!(spool(&mut long, is_promising).unwrap().len(), LIMIT + 99);

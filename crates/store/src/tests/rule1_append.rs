@@ -15,8 +15,16 @@ fn nothing_is_nothing_and_half_a_line_is_refused() {
 #[test]
 fn it_is_one_write_and_one_fsync() {
     let bench = Bench::new("{\"torn");
-    bench.lock().append(LINE.repeat(3).as_bytes()).unwrap().done().unwrap();
-    assert_eq!(["write", "sync", "truncate"].map(|call| bench.seam.count(call)), [1, 1, 0]);
+    bench
+        .lock()
+        .append(LINE.repeat(3).as_bytes())
+        .unwrap()
+        .done()
+        .unwrap();
+    assert_eq!(
+        ["write", "sync", "truncate"].map(|call| bench.seam.count(call)),
+        [1, 1, 0]
+    );
     assert_eq!(bench.seam.log().last(), Some(&"sync"));
 }
 
@@ -29,14 +37,26 @@ fn space_is_reserved_before_the_write() {
     // An agent, for whose line there is space, appends at any moment after the last look.
     bench.before("reserve", |path| append_to(path, "other\n"));
     let error = bench.append(&now(PI)).unwrap_err();
-    assert!(matches!(error.cause, Cause::Io(_)) && error.hint().is_some(), "{error:?}");
-    assert_eq!((bench.seam.count("write"), bench.seam.count("truncate")), (0, 0));
+    assert!(
+        matches!(error.cause, Cause::Io(_)) && error.hint().is_some(),
+        "{error:?}"
+    );
+    assert_eq!(
+        (bench.seam.count("write"), bench.seam.count("truncate")),
+        (0, 0)
+    );
     assert_eq!(bench.content(), format!("{OLD}other\n"));
     // Real space, of a real file.
-    let file = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
+    let file = fs::OpenOptions::new()
+        .append(true)
+        .open(&bench.path)
+        .unwrap();
     DISK.reserve(&file, 1 << 20, 4096).unwrap();
     assert_eq!(file.metadata().unwrap().len(), bench.content().len() as u64);
-    assert!(DISK.reserve(&file, 0, 1 << 62).is_err(), "no disk has so much space");
+    assert!(
+        DISK.reserve(&file, 0, 1 << 62).is_err(),
+        "no disk has so much space"
+    );
 }
 
 /// If another process appended after a short write, nothing may be truncated.
@@ -66,8 +86,15 @@ fn whole_lines_of_a_short_write_are_in_effect() {
     for (lines, is_written) in [(LINE.repeat(4), true), (LINE.to_owned(), false)] {
         let bench = Bench::on(Seam::failing_at(index_of_write(PI), Fault::Full), OLD);
         bench.between("write", "stat", |path| append_to(path, "\nother\n"));
-        let error = bench.lock().append(lines.as_bytes()).and_then(Attempt::done).unwrap_err();
-        assert!(matches!(error.cause, Cause::Torn { .. }) && error.is_written() == is_written, "{error:?}");
+        let error = bench
+            .lock()
+            .append(lines.as_bytes())
+            .and_then(Attempt::done)
+            .unwrap_err();
+        assert!(
+            matches!(error.cause, Cause::Torn { .. }) && error.is_written() == is_written,
+            "{error:?}"
+        );
     }
 }
 
@@ -77,13 +104,16 @@ fn a_short_write_that_cannot_be_taken_back_says_so() {
     bench.seam.break_calls("truncate", EIO);
     let error = bench.append(&now(PI)).unwrap_err();
     assert!(
-        error.to_string().ends_with("13 bytes of the new lines remain at the end of the file"),
+        error
+            .to_string()
+            .ends_with("13 bytes of the new lines remain at the end of the file"),
         "{error}"
     );
     assert!(error.hint().is_some() && !error.is_written());
 }
 
-/// Whole lines are in effect before fsync, and an agent may have appended after them: nothing is taken back.
+/// Whole lines are in effect before fsync, and an agent may have appended after them: nothing is
+/// taken back.
 #[test]
 fn lines_that_cannot_be_synced_stay() {
     let bench = Bench::new(OLD);
@@ -91,7 +121,10 @@ fn lines_that_cannot_be_synced_stay() {
     bench.before("sync", |path| append_to(path, "{}\n"));
     let error = bench.append(&now(PI)).unwrap_err();
     assert!(error.is_written(), "{error:?}");
-    assert_eq!((bench.seam.count("truncate"), bench.content()), (0, format!("{OLD}{LINE}{{}}\n")));
+    assert_eq!(
+        (bench.seam.count("truncate"), bench.content()),
+        (0, format!("{OLD}{LINE}{{}}\n"))
+    );
 }
 
 #[test]
@@ -99,6 +132,9 @@ fn a_missing_newline_comes_first() {
     let bench = Bench::new("{\"type\":\"session\"}\n{\"torn");
     let committed = bench.append(&now(PI)).unwrap();
     assert!(committed.path == bench.path && committed.troubles.is_empty());
-    assert_eq!(bench.content(), format!("{{\"type\":\"session\"}}\n{{\"torn\n{LINE}"));
+    assert_eq!(
+        bench.content(),
+        format!("{{\"type\":\"session\"}}\n{{\"torn\n{LINE}")
+    );
     assert_eq!(bench.names(), ["s.jsonl"]);
 }

@@ -15,7 +15,10 @@ fn the_order_is_write_sync_rename_sync() {
         .into_iter()
         .filter(|call| ["write", "set_mode", "sync", "rename", "sync_folder"].contains(call))
         .collect();
-    assert_eq!(order, ["write", "set_mode", "sync", "rename", "sync_folder"]);
+    assert_eq!(
+        order,
+        ["write", "set_mode", "sync", "rename", "sync_folder"]
+    );
 }
 
 /// While it is written, it is hidden, private, and has a name that no agent lists or promotes.
@@ -36,12 +39,18 @@ fn the_temporary_file_is_none_of_the_agents() {
         Ok(())
     };
     bench.lock().rewrite(None, look).unwrap().done().unwrap();
-    let [(name, mode)] = seen.as_slice() else { panic!("{seen:?}") };
-    assert!(name.starts_with(".pisess-") && name.ends_with(".part") && name.len() < 24, "{name}");
+    let [(name, mode)] = seen.as_slice() else {
+        panic!("{seen:?}")
+    };
+    assert!(
+        name.starts_with(".pisess-") && name.ends_with(".part") && name.len() < 24,
+        "{name}"
+    );
     assert_eq!(*mode, 0o600);
 }
 
-/// A temporary file without a lock was left by a process that ended; a locked one belongs to another process.
+/// A temporary file without a lock was left by a process that ended; a locked one belongs to
+/// another process.
 #[test]
 fn what_a_dead_process_left_is_removed_and_what_a_live_one_writes_is_not() {
     let bench = Bench::new(OLD);
@@ -70,7 +79,11 @@ fn names_of_temporary_files_are_tried_a_thousand_times() {
     let bench = Bench::new(OLD);
     bench.seam.break_calls("create_new", EEXIST);
     let error = bench.rewrite(&now(PI), NEW).unwrap_err();
-    assert_eq!((bench.seam.count("create_new"), bench.content()), (1000, OLD.to_owned()), "{error}");
+    assert_eq!(
+        (bench.seam.count("create_new"), bench.content()),
+        (1000, OLD.to_owned()),
+        "{error}"
+    );
 }
 
 /// Returns the path of the temporary file of a rewrite.
@@ -84,14 +97,17 @@ fn temp_of(bench: &Bench) -> PathBuf {
     bench.at(&path.unwrap())
 }
 
-/// Another process removes the temporary file between its creation and its lock: a new one is created.
+/// Another process removes the temporary file between its creation and its lock: a new one is
+/// created.
 #[test]
 fn a_part_that_was_taken_for_dead_is_made_again() {
     let bench = Bench::new(OLD);
     let part = temp_of(&bench);
     let locked = bench.lock();
     let theirs = part.clone();
-    bench.seam.before("try_lock", move || fs::remove_file(theirs).unwrap());
+    bench
+        .seam
+        .before("try_lock", move || fs::remove_file(theirs).unwrap());
     rewrite(locked, NEW).unwrap();
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
 
@@ -128,27 +144,41 @@ fn mode_and_owner_are_kept() {
 #[test]
 fn the_modification_time_is_kept() {
     let bench = Bench::new(OLD);
-    let written = fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::new(86_400, 123_456_789);
-    fs::File::open(&bench.path).unwrap().set_modified(written).unwrap();
+    let written =
+        fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::new(86_400, 123_456_789);
+    fs::File::open(&bench.path)
+        .unwrap()
+        .set_modified(written)
+        .unwrap();
     bench.rewrite(&now(PI), NEW).unwrap();
-    assert_eq!(fs::metadata(&bench.path).unwrap().modified().unwrap(), written);
+    assert_eq!(
+        fs::metadata(&bench.path).unwrap().modified().unwrap(),
+        written
+    );
 
     bench.seam.break_calls("set_modified", EPERM);
     let error = bench.rewrite(&now(PI), OLD).unwrap_err();
-    assert!(error.to_string().contains("the modification time cannot be kept"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("the modification time cannot be kept"),
+        "{error}"
+    );
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
     bench.rewrite(&forced(PI), OLD).unwrap();
     assert_eq!(bench.content(), OLD);
 }
 
-/// If the owner cannot be restored, the rewrite is refused; with force, the file loses its owner and the
-/// permissions of the group.
+/// If the owner cannot be restored, the rewrite is refused; with force, the file loses its owner
+/// and the permissions of the group.
 #[test]
 fn a_lost_owner_is_refused_without_force() {
     let bench = Bench::new(OLD);
     fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o660)).unwrap();
     bench.seam.break_calls("set_owner", EPERM);
-    bench.seam.estrange(fs::metadata(&bench.path).unwrap().ino());
+    bench
+        .seam
+        .estrange(fs::metadata(&bench.path).unwrap().ino());
     let error = bench.rewrite(&now(PI), NEW).unwrap_err();
     assert!(matches!(error.cause, Cause::AttributesLost { what, .. } if what == "the owner"));
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
@@ -160,14 +190,23 @@ fn a_lost_owner_is_refused_without_force() {
 fn extended_attributes_are_kept_or_refused() {
     let bench = Bench::new(OLD);
     let file = fs::File::open(&bench.path).unwrap();
-    DISK.set_xattr(&file, "user.note".as_ref(), b"kept").expect("a file system with extended attributes");
+    DISK.set_xattr(&file, "user.note".as_ref(), b"kept")
+        .expect("a file system with extended attributes");
     bench.rewrite(&now(PI), NEW).unwrap();
     let kept = DISK.xattrs(&fs::File::open(&bench.path).unwrap()).unwrap();
-    assert!(kept.contains(&("user.note".into(), b"kept".to_vec())), "{kept:?}");
+    assert!(
+        kept.contains(&("user.note".into(), b"kept".to_vec())),
+        "{kept:?}"
+    );
 
     bench.seam.break_calls("set_xattr", EOPNOTSUPP);
     let error = bench.rewrite(&now(PI), OLD).unwrap_err();
-    assert!(error.to_string().contains("the attribute user.note cannot be kept"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("the attribute user.note cannot be kept"),
+        "{error}"
+    );
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
     bench.rewrite(&forced(PI), OLD).unwrap();
     assert_eq!(bench.content(), OLD);
@@ -180,15 +219,20 @@ fn the_acl_is_kept() {
     let bench = Bench::new(OLD);
     let acl = |path: &Path| {
         let found = DISK.xattrs(&fs::File::open(path).unwrap()).unwrap();
-        found.into_iter().find(|(name, _)| name == "system.posix_acl_access").map(|(_, value)| value)
+        found
+            .into_iter()
+            .find(|(name, _)| name == "system.posix_acl_access")
+            .map(|(_, value)| value)
     };
     let folder = fs::File::open(bench.folder.path()).unwrap();
-    DISK.set_xattr(&folder, "system.posix_acl_default".as_ref(), &acl_for(7)).expect("ACLs");
+    DISK.set_xattr(&folder, "system.posix_acl_default".as_ref(), &acl_for(7))
+        .expect("ACLs");
     bench.rewrite(&now(PI), NEW).unwrap();
     assert_eq!(acl(&bench.path), None);
 
     let file = fs::File::open(&bench.path).unwrap();
-    DISK.set_xattr(&file, "system.posix_acl_access".as_ref(), &acl_for(65_534)).unwrap();
+    DISK.set_xattr(&file, "system.posix_acl_access".as_ref(), &acl_for(65_534))
+        .unwrap();
     bench.rewrite(&now(PI), OLD).unwrap();
     assert_eq!(acl(&bench.path), Some(acl_for(65_534)));
 }
@@ -196,8 +240,13 @@ fn the_acl_is_kept() {
 /// Returns `u::rw-,u:USER:rw-,g::---,m::rw-,o::---` as the kernel encodes it.
 #[cfg(target_os = "linux")]
 pub(super) fn acl_for(user: u32) -> Vec<u8> {
-    let entries =
-        [(1_u16, 6_u16, u32::MAX), (2, 6, user), (4, 0, u32::MAX), (16, 6, u32::MAX), (32, 0, u32::MAX)];
+    let entries = [
+        (1_u16, 6_u16, u32::MAX),
+        (2, 6, user),
+        (4, 0, u32::MAX),
+        (16, 6, u32::MAX),
+        (32, 0, u32::MAX),
+    ];
     let mut bytes = 2_u32.to_le_bytes().to_vec();
     for (tag, rights, id) in entries {
         bytes.extend(tag.to_le_bytes());
@@ -231,7 +280,10 @@ fn a_hard_link_is_refused_for_a_rewrite_and_fine_for_an_append() {
     assert!(matches!(error.cause, Cause::HardLinked(2)), "{error:?}");
     assert_eq!(bench.content(), OLD);
     bench.append(&now(PI)).unwrap();
-    assert_eq!(fs::read_to_string(bench.at("other.jsonl")).unwrap(), format!("{OLD}{LINE}"));
+    assert_eq!(
+        fs::read_to_string(bench.at("other.jsonl")).unwrap(),
+        format!("{OLD}{LINE}")
+    );
 }
 
 /// Root may do anything, so the test changes its user, for this thread only.
@@ -239,12 +291,16 @@ fn a_hard_link_is_refused_for_a_rewrite_and_fine_for_an_append() {
 #[cfg(target_os = "linux")]
 fn a_read_only_file_and_a_read_only_folder_are_refused() {
     let bench = Bench::new(OLD);
-    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let set =
+        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     set(bench.folder.path(), 0o777);
     set(&bench.path, 0o444);
     let denied = as_nobody(|| bench.try_lock(&now(PI)).map(drop)).unwrap_err();
     assert!(denied.is_denied(), "{denied:?}");
-    assert!(denied.to_string().ends_with("permission denied"), "{denied}");
+    assert!(
+        denied.to_string().ends_with("permission denied"),
+        "{denied}"
+    );
 
     set(&bench.path, 0o666);
     set(bench.folder.path(), 0o555);
@@ -255,12 +311,14 @@ fn a_read_only_file_and_a_read_only_folder_are_refused() {
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 
     let new = bench.at("new.jsonl");
-    let denied = as_nobody(|| super::super::create(&new, None, false, &mut |_| Ok(()))).unwrap_err();
+    let denied =
+        as_nobody(|| super::super::create(&new, None, false, &mut |_| Ok(()))).unwrap_err();
     assert!(denied.is_denied(), "{denied:?}");
 
     set(&bench.path, 0o600);
     let denied = as_nobody(|| SessionFile::open(&bench.path).map(drop));
-    // If the tests do not run as root, `as_nobody` does not change the user, and the file can be read.
+    // If the tests do not run as root, `as_nobody` does not change the user, and the file can be
+    // read.
     assert_eq!(denied.is_err(), rustix::process::geteuid().is_root());
     set(bench.folder.path(), 0o700);
 }
@@ -298,7 +356,11 @@ fn a_batch_syncs_each_folder_once_and_reports() {
     let bench = Bench::new(OLD);
     let batch = super::super::Batch::default();
     let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-    batch.rewrite(bench.lock(), Some(&bench.at("s.bak")), write).unwrap().done().unwrap();
+    batch
+        .rewrite(bench.lock(), Some(&bench.at("s.bak")), write)
+        .unwrap()
+        .done()
+        .unwrap();
     assert!(batch.finish().is_empty());
     assert_eq!(bench.names(), ["s.bak", "s.jsonl"]);
 }

@@ -9,7 +9,10 @@ fn a_held_lock_is_waited_for_and_then_busy() {
     let held = bench.lock();
     let options = WriteOptions::default();
     let error = bench.try_lock(&options).unwrap_err();
-    assert!(matches!(error.cause, Cause::Busy { .. }) && error.is_busy(), "{error:?}");
+    assert!(
+        matches!(error.cause, Cause::Busy { .. }) && error.is_busy(),
+        "{error:?}"
+    );
     assert_eq!(bench.seam.slept(), options.wait);
     // Force does not override another process's lock.
     assert!(bench.try_lock(&forced(PI)).unwrap_err().is_busy());
@@ -32,11 +35,17 @@ fn after_another_rewrite_the_waiter_finds_the_file_replaced() {
     let file = bench.open();
     let held = bench.lock();
     bench.before("sleep", |_| drop(rewrite(held, NEW).unwrap()));
-    assert!(is_changed(lock_on(bench.seam, &file, &WriteOptions::default()), FileChange::Replaced));
+    assert!(is_changed(
+        lock_on(bench.seam, &file, &WriteOptions::default()),
+        FileChange::Replaced
+    ));
     assert_eq!(bench.content(), NEW);
     let removed = bench.open();
     fs::remove_file(&bench.path).unwrap();
-    assert!(is_changed(lock_on(bench.seam, &removed, &now(PI)), FileChange::Removed));
+    assert!(is_changed(
+        lock_on(bench.seam, &removed, &now(PI)),
+        FileChange::Removed
+    ));
 }
 
 /// Another file had the name while the lock was taken: that lock does not protect the session.
@@ -48,15 +57,29 @@ fn a_lock_on_another_file_is_none() {
         fs::rename(path, path.with_extension("aside")).unwrap();
         fs::write(path, OLD).unwrap();
     });
-    bench.before("open_append", |path| fs::rename(path.with_extension("aside"), path).unwrap());
-    assert!(is_changed(lock_on(bench.seam, &file, &now(PI)), FileChange::Replaced));
+    bench.before("open_append", |path| {
+        fs::rename(path.with_extension("aside"), path).unwrap()
+    });
+    assert!(is_changed(
+        lock_on(bench.seam, &file, &now(PI)),
+        FileChange::Replaced
+    ));
 }
 
 #[test]
 fn without_lock_support_it_wants_force() {
-    let bench = Bench::on(Seam { has_no_locks: true, ..Seam::default() }, OLD);
+    let bench = Bench::on(
+        Seam {
+            has_no_locks: true,
+            ..Seam::default()
+        },
+        OLD,
+    );
     let error = bench.try_lock(&now(PI)).unwrap_err();
-    assert!(matches!(error.cause, Cause::NoLockSupport(_)) && !error.is_busy(), "{error:?}");
+    assert!(
+        matches!(error.cause, Cause::NoLockSupport(_)) && !error.is_busy(),
+        "{error:?}"
+    );
     bench.append(&forced(PI)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 }
@@ -70,8 +93,9 @@ fn a_lock_without_a_commit_changes_nothing() {
     assert_eq!(DISK.stat_at(&bench.path).unwrap(), before);
 }
 
-/// Each thread opens, locks, reads again if the file has grown, and appends: no line is lost, and each thread
-/// saw all lines before its own. On a file of oh-my-pi, none mistakes another for a live agent (rule 5).
+/// Each thread opens, locks, reads again if the file has grown, and appends: no line is lost, and
+/// each thread saw all lines before its own. On a file of oh-my-pi, none mistakes another for a
+/// live agent (rule 5).
 #[test]
 fn eight_writers_lose_nothing() {
     const WRITERS: usize = 8;
@@ -82,15 +106,21 @@ fn eight_writers_lose_nothing() {
         std::thread::scope(|scope| {
             for writer in 0..WRITERS {
                 let (path, options) = (&bench.path, &options);
-                scope.spawn(move || (0..EACH).for_each(|turn| append_one(path, options, writer, turn)));
+                scope.spawn(move || {
+                    (0..EACH).for_each(|turn| append_one(path, options, writer, turn))
+                });
             }
         });
         let content = bench.content();
         let lines: Vec<_> = content.strip_prefix(OLD).unwrap().lines().collect();
-        let seen: std::collections::BTreeSet<_> = lines.iter().map(|line| line.split('@').next()).collect();
+        let seen: std::collections::BTreeSet<_> =
+            lines.iter().map(|line| line.split('@').next()).collect();
         assert_eq!((lines.len(), seen.len()), (WRITERS * EACH, WRITERS * EACH));
         for (above, line) in lines.iter().enumerate() {
-            assert!(line.ends_with(&format!("@{}", above + 2)), "line {above}: {line}");
+            assert!(
+                line.ends_with(&format!("@{}", above + 2)),
+                "line {above}: {line}"
+            );
         }
         assert_eq!(bench.names(), ["s.jsonl"]);
     }
@@ -106,11 +136,15 @@ fn append_one(path: &Path, options: &WriteOptions, writer: usize, turn: usize) {
     let mut bytes = vec![0; file.len() as usize];
     file.read_exact_at(&mut bytes, 0).unwrap();
     let above = bytes.iter().filter(|byte| **byte == b'\n').count();
-    locked.append(format!("{writer}.{turn}@{above}\n").as_bytes()).unwrap().done().unwrap();
+    locked
+        .append(format!("{writer}.{turn}@{above}\n").as_bytes())
+        .unwrap()
+        .done()
+        .unwrap();
 }
 
-/// Whatever took the session's place after it was read is opened without blocking, then checked: a FIFO would
-/// block forever, at each point where the path is opened.
+/// Whatever took the session's place after it was read is opened without blocking, then checked: a
+/// FIFO would block forever, at each point where the path is opened.
 #[test]
 fn what_is_no_file_in_the_session_s_place_does_not_block() {
     for put in NO_FILES {
@@ -121,7 +155,10 @@ fn what_is_no_file_in_the_session_s_place_does_not_block() {
                 put(path);
             });
             let error = bench.try_lock(&now(PI)).unwrap_err();
-            assert!(error.is_busy() || error.kind() == Some(ErrorKind::IsADirectory), "{call}: {error:?}");
+            assert!(
+                error.is_busy() || error.kind() == Some(ErrorKind::IsADirectory),
+                "{call}: {error:?}"
+            );
         }
         let bench = Bench::new(OLD);
         let mut locked = bench.lock();
@@ -129,8 +166,14 @@ fn what_is_no_file_in_the_session_s_place_does_not_block() {
         put(&bench.path);
         let error = locked.reopen().unwrap_err();
         let is_folder = error.kind() == Some(ErrorKind::IsADirectory);
-        assert!(is_folder || matches!(error.cause, Cause::NotRegular), "{error:?}");
-        assert!(is_changed(locked.append(LINE.as_bytes()), FileChange::Replaced));
+        assert!(
+            is_folder || matches!(error.cause, Cause::NotRegular),
+            "{error:?}"
+        );
+        assert!(is_changed(
+            locked.append(LINE.as_bytes()),
+            FileChange::Replaced
+        ));
     }
 }
 
@@ -146,8 +189,8 @@ fn a_fifo_between_the_look_and_the_opening_does_not_block() {
     assert!(matches!(error.cause, Cause::NotRegular), "{error:?}");
 }
 
-/// A lock belongs to the open file, not to a handle: a process that is just being started has it, too. It is
-/// released when we are done, not when the last handle is closed.
+/// A lock belongs to the open file, not to a handle: a process that is just being started has it,
+/// too. It is released when we are done, not when the last handle is closed.
 #[test]
 fn the_lock_is_given_back_although_another_handle_is_open() {
     for is_append in [true, false] {

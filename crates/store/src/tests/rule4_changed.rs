@@ -1,4 +1,5 @@
-//! Rule 4: what another process wrote between our read and our write is never lost and never overwritten.
+//! Rule 4: what another process wrote between our read and our write is never lost and never
+//! overwritten.
 
 use super::super::{FileChange, ReadAt};
 use super::*;
@@ -17,24 +18,37 @@ fn growth_is_found_read_and_built_upon() {
     assert_eq!(bench.content(), format!("{OLD}other\n{LINE}"));
 }
 
-/// During an append, Linux updates the modification time before the size. A file that is read between the two
-/// counts as grown once the size follows.
+/// During an append, Linux updates the modification time before the size. A file that is read
+/// between the two counts as grown once the size follows.
 #[test]
 fn an_append_in_progress_is_growth() {
     let bench = Bench::new(OLD);
     let file = bench.open();
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(1);
-    fs::File::open(&bench.path).unwrap().set_modified(later).unwrap();
+    fs::File::open(&bench.path)
+        .unwrap()
+        .set_modified(later)
+        .unwrap();
     bench.before("sleep", |path| append_to(path, "other\n"));
     assert!(lock_on(bench.seam, &file, &now(PI)).unwrap().is_stale());
 }
 
 fn overwrite(path: &Path, text: &str, at: u64) {
-    fs::OpenOptions::new().write(true).open(path).unwrap().write_all_at(text.as_bytes(), at).unwrap();
+    fs::OpenOptions::new()
+        .write(true)
+        .open(path)
+        .unwrap()
+        .write_all_at(text.as_bytes(), at)
+        .unwrap();
 }
 
 fn truncate(path: &Path, size: u64) {
-    fs::OpenOptions::new().write(true).open(path).unwrap().set_len(size).unwrap();
+    fs::OpenOptions::new()
+        .write(true)
+        .open(path)
+        .unwrap()
+        .set_len(size)
+        .unwrap();
 }
 
 fn long() -> String {
@@ -56,11 +70,13 @@ fn refused(change: FileChange, act: fn(&Path)) {
     assert_eq!(bench.content(), after);
 }
 
-/// A title rewritten in place, an append undone and replaced, an edit in the middle, a touch, a truncation,
-/// another file.
+/// A title rewritten in place, an append undone and replaced, an edit in the middle, a touch, a
+/// truncation, another file.
 #[test]
 fn any_other_change_is_refused() {
-    refused(FileChange::Edited, |path| overwrite(path, "{\"type\":\"TITLE\"", 0));
+    refused(FileChange::Edited, |path| {
+        overwrite(path, "{\"type\":\"TITLE\"", 0)
+    });
     refused(FileChange::Edited, |path| overwrite(path, "y", 10_000));
     refused(FileChange::Edited, |path| {
         overwrite(path, "y", 100);
@@ -118,27 +134,39 @@ fn growth_of_the_old_file_across_the_rename_is_carried_over() {
     ] {
         let bench = Bench::new(old);
         let mut writer = bench.writer();
-        bench.before("rename", move |_| writer.write_all(grown.as_bytes()).unwrap());
+        bench.before("rename", move |_| {
+            writer.write_all(grown.as_bytes()).unwrap()
+        });
         let committed = bench.rewrite(&now(PI), new).unwrap();
-        assert!(bench.content() == wanted && committed.troubles.is_empty(), "{committed:?}");
+        assert!(
+            bench.content() == wanted && committed.troubles.is_empty(),
+            "{committed:?}"
+        );
         assert_eq!(bench.seam.count("sync"), 2);
     }
 }
 
-/// A rewrite that allows it keeps what others append while it writes: it is synced before the new file is in place, and a
-/// line that is written in two parts stays one. After a torn line, and after any other change, it does not go on.
+/// A rewrite that allows it keeps what others append while it writes: it is synced before the new
+/// file is in place, and a line that is written in two parts stays one. After a torn line, and
+/// after any other change, it does not go on.
 #[test]
 fn a_rewrite_that_may_go_on_carries_growth_over() {
     let carried = |old: &str, during: &'static str| {
         let bench = Bench::new(old);
-        let locked = bench.try_lock(&WriteOptions::default()).unwrap().carrying_growth();
+        let locked = bench
+            .try_lock(&WriteOptions::default())
+            .unwrap()
+            .carrying_growth();
         // The first sync is that of the new file; each other one that of lines carried over.
         bench.before("sync", move |path| append_to(path, during));
         let result = rewrite(locked, NEW);
         (bench.content(), result, bench.seam.count("sync"))
     };
     let (content, result, syncs) = carried(OLD, "one\n");
-    assert_eq!((content, result.is_ok(), syncs), (format!("{NEW}one\n"), true, 2));
+    assert_eq!(
+        (content, result.is_ok(), syncs),
+        (format!("{NEW}one\n"), true, 2)
+    );
     let (content, result, _) = carried("{\"a\":", "1}\n");
     assert!(is_changed(result, FileChange::Grown));
     assert_eq!(content, "{\"a\":1}\n");
@@ -147,7 +175,10 @@ fn a_rewrite_that_may_go_on_carries_growth_over() {
         fs::write(&bench.path, OLD.to_uppercase() + "more\n").unwrap();
         out.write_all(NEW.as_bytes())
     });
-    assert!(is_changed(result.and_then(Attempt::done), FileChange::Edited));
+    assert!(is_changed(
+        result.and_then(Attempt::done),
+        FileChange::Edited
+    ));
     assert_eq!(bench.content(), OLD.to_uppercase() + "more\n");
 }
 
@@ -159,7 +190,10 @@ fn a_process_that_is_about_to_write_is_waited_for() {
     bench.before("sleep", move |_| writer.write_all(b"other\n").unwrap());
     let committed = bench.rewrite(&now(PI), NEW).unwrap();
     assert!(committed.troubles.is_empty(), "{committed:?}");
-    assert_eq!((bench.content(), bench.names()), (format!("{NEW}other\n"), vec!["s.jsonl".to_owned()]));
+    assert_eq!(
+        (bench.content(), bench.names()),
+        (format!("{NEW}other\n"), vec!["s.jsonl".to_owned()])
+    );
 }
 
 /// A process that keeps the old file open may write to it at any time.
@@ -169,7 +203,10 @@ fn a_process_that_keeps_the_old_file_open_is_told() {
     let _writer = bench.writer();
     let committed = bench.rewrite(&now(PI), NEW).unwrap();
     assert!(matches!(committed.troubles.as_slice(), [error] if error.is_loss()));
-    assert_eq!((bench.content().as_str(), bench.seam.slept()), (NEW, Duration::from_secs(2)));
+    assert_eq!(
+        (bench.content().as_str(), bench.seam.slept()),
+        (NEW, Duration::from_secs(2))
+    );
 }
 
 /// What took the place of the session, or changed in it, after the last look is not overwritten.
@@ -190,7 +227,10 @@ fn a_change_at_the_last_moment_is_put_back() {
         bench.between("rename", "stat_at", |path| append_to(path, "late\n"));
         let error = bench.rewrite(&now(PI), NEW).unwrap_err();
         assert!(error.is_busy(), "{error:?}");
-        assert_eq!((bench.content(), bench.names()), (theirs + "late\n", vec!["s.jsonl".to_owned()]));
+        assert_eq!(
+            (bench.content(), bench.names()),
+            (theirs + "late\n", vec!["s.jsonl".to_owned()])
+        );
     }
 }
 
@@ -203,7 +243,13 @@ fn growth_that_cannot_be_carried_over_is_told() {
         seam.fill_up();
     });
     let committed = bench.rewrite(&now(PI), NEW).unwrap();
-    assert!(matches!(committed.troubles.as_slice(), [StoreError { cause: Cause::GrowthLost(_), .. }]));
+    assert!(matches!(
+        committed.troubles.as_slice(),
+        [StoreError {
+            cause: Cause::GrowthLost(_),
+            ..
+        }]
+    ));
     assert_eq!(bench.content(), NEW);
 }
 
@@ -220,7 +266,8 @@ fn the_new_file_is_locked_until_the_commit_is_over() {
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
 }
 
-/// What belongs to a session, such as a file beside it, changes before another process can lock the session.
+/// What belongs to a session, such as a file beside it, changes before another process can lock the
+/// session.
 #[test]
 fn what_follows_a_rewrite_is_done_under_the_lock() {
     let bench = Bench::new(OLD);
@@ -232,15 +279,20 @@ fn what_follows_a_rewrite_is_done_under_the_lock() {
     assert!(is_busy);
 }
 
-/// A fast agent appends between each comparison and the commit. The file is then returned, still locked, so that
-/// the caller reads it and decides again, until the time to wait is over. Nothing that the agent wrote is lost.
+/// A fast agent appends between each comparison and the commit. The file is then returned, still
+/// locked, so that the caller reads it and decides again, until the time to wait is over. Nothing
+/// that the agent wrote is lost.
 #[test]
 fn growth_between_two_looks_is_read_until_the_wait_is_over() {
     for is_append in [true, false] {
         let (bench, result) = decided_again(3, is_append);
         result.unwrap();
         let others = "other\n".repeat(3);
-        let wanted = if is_append { format!("{OLD}{others}{LINE}") } else { format!("{OLD}{others}new\n") };
+        let wanted = if is_append {
+            format!("{OLD}{others}{LINE}")
+        } else {
+            format!("{OLD}{others}new\n")
+        };
         assert_eq!(bench.content(), wanted);
         // It grows once per second, and ten seconds are allowed.
         let (bench, result) = decided_again(20, is_append);
@@ -250,7 +302,8 @@ fn growth_between_two_looks_is_read_until_the_wait_is_over() {
     }
 }
 
-/// Appends a line, or rewrites the content with one more, while another process appends this many times.
+/// Appends a line, or rewrites the content with one more, while another process appends this many
+/// times.
 fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, StoreError>) {
     let bench = Bench::new(OLD);
     let grow = |turn| {
@@ -259,7 +312,10 @@ fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, S
         }
         bench.seam.sleep(Duration::from_secs(1));
     };
-    let options = WriteOptions { wait: Duration::from_secs(10), ..WriteOptions::default() };
+    let options = WriteOptions {
+        wait: Duration::from_secs(10),
+        ..WriteOptions::default()
+    };
     let mut file = bench.open();
     let mut locked = lock_on(bench.seam, &file, &options).unwrap();
     for turn in 0.. {
@@ -286,8 +342,9 @@ fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, S
     unreachable!("the loop has no end")
 }
 
-/// On overlayfs, the first open for writing copies the file up, which changes what `stat` reports: the file
-/// is read again. Any other change that keeps the size is refused, on overlayfs and elsewhere.
+/// On overlayfs, the first open for writing copies the file up, which changes what `stat` reports:
+/// the file is read again. Any other change that keeps the size is refused, on overlayfs and
+/// elsewhere.
 #[test]
 fn a_copy_up_is_no_change_but_an_edit_is() {
     fn of_ctime(path: &Path) {
@@ -301,11 +358,18 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
         let file = fs::OpenOptions::new().write(true).open(path).unwrap();
         let written = file.metadata().unwrap().modified().unwrap();
         file.write_all_at(b"y", 10_000).unwrap();
-        file.set_modified(written + Duration::from_millis(10)).unwrap();
+        file.set_modified(written + Duration::from_millis(10))
+            .unwrap();
     }
     let long = long();
     let locked_after = |is_overlay: bool, act: fn(&Path)| {
-        let bench = Bench::on(Seam { is_overlay, ..Seam::default() }, &long);
+        let bench = Bench::on(
+            Seam {
+                is_overlay,
+                ..Seam::default()
+            },
+            &long,
+        );
         bench.before("open_append", act);
         let locked = bench.try_lock(&now(PI));
         (bench, locked)
@@ -317,11 +381,18 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
     append(locked).unwrap();
     assert_eq!(bench.content(), format!("{long}{LINE}"));
 
-    assert!(is_changed(locked_after(true, of_content).1, FileChange::Edited));
-    assert!(is_changed(locked_after(false, of_ctime).1, FileChange::Edited));
+    assert!(is_changed(
+        locked_after(true, of_content).1,
+        FileChange::Edited
+    ));
+    assert!(is_changed(
+        locked_after(false, of_ctime).1,
+        FileChange::Edited
+    ));
 }
 
-/// What another process appends while a session is being removed keeps it: the session has its name again.
+/// What another process appends while a session is being removed keeps it: the session has its name
+/// again.
 #[test]
 fn growth_during_a_removal_undoes_it() {
     for at in ["rename", "sleep"] {
@@ -345,7 +416,10 @@ fn a_session_that_is_open_for_writing_is_not_removed() {
     let bench = Bench::new(OLD);
     let _writer = bench.writer();
     assert!(bench.lock().remove().is_err());
-    assert_eq!((bench.content().as_str(), bench.names()), (OLD, vec!["s.jsonl".to_owned()]));
+    assert_eq!(
+        (bench.content().as_str(), bench.names()),
+        (OLD, vec!["s.jsonl".to_owned()])
+    );
 }
 
 #[test]

@@ -25,7 +25,13 @@ impl Stranger {
     }
 
     fn with(output: impl Into<Stdio>) -> Stranger {
-        Stranger(Command::new("sleep").arg("60").stdout(output).spawn().unwrap())
+        Stranger(
+            Command::new("sleep")
+                .arg("60")
+                .stdout(output)
+                .spawn()
+                .unwrap(),
+        )
     }
 
     fn id(&self) -> u32 {
@@ -34,7 +40,9 @@ impl Stranger {
 
     /// What oh-my-pi writes into its lock file: its process id and the time in milliseconds.
     fn lock(&self) -> String {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap();
         format!("{}:{}\n", self.id(), now.as_millis())
     }
 
@@ -67,7 +75,9 @@ fn the_lock_file_is_there_around_the_commit_only() {
             let moment = SystemTime::UNIX_EPOCH + Duration::from_millis(since.parse().unwrap());
             assert!(started <= moment + Duration::from_millis(1) && moment <= SystemTime::now());
         };
-        bench.before("sync", |path| assert!(!lock_file(path).exists(), "held over the fsync"));
+        bench.before("sync", |path| {
+            assert!(!lock_file(path).exists(), "held over the fsync")
+        });
         bench.before(if is_append { "stat_at" } else { "rename" }, look);
         change(locked, is_append).unwrap();
         assert_eq!(bench.names(), ["s.jsonl"]);
@@ -93,7 +103,10 @@ fn a_live_holder_is_waited_for_and_never_robbed() {
     assert_eq!(bench.content(), OLD);
 
     bench.before("sleep", |path| fs::remove_file(lock_file(path)).unwrap());
-    let options = WriteOptions { is_omp: OMP, ..WriteOptions::default() };
+    let options = WriteOptions {
+        is_omp: OMP,
+        ..WriteOptions::default()
+    };
     bench.append(&options).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
     assert!(bench.seam.slept() < Duration::from_millis(10));
@@ -120,7 +133,10 @@ fn a_dead_holder_is_robbed() {
 fn a_malformed_lock_is_robbed_when_it_is_old() {
     for content in ["", "x", "12", "0:1\n", "12:now\n"] {
         let bench = locked_by(content);
-        let written = fs::metadata(lock_file(&bench.path)).unwrap().modified().unwrap();
+        let written = fs::metadata(lock_file(&bench.path))
+            .unwrap()
+            .modified()
+            .unwrap();
         bench.seam.freeze(written + Duration::from_millis(400));
         assert!(bench.append(&now(OMP)).unwrap_err().is_busy());
         bench.seam.freeze(written + Duration::from_millis(600));
@@ -133,7 +149,11 @@ fn a_malformed_lock_is_robbed_when_it_is_old() {
 #[test]
 fn a_lock_from_the_future_is_robbed_too() {
     let dead = Stranger::sleeping().end();
-    for content in [String::new(), "x".to_owned(), format!("{dead}:99999999999999\n")] {
+    for content in [
+        String::new(),
+        "x".to_owned(),
+        format!("{dead}:99999999999999\n"),
+    ] {
         for ahead in [Duration::from_secs(1), Duration::from_secs(400_000_000)] {
             let bench = locked_by(&content);
             let file = fs::File::open(lock_file(&bench.path)).unwrap();
@@ -152,7 +172,17 @@ fn a_lock_that_is_no_file_is_refused() {
         let bench = Bench::new(OLD);
         put(&lock_file(&bench.path));
         let error = bench.append(&now(OMP)).unwrap_err();
-        assert!(matches!(error, StoreError { doing: "lock", cause: Cause::NotRegular, .. }), "{error:?}");
+        assert!(
+            matches!(
+                error,
+                StoreError {
+                    doing: "lock",
+                    cause: Cause::NotRegular,
+                    ..
+                }
+            ),
+            "{error:?}"
+        );
         assert!(error.hint().is_some() && !error.is_busy());
         assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 2));
     }
@@ -168,7 +198,8 @@ fn a_lock_that_changed_hands_is_given_back() {
     let stranger = Stranger::sleeping();
     let bench = locked_by("x");
     let file = fs::File::open(lock_file(&bench.path)).unwrap();
-    file.set_modified(SystemTime::now() - Duration::from_secs(1)).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(1))
+        .unwrap();
     let content = stranger.lock();
     let theirs = content.clone();
     bench.before("rename", |path| fs::write(lock_file(path), theirs).unwrap());
@@ -181,7 +212,9 @@ fn a_lock_that_changed_hands_is_given_back() {
 #[test]
 fn only_our_own_lock_is_unlinked() {
     let bench = Bench::new(OLD);
-    bench.before("rename", |path| fs::write(lock_file(path), "1:1\n").unwrap());
+    bench.before("rename", |path| {
+        fs::write(lock_file(path), "1:1\n").unwrap()
+    });
     bench.rewrite(&now(OMP), NEW).unwrap();
     assert_eq!(fs::read_to_string(lock_file(&bench.path)).unwrap(), "1:1\n");
 }
@@ -194,24 +227,35 @@ fn a_full_disk_leaves_no_lock_behind() {
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
 }
 
-/// A process that runs pisess is not oh-my-pi, nor is its child before the exec, which has the same files open.
-/// Without this, tests that start processes while others lock would fail now and then.
+/// A process that runs pisess is not oh-my-pi, nor is its child before the exec, which has the same
+/// files open. Without this, tests that start processes while others lock would fail now and then.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_process_that_runs_the_same_program_is_no_oh_my_pi() {
     let bench = Bench::new(OLD);
     // The other test run waits for a reader of its log, and has the session as its standard input.
     let fifo = bench.fifo("log");
-    let holding = fs::OpenOptions::new().read(true).append(true).open(&bench.path).unwrap();
+    let holding = fs::OpenOptions::new()
+        .read(true)
+        .append(true)
+        .open(&bench.path)
+        .unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "none", "--logfile"]).arg(&fifo);
-    let mut holder = Stranger(command.stdin(Stdio::from(holding)).stdout(Stdio::null()).spawn().unwrap());
+    let mut holder = Stranger(
+        command
+            .stdin(Stdio::from(holding))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
     bench.append(&now(OMP)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
     assert!(holder.0.try_wait().unwrap().is_none(), "it did not wait");
 }
 
-/// A process that is just being started has the files of its parent open until its own program runs.
+/// A process that is just being started has the files of its parent open until its own program
+/// runs.
 #[test]
 #[cfg(target_os = "linux")]
 fn who_is_gone_at_the_second_look_does_not_stop_it() {
@@ -230,9 +274,15 @@ fn an_open_writer_is_refused_at_once() {
     let reader = Stranger::with(fs::File::open(&bench.path).unwrap());
     bench.append(&now(OMP)).unwrap();
     let writer = Stranger::with(bench.writer());
-    let options = WriteOptions { is_omp: OMP, ..WriteOptions::default() };
+    let options = WriteOptions {
+        is_omp: OMP,
+        ..WriteOptions::default()
+    };
     let error = bench.try_lock(&options).unwrap_err();
-    assert!(bench.seam.slept() < Duration::from_millis(100), "the wait for a lock is not spent on it");
+    assert!(
+        bench.seam.slept() < Duration::from_millis(100),
+        "the wait for a lock is not spent on it"
+    );
     assert!(error.is_busy() && error.hint().is_some());
     match error.cause {
         Cause::OpenForWriting { pid } => assert_eq!(pid, Some(writer.id())),
@@ -256,13 +306,18 @@ fn session_ending_in(last: &str, ago: Duration) -> Bench {
     let born = fs::metadata(&bench.path).unwrap().modified().unwrap();
     let dated = last.replace("NOW", &stamp(born - ago));
     fs::write(&bench.path, format!("{{\"type\":\"session\"}}\n{dated}\n")).unwrap();
-    fs::File::open(&bench.path).unwrap().set_modified(born - ago).unwrap();
+    fs::File::open(&bench.path)
+        .unwrap()
+        .set_modified(born - ago)
+        .unwrap();
     bench.seam.freeze(born);
     bench
 }
 
-const MESSAGE: &str = r#"{"type":"message","id":"a","parentId":null,"timestamp":"NOW","message":{}}"#;
-const TOOL: &str = r#"{"type":"custom","customType":"tool_execution_start","id":"a","timestamp":"NOW"}"#;
+const MESSAGE: &str =
+    r#"{"type":"message","id":"a","parentId":null,"timestamp":"NOW","message":{}}"#;
+const TOOL: &str =
+    r#"{"type":"custom","customType":"tool_execution_start","id":"a","timestamp":"NOW"}"#;
 const EXIT: &str = r#"{"type":"custom","customType":"session_exit","id":"a","timestamp":"NOW"}"#;
 const LEFT_BY_PISESS: [&str; 5] = [
     r#"{"type":"label","id":"a","timestamp":"NOW"}"#,
@@ -277,12 +332,18 @@ fn a_file_that_a_turn_just_wrote_is_refused_and_the_sign_fades() {
     for last in [MESSAGE, TOOL] {
         let bench = session_ending_in(last, Duration::from_secs(1));
         let error = bench.append(&now(OMP)).unwrap_err();
-        assert!(matches!(error.cause, Cause::JustWritten { .. }), "{error:?}");
+        assert!(
+            matches!(error.cause, Cause::JustWritten { .. }),
+            "{error:?}"
+        );
         assert!(error.is_busy());
         bench.append(&forced(OMP)).unwrap();
 
         let bench = session_ending_in(last, Duration::from_secs(1));
-        let options = WriteOptions { is_omp: OMP, ..WriteOptions::default() };
+        let options = WriteOptions {
+            is_omp: OMP,
+            ..WriteOptions::default()
+        };
         bench.append(&options).unwrap();
         assert_eq!(bench.seam.slept(), Duration::from_secs(4));
 
@@ -293,32 +354,56 @@ fn a_file_that_a_turn_just_wrote_is_refused_and_the_sign_fades() {
 
 #[test]
 fn a_closed_session_is_not_live_and_neither_is_what_pisess_wrote() {
-    for last in LEFT_BY_PISESS.into_iter().chain([EXIT, "{\"torn", "5", "{\"type\":\"message\"}"]) {
+    for last in LEFT_BY_PISESS
+        .into_iter()
+        .chain([EXIT, "{\"torn", "5", "{\"type\":\"message\"}"])
+    {
         let bench = session_ending_in(last, Duration::ZERO);
-        bench.append(&now(OMP)).unwrap_or_else(|error| panic!("{last}: {error}"));
+        bench
+            .append(&now(OMP))
+            .unwrap_or_else(|error| panic!("{last}: {error}"));
     }
 }
 
 /// A copy, made a moment ago, of a session that ended long ago.
 #[test]
 fn a_fresh_copy_of_an_old_session_is_not_live() {
-    let bench = Bench::new(&format!("{}\n", MESSAGE.replace("NOW", "2025-01-02T03:04:05.678Z")));
+    let bench = Bench::new(&format!(
+        "{}\n",
+        MESSAGE.replace("NOW", "2025-01-02T03:04:05.678Z")
+    ));
     bench.append(&now(OMP)).unwrap();
 }
 
-/// If processes can be inspected and none has the file open, the last append was not by oh-my-pi: a script that
-/// adds messages one by one need not wait. If they cannot be inspected, it must.
+/// If processes can be inspected and none has the file open, the last append was not by oh-my-pi: a
+/// script that adds messages one by one need not wait. If they cannot be inspected, it must.
 #[test]
 fn an_old_file_that_nobody_holds_is_not_live() {
     for is_blind in [true, false] {
-        let bench = Bench::on(Seam { is_blind, ..Seam::default() }, OLD);
-        let in_a_minute = fs::metadata(&bench.path).unwrap().modified().unwrap() + Duration::from_secs(60);
+        let bench = Bench::on(
+            Seam {
+                is_blind,
+                ..Seam::default()
+            },
+            OLD,
+        );
+        let in_a_minute =
+            fs::metadata(&bench.path).unwrap().modified().unwrap() + Duration::from_secs(60);
         bench.seam.freeze(in_a_minute);
-        append_to(&bench.path, &format!("{}\n", MESSAGE.replace("NOW", &stamp(in_a_minute))));
-        fs::File::open(&bench.path).unwrap().set_modified(in_a_minute).unwrap();
+        append_to(
+            &bench.path,
+            &format!("{}\n", MESSAGE.replace("NOW", &stamp(in_a_minute))),
+        );
+        fs::File::open(&bench.path)
+            .unwrap()
+            .set_modified(in_a_minute)
+            .unwrap();
         let refused = bench.try_lock(&now(OMP)).err().map(|error| error.cause);
         assert!(
-            matches!((&refused, is_blind), (Some(Cause::JustWritten { .. }), true) | (None, false)),
+            matches!(
+                (&refused, is_blind),
+                (Some(Cause::JustWritten { .. }), true) | (None, false)
+            ),
             "{refused:?}"
         );
     }
@@ -326,7 +411,10 @@ fn an_old_file_that_nobody_holds_is_not_live() {
 
 #[test]
 fn a_long_last_line_is_read_whole() {
-    let long = MESSAGE.replace("{}}", &format!("{{\"content\":\"{}\"}}}}", "x".repeat(300_000)));
+    let long = MESSAGE.replace(
+        "{}}",
+        &format!("{{\"content\":\"{}\"}}}}", "x".repeat(300_000)),
+    );
     let bench = session_ending_in(&long, Duration::ZERO);
     assert!(bench.try_lock(&now(OMP)).unwrap_err().is_busy());
 }

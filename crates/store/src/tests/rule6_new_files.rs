@@ -8,7 +8,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 
 fn make(path: &Path, source: Option<&SessionFile>, force: bool) -> Result<Committed, StoreError> {
-    create(path, source, force, &mut |out| out.write_all(NEW.as_bytes()))
+    create(path, source, force, &mut |out| {
+        out.write_all(NEW.as_bytes())
+    })
 }
 
 fn mode(path: &Path) -> u32 {
@@ -36,10 +38,13 @@ fn the_acl_of_the_source_comes_along_or_the_group_stays_out() {
     let bench = Bench::new(OLD);
     let file = fs::File::open(&bench.path).unwrap();
     let acl = super::rule2_rewrite::acl_for(65_534);
-    DISK.set_xattr(&file, "system.posix_acl_access".as_ref(), &acl).expect("ACLs");
+    DISK.set_xattr(&file, "system.posix_acl_access".as_ref(), &acl)
+        .expect("ACLs");
     assert_eq!(mode(&bench.path), 0o660);
     make(&bench.at("with.jsonl"), Some(&bench.open()), false).unwrap();
-    let kept = DISK.xattrs(&fs::File::open(bench.at("with.jsonl")).unwrap()).unwrap();
+    let kept = DISK
+        .xattrs(&fs::File::open(bench.at("with.jsonl")).unwrap())
+        .unwrap();
     assert!(kept.contains(&("system.posix_acl_access".into(), acl)));
     bench.seam.break_calls("set_xattr", EOPNOTSUPP);
     let mut nothing = |_: &mut dyn Write| Ok(());
@@ -61,7 +66,11 @@ fn a_file_that_is_refused_after_it_was_written_does_not_appear() {
                 let mut seen = vec![0; written.len() as usize];
                 written.read_exact_at(&mut seen, 0)?;
                 assert_eq!(seen, NEW.as_bytes());
-                if accepts { Ok(()) } else { Err(std::io::Error::other("refused")) }
+                if accepts {
+                    Ok(())
+                } else {
+                    Err(std::io::Error::other("refused"))
+                }
             },
         )
     };
@@ -70,15 +79,26 @@ fn a_file_that_is_refused_after_it_was_written_does_not_appear() {
     assert_eq!(bench.names(), ["s.jsonl"]);
     fs::write(&other, "other\n").unwrap();
     assert!(check(false, true, &other).is_err());
-    assert_eq!(fs::read_to_string(&other).unwrap(), "other\n", "what it would replace stays");
+    assert_eq!(
+        fs::read_to_string(&other).unwrap(),
+        "other\n",
+        "what it would replace stays"
+    );
     check(true, true, &other).unwrap();
     assert_eq!(fs::read_to_string(&other).unwrap(), NEW);
     // What is in a FIFO cannot be taken back.
     let fifo = bench.fifo("fifo");
     for (accepts, wanted) in [(false, ""), (true, NEW)] {
-        let reader = Command::new("cat").arg(&fifo).stdout(Stdio::piped()).spawn().unwrap();
+        let reader = Command::new("cat")
+            .arg(&fifo)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         assert_eq!(check(accepts, false, &fifo).is_ok(), accepts);
-        assert_eq!(String::from_utf8(reader.wait_with_output().unwrap().stdout).unwrap(), wanted);
+        assert_eq!(
+            String::from_utf8(reader.wait_with_output().unwrap().stdout).unwrap(),
+            wanted
+        );
     }
 }
 
@@ -88,7 +108,10 @@ fn an_existing_file_is_refused_without_force() {
     let other = bench.at("other.jsonl");
     fs::write(&other, "other\n").unwrap();
     let error = make(&other, Some(&bench.open()), false).unwrap_err();
-    assert!(error.kind() == Some(ErrorKind::AlreadyExists) && !error.is_busy(), "{error:?}");
+    assert!(
+        error.kind() == Some(ErrorKind::AlreadyExists) && !error.is_busy(),
+        "{error:?}"
+    );
     assert_eq!(fs::read_to_string(&other).unwrap(), "other\n");
     make(&other, Some(&bench.open()), true).unwrap();
     assert_eq!(fs::read_to_string(&other).unwrap(), NEW);
@@ -117,12 +140,21 @@ fn the_input_is_refused_by_any_name() {
     fs::hard_link(&bench.path, bench.at("hard.jsonl")).unwrap();
     for name in ["s.jsonl", "soft.jsonl", "hard.jsonl", "./s.jsonl"] {
         let error = make(&bench.at(name), Some(&bench.open()), true).unwrap_err();
-        assert!(matches!(error.cause, Cause::SameAsInput), "{name}: {error:?}");
+        assert!(
+            matches!(error.cause, Cause::SameAsInput),
+            "{name}: {error:?}"
+        );
     }
     assert_eq!(bench.content(), OLD);
-    let behind_redirection = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
+    let behind_redirection = fs::OpenOptions::new()
+        .append(true)
+        .open(&bench.path)
+        .unwrap();
     assert!(same_file(bench.open().handle(), &behind_redirection));
-    assert!(!same_file(bench.open().handle(), fs::File::open("/dev/null").unwrap()));
+    assert!(!same_file(
+        bench.open().handle(),
+        fs::File::open("/dev/null").unwrap()
+    ));
 }
 
 #[test]
@@ -136,15 +168,25 @@ fn other_places_are_refused_or_followed() {
     fs::create_dir(bench.at("there")).unwrap();
     symlink("there/new.jsonl", bench.at("to.jsonl")).unwrap();
     make(&bench.at("to.jsonl"), None, false).unwrap();
-    assert_eq!(fs::read_to_string(bench.at("there/new.jsonl")).unwrap(), NEW);
-    assert!(fs::symlink_metadata(bench.at("to.jsonl")).unwrap().is_symlink());
+    assert_eq!(
+        fs::read_to_string(bench.at("there/new.jsonl")).unwrap(),
+        NEW
+    );
+    assert!(
+        fs::symlink_metadata(bench.at("to.jsonl"))
+            .unwrap()
+            .is_symlink()
+    );
     symlink("loop", bench.at("loop")).unwrap();
     assert!(make(&bench.at("loop"), None, false).is_err());
     fs::write(bench.at("one"), "1").unwrap();
     fs::hard_link(bench.at("one"), bench.at("two")).unwrap();
     assert!(matches!(
         make(&bench.at("two"), None, true),
-        Err(StoreError { cause: Cause::HardLinked(_), .. })
+        Err(StoreError {
+            cause: Cause::HardLinked(_),
+            ..
+        })
     ));
 }
 
@@ -153,38 +195,64 @@ fn other_places_are_refused_or_followed() {
 fn what_is_no_file_is_written_through() {
     let bench = Bench::new(OLD);
     let fifo = bench.fifo("fifo");
-    let reader = Command::new("cat").arg(&fifo).stdout(Stdio::piped()).spawn().unwrap();
+    let reader = Command::new("cat")
+        .arg(&fifo)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     make(&fifo, Some(&bench.open()), false).unwrap();
     assert_eq!(reader.wait_with_output().unwrap().stdout, NEW.as_bytes());
     assert!(!fs::metadata(&fifo).unwrap().is_file());
     make(Path::new("/dev/null"), None, false).unwrap();
     let error = make(Path::new("/dev/full"), None, true).unwrap_err();
-    assert!(error.to_string().contains("/dev/full: no space left on device"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("/dev/full: no space left on device"),
+        "{error}"
+    );
     assert!(!fs::metadata("/dev/full").unwrap().is_file());
 }
 
-/// A backup has the content and the attributes of the old file, and shares nothing with the new one: an append to one does
-/// not appear in the other, and both can be rewritten.
+/// A backup has the content and the attributes of the old file, and shares nothing with the new
+/// one: an append to one does not appear in the other, and both can be rewritten.
 #[test]
 fn a_backup_is_a_file_of_its_own_and_never_overwrites() {
     let bench = Bench::new(OLD);
     fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o640)).unwrap();
-    let written = fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::from_secs(9_999);
-    fs::File::open(&bench.path).unwrap().set_modified(written).unwrap();
+    let written =
+        fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::from_secs(9_999);
+    fs::File::open(&bench.path)
+        .unwrap()
+        .set_modified(written)
+        .unwrap();
     let backup = bench.at("s.jsonl.bak");
     rewrite_with_backup(bench.lock(), &backup).unwrap();
-    assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), (OLD, 0o640));
+    assert_eq!(
+        (fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)),
+        (OLD, 0o640)
+    );
     assert_eq!(fs::metadata(&backup).unwrap().modified().unwrap(), written);
 
     append_to(&bench.path, LINE);
     append_to(&backup, "other\n");
     let error = rewrite_with_backup(bench.lock(), &backup).unwrap_err();
-    assert!(error.kind() == Some(ErrorKind::AlreadyExists) && error.path == backup, "{error:?}");
+    assert!(
+        error.kind() == Some(ErrorKind::AlreadyExists) && error.path == backup,
+        "{error:?}"
+    );
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
-    assert_eq!(fs::read_to_string(&backup).unwrap(), format!("{OLD}other\n"));
+    assert_eq!(
+        fs::read_to_string(&backup).unwrap(),
+        format!("{OLD}other\n")
+    );
     assert_eq!(bench.names().len(), 2);
     for path in [&bench.path, &backup] {
-        rewrite(lock_on(&DISK, &SessionFile::open(path).unwrap(), &now(PI)).unwrap(), OLD).unwrap();
+        rewrite(
+            lock_on(&DISK, &SessionFile::open(path).unwrap(), &now(PI)).unwrap(),
+            OLD,
+        )
+        .unwrap();
     }
 }
 
@@ -195,6 +263,9 @@ fn a_backup_goes_with_a_commit_that_failed() {
         let bench = Bench::new(OLD);
         bench.seam.break_calls(broken, EPERM);
         rewrite_with_backup(bench.lock(), &bench.at("bak")).unwrap_err();
-        assert_eq!((bench.content().as_str(), bench.names()), (OLD, vec!["s.jsonl".to_owned()]));
+        assert_eq!(
+            (bench.content().as_str(), bench.names()),
+            (OLD, vec!["s.jsonl".to_owned()])
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Rule 7: every call needed for writing fails once, in every way, and the result on disk is checked.
+//! Rule 7: every call needed for writing fails once, in every way, and the result on disk is
+//! checked.
 
 use super::super::create::create_on;
 use super::seam::Fault;
@@ -10,8 +11,8 @@ fn is_crash(fault: Fault) -> bool {
     matches!(fault, Fault::Crash | Fault::CrashAfter)
 }
 
-/// Runs an operation with the fault at its first call, then at its second, and so on, until the operation
-/// completes without reaching the fault.
+/// Runs an operation with the fault at its first call, then at its second, and so on, until the
+/// operation completes without reaching the fault.
 fn at_every_call(
     run: impl Fn(&Bench) -> Result<Committed, StoreError>,
     check: impl Fn(&Bench, Fault, Result<Committed, StoreError>, &str),
@@ -22,7 +23,12 @@ fn at_every_call(
             let result = run(&bench);
             let is_over = bench.seam.calls() <= call;
             let last = bench.seam.log().get(call).copied().unwrap_or("the end");
-            check(&bench, fault, result, &format!("{fault:?} at call {call}, {last}"));
+            check(
+                &bench,
+                fault,
+                result,
+                &format!("{fault:?} at call {call}, {last}"),
+            );
             if is_over {
                 assert!(call > 8, "only {call} calls were seen");
                 break;
@@ -37,12 +43,21 @@ fn an_append_happens_whole_or_not_at_all() {
         let lines = LINE.repeat(lines);
         let new = format!("{OLD}{lines}");
         at_every_call(
-            |bench| bench.try_lock(&now(is_omp))?.append(lines.as_bytes())?.done(),
+            |bench| {
+                bench
+                    .try_lock(&now(is_omp))?
+                    .append(lines.as_bytes())?
+                    .done()
+            },
             |bench, fault, result, at| {
                 let content = bench.content();
                 if is_crash(fault) {
-                    assert!(content.starts_with(OLD) && new.starts_with(&content), "{at}: {content}");
-                    // The next append begins a new line after the torn one, and steals the stale lock.
+                    assert!(
+                        content.starts_with(OLD) && new.starts_with(&content),
+                        "{at}: {content}"
+                    );
+                    // The next append begins a new line after the torn one, and steals the stale
+                    // lock.
                     append(bench.lock_on_disk(&patient(is_omp))).unwrap();
                     let after = bench.content();
                     let closed = if content.ends_with('\n') { "" } else { "\n" };
@@ -82,11 +97,19 @@ fn rewritten_at_every_call(is_omp: bool, new: &str) {
             let content = bench.content();
             assert!(content == OLD || content == new, "{at}");
             if !is_crash(fault) {
-                assert_eq!(content, if result.is_ok() { new } else { OLD }, "{at}: {result:?}");
-                // A lock file that could not be removed at the end is stolen once our process has ended.
+                assert_eq!(
+                    content,
+                    if result.is_ok() { new } else { OLD },
+                    "{at}: {result:?}"
+                );
+                // A lock file that could not be removed at the end is stolen once our process has
+                // ended.
                 let _ = fs::remove_file(bench.at(".s.jsonl.lock"));
                 // An old file that cannot be removed stays, hidden.
-                assert!(at.ends_with("unlink") || bench.names() == ["s.jsonl"], "{at}");
+                assert!(
+                    at.ends_with("unlink") || bench.names() == ["s.jsonl"],
+                    "{at}"
+                );
             }
             append(bench.lock_on_disk(&patient(is_omp))).unwrap();
             // Files left by a crash are removed by the next rewrite.
@@ -96,8 +119,9 @@ fn rewritten_at_every_call(is_omp: bool, new: &str) {
     );
 }
 
-/// Wherever it fails, the backup is complete or absent, exists if the new file does, and is never a hard link
-/// to the session: a write to one does not reach the other, and the next rewrite is not refused.
+/// Wherever it fails, the backup is complete or absent, exists if the new file does, and is never a
+/// hard link to the session: a write to one does not reach the other, and the next rewrite is not
+/// refused.
 #[test]
 fn a_backup_is_there_when_the_new_file_is() {
     at_every_call(
@@ -106,11 +130,18 @@ fn a_backup_is_there_when_the_new_file_is() {
             let content = bench.content();
             assert!(content == OLD || content == NEW, "{at}");
             let backup = fs::read_to_string(bench.at("bak")).ok();
-            assert!(backup.as_deref().is_none_or(|backup| backup == OLD), "{at}: {backup:?}");
+            assert!(
+                backup.as_deref().is_none_or(|backup| backup == OLD),
+                "{at}: {backup:?}"
+            );
             assert!(backup.is_some() || content == OLD, "{at}");
             if !is_crash(fault) {
                 assert_eq!(content == NEW, result.is_ok(), "{at}: {result:?}");
-                let names: &[&str] = if result.is_ok() { &["bak", "s.jsonl"] } else { &["s.jsonl"] };
+                let names: &[&str] = if result.is_ok() {
+                    &["bak", "s.jsonl"]
+                } else {
+                    &["s.jsonl"]
+                };
                 // A backup that cannot be removed stays, complete.
                 let is_left = at.ends_with("unlink") || bench.names() == names;
                 assert!(is_left, "{at}: {:?}", bench.names());
@@ -118,7 +149,11 @@ fn a_backup_is_there_when_the_new_file_is() {
             append(bench.lock_on_disk(&patient(PI))).unwrap();
             assert_eq!(fs::read_to_string(bench.at("bak")).ok(), backup, "{at}");
             rewrite_with_backup(bench.lock_on_disk(&patient(PI)), &bench.at("second")).unwrap();
-            assert_eq!(fs::read_to_string(bench.at("second")).unwrap(), format!("{content}{LINE}"), "{at}");
+            assert_eq!(
+                fs::read_to_string(bench.at("second")).unwrap(),
+                format!("{content}{LINE}"),
+                "{at}"
+            );
         },
     );
 }
@@ -133,16 +168,30 @@ fn a_new_file_is_whole_or_absent() {
                 }
                 let source = bench.open();
                 let mut write = |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-                create_on(bench.seam, &bench.at("new"), Some(&source), force, &mut write, None)
+                create_on(
+                    bench.seam,
+                    &bench.at("new"),
+                    Some(&source),
+                    force,
+                    &mut write,
+                    None,
+                )
             },
             |bench, fault, result, at| {
                 let content = fs::read_to_string(bench.at("new")).ok();
                 let before = force.then_some("other\n");
-                assert!(content.as_deref() == before || content.as_deref() == Some(NEW), "{at}: {content:?}");
+                assert!(
+                    content.as_deref() == before || content.as_deref() == Some(NEW),
+                    "{at}: {content:?}"
+                );
                 if !is_crash(fault) {
                     let wanted = if result.is_ok() { Some(NEW) } else { before };
                     assert_eq!(content.as_deref(), wanted, "{at}: {result:?}");
-                    assert_eq!(bench.names().len(), 1 + usize::from(content.is_some()), "{at}");
+                    assert_eq!(
+                        bench.names().len(),
+                        1 + usize::from(content.is_some()),
+                        "{at}"
+                    );
                 }
                 assert_eq!(bench.content(), OLD);
             },
@@ -150,7 +199,8 @@ fn a_new_file_is_whole_or_absent() {
     }
 }
 
-/// Removing a session whose content is elsewhere: it is there, or gone, or under a hidden name after a crash.
+/// Removing a session whose content is elsewhere: it is there, or gone, or under a hidden name
+/// after a crash.
 #[test]
 fn a_removal_is_whole_or_undone() {
     for is_omp in [PI, OMP] {
@@ -162,11 +212,19 @@ fn a_removal_is_whole_or_undone() {
                     assert_eq!(bench.content(), OLD, "{at}");
                 }
                 if is_crash(fault) {
-                    let hidden = bench.names().into_iter().find(|name| name.ends_with(".part"));
-                    let is_hidden =
-                        hidden.is_some_and(|name| fs::read_to_string(bench.at(&name)).unwrap() == OLD);
-                    let is_unlinked = result.is_ok() || at.ends_with("unlink") || at.ends_with("sync_folder");
-                    assert!(is_there || is_hidden || is_unlinked, "{at}: {:?}", bench.names());
+                    let hidden = bench
+                        .names()
+                        .into_iter()
+                        .find(|name| name.ends_with(".part"));
+                    let is_hidden = hidden
+                        .is_some_and(|name| fs::read_to_string(bench.at(&name)).unwrap() == OLD);
+                    let is_unlinked =
+                        result.is_ok() || at.ends_with("unlink") || at.ends_with("sync_folder");
+                    assert!(
+                        is_there || is_hidden || is_unlinked,
+                        "{at}: {:?}",
+                        bench.names()
+                    );
                 } else {
                     assert_eq!(is_there, result.is_err(), "{at}: {result:?}");
                 }

@@ -1,4 +1,5 @@
-//! Files that fail on demand, a clock that advances only by sleeping, and other processes that act between two calls.
+//! Files that fail on demand, a clock that advances only by sleeping, and other processes that act
+//! between two calls.
 
 use super::super::files::{DISK, Files, Stat, Writer};
 use std::collections::HashMap;
@@ -68,12 +69,21 @@ fn os(code: i32) -> io::Error {
 
 impl Seam {
     pub fn failing_at(call: usize, fault: Fault) -> Seam {
-        Seam { fault: Some((call, fault)), ..Seam::default() }
+        Seam {
+            fault: Some((call, fault)),
+            ..Seam::default()
+        }
     }
 
     /// Another process acts once, before the next call of that name.
     pub fn before(&self, call: &'static str, act: impl FnOnce() + Send + 'static) {
-        self.state.lock().unwrap().strangers.entry(call).or_default().push(Box::new(act));
+        self.state
+            .lock()
+            .unwrap()
+            .strangers
+            .entry(call)
+            .or_default()
+            .push(Box::new(act));
     }
 
     pub fn calls(&self) -> usize {
@@ -82,7 +92,13 @@ impl Seam {
 
     /// Returns how often a call of that name was made.
     pub fn count(&self, name: &str) -> usize {
-        self.state.lock().unwrap().log.iter().filter(|call| **call == name).count()
+        self.state
+            .lock()
+            .unwrap()
+            .log
+            .iter()
+            .filter(|call| **call == name)
+            .count()
     }
 
     pub fn log(&self) -> Vec<&'static str> {
@@ -135,11 +151,19 @@ impl Seam {
                 Fault::Eio => Err(os(EIO)),
                 Fault::Full => {
                     state.is_full = true;
-                    if name == "reserve" { Err(os(ENOSPC)) } else { Ok(Some(fault)) }
+                    if name == "reserve" {
+                        Err(os(ENOSPC))
+                    } else {
+                        Ok(Some(fault))
+                    }
                 }
                 Fault::Crash => {
                     state.is_dead = true;
-                    if name == "write" { Ok(Some(fault)) } else { Err(os(EIO)) }
+                    if name == "write" {
+                        Ok(Some(fault))
+                    } else {
+                        Err(os(EIO))
+                    }
                 }
                 Fault::CrashAfter => {
                     state.is_dead = true;
@@ -194,8 +218,19 @@ impl Files for Seam {
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
         let fault = self.step("write")?;
         let is_half = matches!(fault, Some(Fault::Full | Fault::Crash));
-        let written = DISK.write(file, if is_half { &bytes[..bytes.len() / 2] } else { bytes })?;
-        if matches!(fault, Some(Fault::Crash | Fault::CrashAfter)) { Err(os(EIO)) } else { Ok(written) }
+        let written = DISK.write(
+            file,
+            if is_half {
+                &bytes[..bytes.len() / 2]
+            } else {
+                bytes
+            },
+        )?;
+        if matches!(fault, Some(Fault::Crash | Fault::CrashAfter)) {
+            Err(os(EIO))
+        } else {
+            Ok(written)
+        }
     }
     fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
         self.run("rename", || DISK.exchange(new, old))
@@ -212,7 +247,11 @@ impl Files for Seam {
     }
     fn try_lock(&self, file: &File) -> Result<(), TryLockError> {
         self.step("try_lock").map_err(TryLockError::Error)?;
-        if self.has_no_locks { Err(TryLockError::Error(os(EOPNOTSUPP))) } else { DISK.try_lock(file) }
+        if self.has_no_locks {
+            Err(TryLockError::Error(os(EOPNOTSUPP)))
+        } else {
+            DISK.try_lock(file)
+        }
     }
     fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Writer> {
         DISK.writer_of(path, stat).filter(|_| !self.is_blind)
@@ -234,7 +273,8 @@ impl Files for Seam {
         *START + self.slept()
     }
     fn sleep(&self, time: Duration) {
-        // Not counted as a call: sleeping cannot fail, and the number of sleeps depends on what other tests start.
+        // Not counted as a call: sleeping cannot fail, and the number of sleeps depends on what
+        // other tests start.
         self.let_strangers_act("sleep");
         self.state.lock().unwrap().slept += time;
     }

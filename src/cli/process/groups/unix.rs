@@ -6,8 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Waits for a line, of which `read` takes no byte too many, before the command in the argument begins: if pisess is killed
-/// before the group is watched, the line never comes.
+/// Waits for a line, of which `read` takes no byte too many, before the command in the argument
+/// begins: if pisess is killed before the group is watched, the line never comes.
 const WAITS: &str = r#"read -r pisess_line && exec sh -c "$1""#;
 
 /// Returns the shell with its command, which begins only with [`Group::of`].
@@ -17,11 +17,12 @@ pub fn command(text: &str) -> Command {
     command
 }
 
-/// A command and its descendants, which end if pisess does, however it ends. Once the command has finished, what
-/// it left running continues.
+/// A command and its descendants, which end if pisess does, however it ends. Once the command has
+/// finished, what it left running continues.
 pub struct Group {
     id: Option<Pid>,
-    /// A process of the group that kills it when its standard input ends without a line: SIGKILL closes the pipe.
+    /// A process of the group that kills it when its standard input ends without a line: SIGKILL
+    /// closes the pipe.
     watch: Option<Child>,
 }
 
@@ -29,21 +30,29 @@ pub struct Group {
 const GRACE: Duration = Duration::from_millis(500);
 
 impl Group {
-    /// Returns the group of a child that was started with [`command`] and whose input is a pipe, and lets the command
-    /// begin. If nothing can watch, it may outlive a pisess that is killed.
+    /// Returns the group of a child that was started with [`command`] and whose input is a pipe,
+    /// and lets the command begin. If nothing can watch, it may outlive a pisess that is killed.
     pub fn of(child: &mut Child) -> Group {
         let id = i32::try_from(child.id()).ok();
         let mut watch = Command::new("sh");
-        watch.args(["-c", "read line || kill -KILL 0"]).process_group(id.unwrap_or(0));
-        watch.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        watch
+            .args(["-c", "read line || kill -KILL 0"])
+            .process_group(id.unwrap_or(0));
+        watch
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let watch = id.and_then(|_| watch.spawn().ok());
         // A shell that was killed meanwhile reads no line; its end is reported.
         let _ = child.stdin.as_mut().map(|stdin| stdin.write_all(b"\n"));
-        Group { id: id.and_then(Pid::from_raw), watch }
+        Group {
+            id: id.and_then(Pid::from_raw),
+            watch,
+        }
     }
 
-    /// Kills the command and its descendants. If a signal arrived, it is forwarded first, so that they can
-    /// clean up.
+    /// Kills the command and its descendants. If a signal arrived, it is forwarded first, so that
+    /// they can clean up.
     pub fn end(&mut self, child: &mut Child, signal: Option<i32>) {
         if let Some(group) = self.id {
             // A process that has exited already needs no signal, so errors are ignored.
@@ -60,7 +69,8 @@ impl Group {
     fn wait_for_end(&mut self, child: &mut Child, group: Pid) {
         let end = Instant::now() + GRACE;
         while Instant::now() < end {
-            // A child that was not waited for still belongs to its group. The id of an empty group may be reused.
+            // A child that was not waited for still belongs to its group. The id of an empty group
+            // may be reused.
             let has_ended = |child: &mut Child| matches!(child.try_wait(), Ok(Some(_)));
             let is_unwatched = self.watch.as_mut().is_none_or(has_ended);
             if has_ended(child) && is_unwatched && test_kill_process_group(group).is_err() {

@@ -9,25 +9,25 @@ use std::process::{Child, Command};
 use std::ptr::null;
 use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, SetInformationJobObject,
-    TerminateJobObject,
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation,
+    SetInformationJobObject, TerminateJobObject,
 };
 
-/// Returns the shell with its command. `/s` makes it remove the outer quotes and nothing else, `/d` disables
-/// the AutoRun commands in the registry.
+/// Returns the shell with its command. `/s` makes it remove the outer quotes and nothing else, `/d`
+/// disables the AutoRun commands in the registry.
 pub fn command(text: &str) -> Command {
     let mut command = Command::new("cmd");
     command.raw_arg(format!("/d /s /c \"{text}\""));
     command
 }
 
-/// A command and its descendants, which end if pisess does, however it ends. Once the command has finished, what
-/// it left running continues, as on Unix.
+/// A command and its descendants, which end if pisess does, however it ends. Once the command has
+/// finished, what it left running continues, as on Unix.
 pub struct Group(Option<OwnedHandle>);
 
 impl Group {
-    /// Returns the group of a child that was just started, and has not started a process itself yet. If no
-    /// job can be created, only the command itself can be ended.
+    /// Returns the group of a child that was just started, and has not started a process itself
+    /// yet. If no job can be created, only the command itself can be ended.
     pub fn of(child: &mut Child) -> Group {
         Group(job_of(child).ok())
     }
@@ -74,10 +74,16 @@ fn limit(job: &OwnedHandle, flags: u32) -> io::Result<()> {
     let size = size_of_val(&limits) as u32;
     let class = JobObjectExtendedLimitInformation;
     // SAFETY: the handle is open, and the structure has the size that the call reads.
-    done(unsafe { SetInformationJobObject(job.as_raw_handle(), class, (&raw const limits).cast(), size) })
+    done(unsafe {
+        SetInformationJobObject(job.as_raw_handle(), class, (&raw const limits).cast(), size)
+    })
 }
 
 /// Returns the result of a call of the system.
 fn done(success: i32) -> io::Result<()> {
-    if success == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if success == 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }

@@ -1,5 +1,5 @@
-//! Unix: one thread writes and reads, so it works even if no further thread can be started, and reacts to signals
-//! at once.
+//! Unix: one thread writes and reads, so it works even if no further thread can be started, and
+//! reacts to signals at once.
 
 use crate::cli::process::signals::Waiting;
 use std::fs::File;
@@ -7,12 +7,12 @@ use std::io::{self, Read, Write};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// Writes `input` to a command and reads its output, up to a limit, until the command closes it. The command need not
-/// read all its input.
+/// Writes `input` to a command and reads its output, up to a limit, until the command closes it.
+/// The command need not read all its input.
 ///
 /// # Errors
-/// `TimedOut` after the deadline, `FileTooLarge` beyond the limit, `Interrupted` if a signal ends pisess, others if the
-/// pipes fail.
+/// `TimedOut` after the deadline, `FileTooLarge` beyond the limit, `Interrupted` if a signal ends
+/// pisess, others if the pipes fail.
 pub fn exchange(
     child: &mut Child,
     input: &[u8],
@@ -51,7 +51,9 @@ pub fn exchange(
         }
         match stdout.read(&mut buffer) {
             Ok(0) => return Ok(output),
-            Ok(read) if output.len() + read > most => return Err(io::ErrorKind::FileTooLarge.into()),
+            Ok(read) if output.len() + read > most => {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
             Ok(read) => output.extend_from_slice(&buffer[..read]),
             Err(error) if is_for_later(&error) => {}
             Err(error) => return Err(error),
@@ -60,7 +62,10 @@ pub fn exchange(
 }
 
 fn is_for_later(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
 }
 
 /// Waits until a pipe is ready or closed, a signal arrives, or the time is over.
@@ -71,9 +76,16 @@ fn wait(
     time: Duration,
 ) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let mut fds: Vec<_> = stdin.map(|stdin| PollFd::new(stdin, PollFlags::OUT)).into_iter().collect();
+    let mut fds: Vec<_> = stdin
+        .map(|stdin| PollFd::new(stdin, PollFlags::OUT))
+        .into_iter()
+        .collect();
     fds.extend(stdout.map(|stdout| PollFd::new(stdout, PollFlags::IN)));
-    fds.extend(waiting.woken().map(|woken| PollFd::from_borrowed_fd(woken, PollFlags::IN)));
+    fds.extend(
+        waiting
+            .woken()
+            .map(|woken| PollFd::from_borrowed_fd(woken, PollFlags::IN)),
+    );
     match poll(&mut fds, Timespec::try_from(time).ok().as_ref()) {
         Err(rustix::io::Errno::INTR) | Ok(_) => Ok(()),
         Err(error) => Err(error.into()),

@@ -8,12 +8,12 @@ use std::sync::mpsc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-/// Writes `input` to a command and reads its output, up to a limit, until the command closes it. The command need not
-/// read all its input.
+/// Writes `input` to a command and reads its output, up to a limit, until the command closes it.
+/// The command need not read all its input.
 ///
 /// # Errors
-/// `TimedOut` after the deadline, `FileTooLarge` beyond the limit, `Interrupted` if a signal ends pisess, others if the
-/// pipes fail.
+/// `TimedOut` after the deadline, `FileTooLarge` beyond the limit, `Interrupted` if a signal ends
+/// pisess, others if the pipes fail.
 pub fn exchange(
     child: &mut Child,
     input: &[u8],

@@ -1,7 +1,9 @@
-//! Unix: handlers for the signals that end pisess. A handler only records the signal and wakes up the waiting thread.
+//! Unix: handlers for the signals that end pisess. A handler only records the signal and wakes up
+//! the waiting thread.
 //!
-//! A command runs in its own process group, so that all of it can be terminated at once, before pisess ends; Ctrl-C in
-//! the terminal does not reach it. At all other times the default actions apply.
+//! A command runs in its own process group, so that all of it can be terminated at once, before
+//! pisess ends; Ctrl-C in the terminal does not reach it. At all other times the default actions
+//! apply.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -24,8 +26,8 @@ struct Signals {
 
 static SIGNALS: OnceLock<Option<Signals>> = OnceLock::new();
 
-/// While this value exists, signals do not end the process at once. If one arrived, dropping the value
-/// ends it.
+/// While this value exists, signals do not end the process at once. If one arrived, dropping the
+/// value ends it.
 pub struct Waiting(Option<&'static Signals>);
 
 impl Waiting {
@@ -33,7 +35,10 @@ impl Waiting {
     pub fn begin() -> Waiting {
         let signals = SIGNALS.get_or_init(|| Signals::register().ok()).as_ref();
         if let Some(signals) = signals {
-            let mut waiting = signals.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = signals
+                .waiting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             *waiting += 1;
             signals.idle.store(false, Ordering::SeqCst);
         }
@@ -51,7 +56,8 @@ impl Waiting {
         self.0.map(|signals| signals.woken.as_fd())
     }
 
-    /// Calls `last` before a signal ends the process. If no thread can be started, the default actions apply.
+    /// Calls `last` before a signal ends the process. If no thread can be started, the default
+    /// actions apply.
     pub fn then(self, last: impl FnOnce() + Send + 'static) {
         let wait = move || {
             let Some(woken) = self.woken() else { return };
@@ -66,7 +72,10 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let Some(signals) = self.0 else { return };
-        let mut waiting = signals.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = signals
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         *waiting -= 1;
         signals.idle.store(*waiting == 0, Ordering::SeqCst);
         if let Some(signal) = self.signal() {
@@ -81,7 +90,10 @@ impl Drop for Waiting {
 impl Signals {
     fn register() -> io::Result<Signals> {
         let (woken, wake) = io::pipe()?;
-        let (idle, number) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+        let (idle, number) = (
+            Arc::new(AtomicBool::new(true)),
+            Arc::new(AtomicUsize::new(0)),
+        );
         let ignored = ignored();
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
             // nohup, and a shell that starts a background job, ignore some signals on purpose.
@@ -91,7 +103,12 @@ impl Signals {
                 low_level::pipe::register(signal, wake.try_clone()?)?;
             }
         }
-        Ok(Signals { idle, waiting: Mutex::default(), number, woken })
+        Ok(Signals {
+            idle,
+            waiting: Mutex::default(),
+            number,
+            woken,
+        })
     }
 }
 
@@ -99,5 +116,6 @@ impl Signals {
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or_default()
 }

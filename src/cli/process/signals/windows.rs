@@ -1,5 +1,5 @@
-//! Windows: Ctrl-C ends pisess and the command at once, as the console sends it to both; the command's
-//! descendants end with pisess, because they are in its job.
+//! Windows: Ctrl-C ends pisess and the command at once, as the console sends it to both; the
+//! command's descendants end with pisess, because they are in its job.
 
 /// Does nothing here.
 pub struct Waiting;

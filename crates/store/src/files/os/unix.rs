@@ -24,7 +24,9 @@ impl Files for OnDisk {
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        without_waiting(OpenOptions::new().read(true)).open(folder)?.sync_all()
+        without_waiting(OpenOptions::new().read(true))
+            .open(folder)?
+            .sync_all()
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -41,7 +43,8 @@ impl Files for OnDisk {
         exchange_by_links(new, old)
     }
 
-    /// Renames such that two creators cannot both succeed, also if the system or the file system has no such rename.
+    /// Renames such that two creators cannot both succeed, also if the system or the file system
+    /// has no such rename.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from) {
@@ -120,9 +123,9 @@ fn exchange_by_links(new: &Path, old: &Path) -> io::Result<bool> {
     Ok(is_kept)
 }
 
-/// For a file, a link and an unlink (after a crash in between, the file exists under both names, and the next call
-/// completes it); without links, a rename onto an empty file of our own. A directory is renamed: that never replaces
-/// a file or a directory with content.
+/// For a file, a link and an unlink (after a crash in between, the file exists under both names,
+/// and the next call completes it); without links, a rename onto an empty file of our own. A
+/// directory is renamed: that never replaces a file or a directory with content.
 fn rename_without_flag(from: &Path, to: &Path) -> io::Result<()> {
     let old = std::fs::symlink_metadata(from)?;
     if old.is_dir() {
@@ -147,7 +150,9 @@ fn rename_without_flag(from: &Path, to: &Path) -> io::Result<()> {
 fn is_unsupported(error: &io::Error) -> bool {
     let unsupported = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
     error.kind() == io::ErrorKind::Unsupported
-        || unsupported.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+        || unsupported
+            .iter()
+            .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 pub fn unlock(file: &File) -> io::Result<()> {
@@ -178,11 +183,15 @@ pub fn duplicate(stream: impl AsStream) -> io::Result<File> {
 
 /// Whether the path is a name of standard output.
 pub fn is_stdout(path: &Path) -> bool {
-    matches!(path.to_str(), Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1"))
+    matches!(
+        path.to_str(),
+        Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1")
+    )
 }
 
-/// Returns the descriptor for `/dev/stdout` and the like. The path is not opened again: after `>> file`, that
-/// would write from the start of the file. Nor is it refused because the file exists, as it does after `> file`.
+/// Returns the descriptor for `/dev/stdout` and the like. The path is not opened again: after `>>
+/// file`, that would write from the start of the file. Nor is it refused because the file exists,
+/// as it does after `> file`.
 pub fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     match path.to_str()? {
         _ if is_stdout(path) => Some(duplicate(io::stdout())),
@@ -232,7 +241,10 @@ mod tests {
         );
         rename_without_flag(&at("a"), &at("b")).unwrap();
         rename_without_flag(&at("d"), &at("e")).unwrap();
-        assert_eq!((content("b"), content("e/inner")), ("a".into(), "d/inner".into()));
+        assert_eq!(
+            (content("b"), content("e/inner")),
+            ("a".into(), "d/inner".into())
+        );
         // A crash left both names of one file.
         std::fs::hard_link(at("b"), at("c")).unwrap();
         rename_without_flag(&at("b"), &at("c")).unwrap();

@@ -1,14 +1,18 @@
 //! Windows: what the store asks of the system. Its counterpart is `unix.rs`.
 //!
-//! - **Locks** are mandatory here: nobody else could read or append to a locked range. So one byte far behind
-//!   the end of any file is locked, which makes the lock advisory.
-//! - **Replacing a file** that a process has open needs a rename with POSIX semantics, which NTFS has since
-//!   2018. On other file systems (FAT, some network shares, and under Wine), the old file is renamed aside
-//!   first, with all its handles and locks. A crash in between leaves it there, and opening the session
-//!   renames it back.
+//! - **Locks** are mandatory here: nobody else could read or append to a locked range. So one byte
+//!   far behind the end of any file is locked, which makes the lock advisory.
+//! - **Replacing a file** that a process has open needs a rename with POSIX semantics, which NTFS
+//!   has since
+//!   2018. On other file systems (FAT, some network shares, and under Wine), the old file is
+//!         renamed aside first, with all its handles and locks. A crash in between leaves it there,
+//!         and opening the session renames it back.
 //! - **Directories** cannot be synced; NTFS writes their changes in order.
 
-#![expect(unsafe_code, reason = "locks, links and processes are not in the standard library")]
+#![expect(
+    unsafe_code,
+    reason = "locks, links and processes are not in the standard library"
+)]
 
 use super::{DISK, FileType, Files, OnDisk, Stat, Writer};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -55,7 +59,11 @@ const STREAM: Stat = Stat {
 
 /// Returns the result of a system call.
 fn done(success: i32) -> io::Result<()> {
-    if success == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if success == 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 impl Files for OnDisk {
@@ -88,7 +96,8 @@ impl Files for OnDisk {
         }
     }
 
-    /// Windows has no exchange: the old file is moved aside first, and back if the new one cannot take its place.
+    /// Windows has no exchange: the old file is moved aside first, and back if the new one cannot
+    /// take its place.
     fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
         self.rename(new, old).map(|()| false)
     }
@@ -110,13 +119,21 @@ impl Files for OnDisk {
         if unsafe { GetFileType(handle) } != FILE_TYPE_DISK {
             return Ok(STREAM);
         }
-        let (metadata, mut info, mut basic) =
-            (metadata?, BY_HANDLE_FILE_INFORMATION::default(), FILE_BASIC_INFO::default());
+        let (metadata, mut info, mut basic) = (
+            metadata?,
+            BY_HANDLE_FILE_INFORMATION::default(),
+            FILE_BASIC_INFO::default(),
+        );
         // SAFETY: the handle is open, and each structure has the size that its call writes.
         unsafe {
             done(GetFileInformationByHandle(handle, &raw mut info))?;
             let size = size_of::<FILE_BASIC_INFO>() as u32;
-            done(GetFileInformationByHandleEx(handle, FileBasicInfo, (&raw mut basic).cast(), size))?;
+            done(GetFileInformationByHandleEx(
+                handle,
+                FileBasicInfo,
+                (&raw mut basic).cast(),
+                size,
+            ))?;
         }
         Ok(Stat {
             device: u64::from(info.dwVolumeSerialNumber),
@@ -126,7 +143,11 @@ impl Files for OnDisk {
             modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
             born: metadata.created().ok(),
             links: u64::from(info.nNumberOfLinks),
-            kind: if metadata.is_dir() { FileType::Folder } else { FileType::Regular },
+            kind: if metadata.is_dir() {
+                FileType::Folder
+            } else {
+                FileType::Regular
+            },
             ..STREAM
         })
     }
@@ -134,7 +155,9 @@ impl Files for OnDisk {
     /// Follows symbolic links. Undoes a replacement that was interrupted.
     fn stat_at(&self, path: &Path) -> io::Result<Stat> {
         match stat_here(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && restore(path) => stat_here(path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && restore(path) => {
+                stat_here(path)
+            }
             stat => stat,
         }
     }
@@ -149,8 +172,10 @@ impl Files for OnDisk {
 
     fn try_lock(&self, file: &File) -> Result<(), TryLockError> {
         let flags = LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY;
-        // SAFETY: the handle is open; the call does not wait, so the structure is not used after it returns.
-        let locked = unsafe { LockFileEx(file.as_raw_handle(), flags, 0, 1, 0, &mut locked_byte()) };
+        // SAFETY: the handle is open; the call does not wait, so the structure is not used after it
+        // returns.
+        let locked =
+            unsafe { LockFileEx(file.as_raw_handle(), flags, 0, 1, 0, &mut locked_byte()) };
         done(locked).map_err(|error| match error.raw_os_error() {
             Some(code) if code == ERROR_LOCK_VIOLATION as i32 => TryLockError::WouldBlock,
             _ => TryLockError::Error(error),
@@ -161,12 +186,15 @@ impl Files for OnDisk {
 fn stat_here(path: &Path) -> io::Result<Stat> {
     let mut options = OpenOptions::new();
     // Directories are opened only with this flag.
-    options.access_mode(FILE_READ_ATTRIBUTES).share_mode(EVERYBODY).custom_flags(FILE_FLAG_BACKUP_SEMANTICS);
+    options
+        .access_mode(FILE_READ_ATTRIBUTES)
+        .share_mode(EVERYBODY)
+        .custom_flags(FILE_FLAG_BACKUP_SEMANTICS);
     DISK.stat(&options.open(path)?)
 }
 
-/// Returns the absolute path without symbolic links, in the form that other programs understand (without
-/// `\\?\`).
+/// Returns the absolute path without symbolic links, in the form that other programs understand
+/// (without `\\?\`).
 pub fn real(path: &Path) -> io::Result<PathBuf> {
     dunce::canonicalize(path)
 }
@@ -186,7 +214,9 @@ fn is_open_elsewhere(error: &io::Error) -> bool {
 }
 
 fn rename_around(from: &Path, to: &Path) -> io::Result<()> {
-    let aside = (0..MOST_ASIDE).map(|number| aside(to, number)).find(|aside| !aside.exists());
+    let aside = (0..MOST_ASIDE)
+        .map(|number| aside(to, number))
+        .find(|aside| !aside.exists());
     let aside = aside.ok_or(io::ErrorKind::AlreadyExists)?;
     DISK.rename_new(to, &aside)?;
     if let Err(error) = DISK.rename_new(from, to) {
@@ -204,13 +234,18 @@ const MOST_ASIDE: u32 = 100;
 /// Returns the name of a file while it is replaced.
 fn aside(path: &Path, number: u32) -> PathBuf {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name).simple().to_string();
+    let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name)
+        .simple()
+        .to_string();
     path.with_file_name(format!(".pisess-{}.{number}.old", &mark[..8]))
 }
 
 /// Undoes a replacement that was interrupted: renames the old file back. Returns whether it did.
 fn restore(path: &Path) -> bool {
-    let Some(aside) = (0..MOST_ASIDE).rev().map(|number| aside(path, number)).find(|aside| aside.exists())
+    let Some(aside) = (0..MOST_ASIDE)
+        .rev()
+        .map(|number| aside(path, number))
+        .find(|aside| aside.exists())
     else {
         return false;
     };
@@ -235,7 +270,9 @@ pub fn unlock(file: &File) -> io::Result<()> {
 /// Whether another process has the file open in a way that excludes ours.
 pub fn is_in_use(error: &io::Error) -> bool {
     let codes = [ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION];
-    codes.iter().any(|code| error.raw_os_error() == Some(*code as i32))
+    codes
+        .iter()
+        .any(|code| error.raw_os_error() == Some(*code as i32))
 }
 
 /// Whether the reader of a pipe closed it.
@@ -244,11 +281,16 @@ pub fn is_closed_pipe(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || is_named
 }
 
-/// If another process has the file open for writing, opening it without sharing write access fails. Which process it is
-/// cannot be determined.
+/// If another process has the file open for writing, opening it without sharing write access fails.
+/// Which process it is cannot be determined.
 pub(super) fn writer_of(path: &Path, _: &Stat) -> Option<Writer> {
-    let opened = OpenOptions::new().read(true).share_mode(FILE_SHARE_READ | FILE_SHARE_DELETE).open(path);
-    opened.is_err_and(|error| is_in_use(&error)).then_some(Writer { pid: None })
+    let opened = OpenOptions::new()
+        .read(true)
+        .share_mode(FILE_SHARE_READ | FILE_SHARE_DELETE)
+        .open(path);
+    opened
+        .is_err_and(|error| is_in_use(&error))
+        .then_some(Writer { pid: None })
 }
 
 /// A process that may not be inspected counts as alive.

@@ -1,5 +1,5 @@
-//! Linux: which processes have a file open for writing (rule 5), which file systems copy files up, copying within the
-//! kernel, and reserving space. Its counterpart is `other.rs`.
+//! Linux: which processes have a file open for writing (rule 5), which file systems copy files up,
+//! copying within the kernel, and reserving space. Its counterpart is `other.rs`.
 
 use super::{Stat, Writer};
 use rustix::fs::FallocateFlags;
@@ -11,7 +11,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Copies bytes from one file to another within the kernel. Returns the number copied, 0 at the end of the file.
+/// Copies bytes from one file to another within the kernel. Returns the number copied, 0 at the end
+/// of the file.
 pub fn send(from: &File, range: &Range<u64>, to: &File) -> io::Result<u64> {
     let mut start = range.start;
     let most = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
@@ -30,7 +31,8 @@ pub(super) fn reserve(file: &File, end: u64, count: u64) -> io::Result<()> {
     }
 }
 
-/// FUSE file systems count as well, because fuse-overlayfs copies up and cannot be distinguished from others.
+/// FUSE file systems count as well, because fuse-overlayfs copies up and cannot be distinguished
+/// from others.
 pub(super) fn copies_up(file: &File) -> bool {
     const OVERLAYFS: u32 = 0x794c_7630;
     const FUSE: u32 = 0x6573_5546;
@@ -44,8 +46,9 @@ pub(super) fn sees_writers() -> bool {
     Path::new("/proc/self/fd").exists()
 }
 
-/// A lease for reading is granted only if nobody has the file open for writing. It is given back at once: while it lasts,
-/// a process that opens the file for writing waits, and the signal that says so is one that is ignored by default.
+/// A lease for reading is granted only if nobody has the file open for writing. It is given back at
+/// once: while it lasts, a process that opens the file for writing waits, and the signal that says
+/// so is one that is ignored by default.
 #[expect(unsafe_code, reason = "leases are in no safe library")]
 pub(super) fn is_being_written(file: &File) -> Option<bool> {
     use std::os::fd::AsRawFd;
@@ -54,7 +57,11 @@ pub(super) fn is_being_written(file: &File) -> Option<bool> {
     let lease = |kind: i32| {
         // SAFETY: the descriptor is open, and no memory is passed.
         let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     };
     // SAFETY: as above.
     if unsafe { libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG) } != 0 {
@@ -67,13 +74,26 @@ pub(super) fn is_being_written(file: &File) -> Option<bool> {
     }
 }
 
-/// Returns the boot time plus the time after it at which the process started, in ticks of the clock.
+/// Returns the boot time plus the time after it at which the process started, in ticks of the
+/// clock.
 pub fn started(pid: u32) -> Option<SystemTime> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the process, in parentheses, may contain spaces. The start is the 20th field after it.
-    let ticks: u64 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()?;
+    // The name of the process, in parentheses, may contain spaces. The start is the 20th field
+    // after it.
+    let ticks: u64 = stat
+        .rsplit_once(')')?
+        .1
+        .split_ascii_whitespace()
+        .nth(19)?
+        .parse()
+        .ok()?;
     let system = std::fs::read_to_string("/proc/stat").ok()?;
-    let boot: u64 = system.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    let boot: u64 = system
+        .lines()
+        .find_map(|line| line.strip_prefix("btime "))?
+        .trim()
+        .parse()
+        .ok()?;
     let seconds = ticks / rustix::param::clock_ticks_per_second();
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(boot + seconds))
 }
@@ -96,7 +116,9 @@ pub(super) fn agent_in(folders: &[PathBuf]) -> Option<u32> {
         is_name(name.trim_end()) || words.split('\0').take(3).any(is_script)
     };
     other_processes()
-        .filter(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| folders.contains(&cwd)))
+        .filter(|pid| {
+            std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| folders.contains(&cwd))
+        })
         .find(|pid| is_agent(*pid))
 }
 
@@ -106,19 +128,20 @@ fn other_processes() -> impl Iterator<Item = u32> {
     pids.filter(|pid| *pid != std::process::id())
 }
 
-/// pisess is not oh-my-pi, and neither is a child of pisess between fork and exec, which has the same files
-/// open.
+/// pisess is not oh-my-pi, and neither is a child of pisess between fork and exec, which has the
+/// same files open.
 fn runs_this_program(pid: u32) -> bool {
-    let program =
-        |pid: &str| std::fs::metadata(format!("/proc/{pid}/exe")).map(|found| super::os::stat_of(&found));
+    let program = |pid: &str| {
+        std::fs::metadata(format!("/proc/{pid}/exe")).map(|found| super::os::stat_of(&found))
+    };
     match (program("self"), program(&pid.to_string())) {
         (Ok(ours), Ok(theirs)) => theirs.is_same_inode(&ours),
         _ => false,
     }
 }
 
-/// The name is compared before the inode, because `stat` on another process's descriptor may access a
-/// network.
+/// The name is compared before the inode, because `stat` on another process's descriptor may access
+/// a network.
 fn writes(pid: u32, path: &Path, stat: &Stat) -> bool {
     let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
         return false;
@@ -126,8 +149,12 @@ fn writes(pid: u32, path: &Path, stat: &Stat) -> bool {
     descriptors.flatten().any(|entry| {
         let link = entry.path();
         std::fs::read_link(&link).is_ok_and(|target| target.file_name() == path.file_name())
-            && std::fs::metadata(&link).is_ok_and(|found| super::os::stat_of(&found).is_same_inode(stat))
-            && entry.file_name().to_str().is_some_and(|fd| is_open_for_writing(pid, fd))
+            && std::fs::metadata(&link)
+                .is_ok_and(|found| super::os::stat_of(&found).is_same_inode(stat))
+            && entry
+                .file_name()
+                .to_str()
+                .is_some_and(|fd| is_open_for_writing(pid, fd))
     })
 }
 
@@ -137,5 +164,7 @@ fn is_open_for_writing(pid: u32, fd: &str) -> bool {
         return false;
     };
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & 3 != 0)
+    flags
+        .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok())
+        .is_some_and(|flags| flags & 3 != 0)
 }

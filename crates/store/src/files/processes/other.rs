@@ -1,5 +1,5 @@
-//! Other systems, on which processes cannot be inspected; on Windows, only the rights of an administrator would show more
-//! than whether a file is open.
+//! Other systems, on which processes cannot be inspected; on Windows, only the rights of an
+//! administrator would show more than whether a file is open.
 
 #[cfg(windows)]
 pub(super) use super::os::writer_of;
@@ -24,8 +24,8 @@ pub(super) fn copies_up(_: &File) -> bool {
     false
 }
 
-/// On Windows, a new file can have the creation time of the one that had its name before, so the age of a file shows
-/// nothing.
+/// On Windows, a new file can have the creation time of the one that had its name before, so the
+/// age of a file shows nothing.
 pub(super) fn sees_writers() -> bool {
     false
 }
