@@ -43,6 +43,7 @@ pub mod completions;
 pub mod grep;
 pub mod import;
 pub mod prune;
+pub mod relocate;
 
 pub mod stats;
 

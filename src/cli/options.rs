@@ -51,6 +51,7 @@ impl ChangeArgs {
             force: self.force,
             wait: self.wait,
             is_omp: agent == Dialect::OhMyPi,
+            is_moved: false,
         }
     }
 }

@@ -85,7 +85,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         change: &args.write.change,
         stdout_is: ui.stdout_is(),
     };
-    let sources = destinations(sources, importer.agent, output, ui);
+    let sources = destinations(sources, importer.agent, output, ui)?;
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
         return match (sources.first(), outcomes.pop()) {
             (Some(destination), _) => stream(&importer, destination, args, ui),

@@ -1,30 +1,18 @@
 //! `pisess relocate`: moves sessions to another project directory.
 
-use crate::agents::stores::{Here, Store};
+use crate::agents::stores::{Disk as _, Here, Store};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{
-    Places, Scope, absolute_folder, stores_seen_from, stores_seen_from_recorded,
-};
-use crate::cli::open::{Input, OpenSession};
+use crate::cli::locate::{absolute_folder, stores_seen_from_recorded};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::relocate::{Mover, Relocation};
 use crate::cli::status::Status;
-use crate::cli::transaction::{Attempted, under_lock};
 use crate::format::counted;
-use crate::load::{LoadError, Options, read_header};
-use crate::ops::archive::folder_of;
-use crate::ops::prune::pruned_file;
-use crate::ops::relocate::{cwd_after, folder_for, follows, moved, write_with};
-use crate::session::Header;
-use crate::session::dialect::Dialect;
-use foldhash::{HashMap, HashSet};
-use pisess_json::Raw;
+use crate::ops::relocate::{cwd_after, may_hold};
+use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
-use pisess_store::{
-    self as store, FoundFile, Glance, Locked, SessionFile, StoreError, WriteOptions,
-};
-use std::io;
+use pisess_store::OnDisk;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -46,6 +34,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// keeps beside it, including sub-agents, and SESSION.pruned. The headers of its forks in the
 /// stores are updated to its new path. What stays behind is reported: other files whose names begin
 /// with that of the session, such as backups, and a directory of the store that is empty now.
+///
+/// If the header of a fork cannot be changed, the session stays where it is. With --force, it is
+/// moved nevertheless, and the fork is reported (exit 4). If the session is moved already, its forks
+/// that still name a former path are updated.
 ///
 /// With --moved-from, moves all sessions of a directory and of those below it, after that directory
 /// was moved or renamed: the last argument is its new path.
@@ -81,192 +73,155 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::cannot(format_args!("{dir} is not a directory"))
             .hint("the directory comes last; --force accepts one that does not exist"));
     }
-    let mut batch = Batch {
-        args,
-        worst: Exit::Done,
-        moved: HashMap::default(),
-        left: HashSet::default(),
-    };
-    let planned: Vec<(PathBuf, PathBuf)> =
-        match (&args.moved_from, sessions) {
-            (Some(_), [_, ..]) => {
-                return Err(Failure::usage("--moved-from takes no session")
-                    .hint("give only the new directory"));
-            }
-            (Some(old), []) => moved_with(&absolute_folder(old, ui), &dir, &mut batch, ui),
-            (None, []) => {
-                return Err(Failure::usage("no session is given")
-                    .hint("give the session, then the directory"));
-            }
-            (None, sessions) => sessions
-                .iter()
-                .map(|session| (session.clone(), dir.clone()))
-                .collect(),
-        };
-    // Changes headers first, then forks, and moves files last. The same command completes an
-    // interrupted run, because it finds sessions that are not in their new place yet.
-    let sessions: Vec<_> = planned
-        .iter()
-        .map(|(session, cwd)| (session, batch.prepare(session, cwd, ui)))
-        .collect();
-    batch.update_forks(ui);
+    let mut mover = Mover::new(&args.change);
+    let planned = planned(args, sessions, &dir, &mut mover, ui)?;
+
     // All is moved before anything is printed, so that a closed pipe does not end the command half
     // done.
-    let finish = |(session, prepared): (_, Result<Relocation, Failure>)| {
-        (session, prepared.and_then(|prepared| prepared.finish(args)))
+    let mut finished = Vec::new();
+    for (session, cwd) in &planned {
+        finished.push((session, mover.relocate(session, cwd, ui)));
+    }
+    let mut report = Report {
+        args,
+        worst: Exit::Done,
+        left: HashSet::default(),
     };
-    let finished: Vec<_> = sessions.into_iter().map(finish).collect();
+    report.unread(&mut mover, ui);
+    report.forks(&mover, ui);
     let print = |ui: &mut Ui| {
-        finished
-            .into_iter()
-            .try_for_each(|(at, done)| batch.note(at, done, ui))
+        for (session, done) in finished {
+            report.session(session, done, ui)?;
+        }
+        Ok(())
     };
     let printed = if args.change.dry_run {
         print(ui)
     } else {
         ui.print_after("the sessions are moved", print)
     };
-    let exit = batch.worst.printed(printed)?;
+    let exit = report.worst.printed(printed)?;
     if args.moved_from.is_some() && planned.is_empty() && exit == Exit::Done {
         ui.status("no session of that directory in the stores");
     }
     Ok(exit)
 }
 
+/// Returns the sessions to move, each with its new directory.
+fn planned(
+    args: &Args,
+    sessions: &[PathBuf],
+    dir: &Path,
+    mover: &mut Mover,
+    ui: &Ui,
+) -> Result<Vec<(PathBuf, PathBuf)>, Failure> {
+    match (&args.moved_from, sessions) {
+        (Some(_), [_, ..]) => {
+            Err(Failure::usage("--moved-from takes no session").hint("give only the new directory"))
+        }
+        (Some(old), []) => Ok(moved_with(&absolute_folder(old, ui), dir, mover, ui)),
+        (None, []) => {
+            Err(Failure::usage("no session is given").hint("give the session, then the directory"))
+        }
+        (None, sessions) => Ok(sessions
+            .iter()
+            .map(|session| (session.clone(), dir.to_owned()))
+            .collect()),
+    }
+}
+
 /// Returns the sessions of a moved directory and of those below it, with the new directory of each.
-fn moved_with(old: &Path, new: &Path, batch: &mut Batch, ui: &mut Ui) -> Vec<(PathBuf, PathBuf)> {
-    let found = batch.heads(ui);
+fn moved_with(old: &Path, new: &Path, mover: &mut Mover, ui: &Ui) -> Vec<(PathBuf, PathBuf)> {
     let home = ui.home();
     let here = Here {
         home: home.as_deref().map(Path::new),
         folder: ui.folder(),
     };
-    let of_folder = |(path, head): (PathBuf, Header)| {
-        let cwd = head.cwd?.to_string_lossy().into_owned();
+    let mut planned = Vec::new();
+    for (path, head) in &mover.stored(ui).heads {
+        let Some(cwd) = &head.cwd else { continue };
+        let cwd = cwd.to_string_lossy();
         if let Some(cwd) = cwd_after(&cwd, old, new, here) {
-            return Some((path, cwd));
+            planned.push((path.clone(), cwd));
+            continue;
         }
         // An interrupted run changed the header: the session is still where those of OLD are.
-        let before = stores_seen_from_recorded(&cwd_after(&cwd, new, old, here)?, ui);
+        let Some(before) = cwd_after(&cwd, new, old, here) else {
+            continue;
+        };
+        let stores = stores_seen_from_recorded(&before, ui);
         let is_left = |store: &Store| {
             store
                 .folders
                 .iter()
                 .any(|own| Some(&**own) == path.parent())
         };
-        before
-            .iter()
-            .any(is_left)
-            .then(|| (path.clone(), PathBuf::from(cwd)))
-    };
-    found.into_iter().filter_map(of_folder).collect()
-}
-
-struct Relocation {
-    path: PathBuf,
-    to: PathBuf,
-    status: Status,
-    /// Whether the session was found by its name, so that its path is to be reported.
-    by_name: bool,
-}
-
-impl Relocation {
-    /// Returns the files that stay behind and are named after the session. If there are none, and
-    /// its directory is now empty, returns the directory.
-    fn left(&self) -> Vec<PathBuf> {
-        let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
-            return Vec::new();
-        };
-        if self.path == self.to {
-            return Vec::new();
+        if stores.iter().any(is_left) {
+            planned.push((path.clone(), PathBuf::from(&*cwd)));
         }
-        let moving: Vec<_> = moves(&self.path, &self.to)
-            .into_iter()
-            .map(|(from, _)| from)
-            .collect();
-        let paths = store::paths_in(folder);
-        if paths.is_empty() && folder.is_dir() {
-            return vec![folder.to_owned()];
-        }
-        let is_named = |path: &Path| {
-            path.file_name().is_some_and(|other| {
-                other
-                    .as_encoded_bytes()
-                    .starts_with(name.as_encoded_bytes())
-            })
-        };
-        paths
-            .into_iter()
-            .filter(|path| is_named(path) && !moving.contains(path))
-            .collect()
     }
-
-    /// Moves the session, whose header was changed before, and the files that belong to it, under
-    /// its lock: `prune` may write one of them at any time.
-    fn finish(self, args: &Args) -> Result<Relocation, Failure> {
-        if self.status == Status::Moved {
-            let late = |error: StoreError| {
-                let failure = Failure::from(error).after_writing("the header");
-                failure.hint("run the same command again to move the file")
-            };
-            // That no agent has it open was checked when the header was changed.
-            let options = WriteOptions {
-                is_omp: false,
-                ..write_options(args)
-            };
-            let file = SessionFile::open(&self.path).map_err(late)?;
-            let _locked = store::lock(&file, &options).map_err(late)?;
-            for (from, to) in moves(&self.path, &self.to) {
-                store::move_new(&from, &to).map_err(late)?;
-            }
-        }
-        Ok(self)
-    }
+    planned
 }
 
-/// As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
-fn write_options(args: &Args) -> WriteOptions {
-    args.change.options(Dialect::OhMyPi)
-}
-
-struct Batch<'a> {
+/// What is printed about a run.
+struct Report<'a> {
     args: &'a Args,
     worst: Exit,
-    /// The new path of each session, by its old one.
-    moved: HashMap<PathBuf, PathBuf>,
     /// What was reported to be left behind.
     left: HashSet<String>,
 }
 
-impl Batch<'_> {
+impl Report<'_> {
     /// Reports a failure, which does not stop the others.
-    fn fail(&mut self, failure: &Failure, ui: &mut Ui) {
+    fn failure(&mut self, failure: &Failure, ui: &mut Ui) {
         self.worst = self.worst.max(ui.report(failure));
     }
 
+    /// Reports what could not be read of the stores. It is a failure if it may hold sessions that
+    /// were to be moved; anywhere else, forks may still name a former path.
+    fn unread(&mut self, mover: &mut Mover, ui: &mut Ui) {
+        let mut stores = Vec::new();
+        if let Some(old) = &self.args.moved_from {
+            stores = stores_seen_from_recorded(&absolute_folder(old, ui), ui);
+        }
+        for unread in mover.unread() {
+            if may_hold(&OnDisk.real(&unread.path), &stores) {
+                self.failure(&unread.failure, ui);
+            } else {
+                let hint = "forks in it are not updated; a later run updates them";
+                ui.warn(&unread.failure.hint(hint).line());
+            }
+        }
+    }
+
+    /// Reports the forks that were updated, and those that were not.
+    fn forks(&mut self, mover: &Mover, ui: &mut Ui) {
+        for committed in &mover.committed {
+            ui.warn_of(committed);
+        }
+        for failure in &mover.unchanged_forks {
+            self.failure(failure, ui);
+        }
+        if mover.updated > 0 {
+            let forks = counted(mover.updated, "fork", "forks");
+            ui.status(&format!("{forks} updated"));
+        }
+    }
+
     /// Prints the result for a session.
-    fn note(
+    fn session(
         &mut self,
         session: &Path,
         done: Result<Relocation, Failure>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let outcome = done.unwrap_or_else(|failure| {
-            self.fail(&failure, ui);
-            let (path, to) = (session.to_owned(), session.to_owned());
-            Relocation {
-                path,
-                to,
-                status: Status::Failed,
-                by_name: false,
-            }
+            self.failure(&failure, ui);
+            Relocation::failed(session)
         });
-        let [path, to] = [&outcome.path, &outcome.to].map(|path| path.to_string_lossy());
-        let left: Vec<_> = outcome
-            .left()
-            .iter()
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect();
+        let path = outcome.path.to_string_lossy();
+        let to = outcome.to.to_string_lossy();
+        let left = self.left_by(&outcome, ui);
         if self.args.change.json {
             let names: Vec<_> = left.iter().map(|path| Text::from(path.as_str())).collect();
             return ui.print_json(
@@ -279,17 +234,19 @@ impl Batch<'_> {
             );
         }
         // A directory that several sessions left is reported once.
-        let left: Vec<_> = left
-            .into_iter()
-            .filter(|path| self.left.insert(path.clone()))
-            .collect();
-        if !left.is_empty() {
+        let mut first = Vec::new();
+        for path in left {
+            if self.left.insert(path.clone()) {
+                first.push(path);
+            }
+        }
+        if !first.is_empty() {
             let verb = if outcome.status == Status::Planned {
                 "would leave"
             } else {
                 "left"
             };
-            ui.status(&format!("{verb} {}", left.join(", ")));
+            ui.status(&format!("{verb} {}", first.join(", ")));
         }
         match outcome.status {
             Status::Failed => Ok(()),
@@ -300,176 +257,21 @@ impl Batch<'_> {
             }
             _ => {
                 if outcome.by_name {
-                    ui.status(&format!(
-                        "{} {path}",
-                        if path == to { "changed" } else { "moved" }
-                    ));
+                    let verb = if path == to { "changed" } else { "moved" };
+                    ui.status(&format!("{verb} {path}"));
                 }
                 ui.print_path(&to)
             }
         }
     }
 
-    /// Refuses a session that cannot be moved; otherwise changes its header.
-    fn prepare(&mut self, session: &Path, cwd: &Path, ui: &mut Ui) -> Result<Relocation, Failure> {
-        let open = OpenSession::open(session, Options::default(), ui)?;
-        let Some(file) = open.input.file() else {
-            return Err(open
-                .input
-                .cannot("a stream cannot be moved")
-                .hint("give the path of a file"));
-        };
-        let (header, dialect) = (&open.session.header, open.session.dialect);
-        let old_cwd = header
-            .cwd
-            .as_ref()
-            .map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
-        let old = file.resolved().to_owned();
-        let to = destination(&old, dialect, old_cwd.as_deref(), cwd, ui);
-        let is_current = old == to && old_cwd.as_deref() == Some(cwd);
-        let status = match (is_current, self.args.change.dry_run) {
-            (true, _) => Status::Current,
-            (false, true) => Status::Planned,
-            (false, false) => Status::Moved,
-        };
-        let is_occupied = |(from, to): &(PathBuf, PathBuf)| {
-            to.symlink_metadata().is_ok() && !store::is_same(from, to)
-        };
-        let mut occupied = moves(&old, &to).into_iter().filter(is_occupied);
-        if let Some((_, to)) = occupied.next().filter(|_| status != Status::Current) {
-            let what = format!("{} exists already", visible(&to.to_string_lossy()));
-            return Err(open.input.cannot(what).hint("move that file away first"));
+    /// Returns what stays behind. A directory that cannot be read gets a note.
+    fn left_by(&self, outcome: &Relocation, ui: &mut Ui) -> Vec<String> {
+        let mut names = Vec::new();
+        match outcome.left() {
+            Ok(left) => names.extend(left.iter().map(|path| path.to_string_lossy().into_owned())),
+            Err(error) => ui.warn(&error.to_string()),
         }
-        if status == Status::Moved {
-            let folders: Vec<_> = old_cwd.as_deref().into_iter().chain([cwd]).collect();
-            open.input
-                .refuse_running(&folders, self.args.change.force)?;
-            let changes = moved(
-                header,
-                dialect,
-                cwd,
-                Some(&old).filter(|_| old != to).map(|old| &**old),
-            );
-            self.rewrite(&open.input, &changes, ui)?;
-            self.moved.insert(old.clone(), to.clone());
-        }
-        Ok(Relocation {
-            path: old,
-            to,
-            status,
-            by_name: open.input.by_name,
-        })
+        names
     }
-
-    fn rewrite(
-        &self,
-        input: &Input,
-        changes: &[(&str, Vec<u8>)],
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<()> {
-            let now = grown.as_ref().unwrap_or(input);
-            let header: Header = now.header()?;
-            let mut write =
-                |out: &mut dyn io::Write| write_with(&header, changes, now.source(), out);
-            Ok((
-                Some(locked.carrying_growth().rewrite(None, &mut write)?),
-                (),
-            ))
-        };
-        let (committed, ()) = under_lock(input, &write_options(self.args), &mut attempt)?;
-        committed.iter().for_each(|committed| ui.warn_of(committed));
-        Ok(())
-    }
-
-    /// Returns all sessions in the stores, with their headers. Reports what cannot be read.
-    fn heads(&mut self, ui: &mut Ui) -> Vec<(PathBuf, Header)> {
-        let found = Places::of(ui).find(&Scope::All);
-        let unread = found
-            .troubles
-            .into_iter()
-            .filter_map(|trouble| trouble.error);
-        unread.for_each(|error| self.fail(&error.into(), ui));
-        let mut heads = Vec::new();
-        for FoundFile { path, .. } in found.files.into_iter().filter(|file| file.owner.is_none()) {
-            match Glance::open(&path).map(|file| read_header(&file)) {
-                Ok(Ok(head)) => heads.push((path, head)),
-                Ok(Err(LoadError::Io(error))) => {
-                    self.fail(&Failure::reading(&path.to_string_lossy(), error), ui);
-                }
-                // It is not a session.
-                Ok(Err(_)) => {}
-                // Another process has moved or deleted it meanwhile.
-                Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => {}
-                Err(error) => self.fail(&error.into(), ui),
-            }
-        }
-        heads
-    }
-
-    /// Updates the headers of forks to the new paths of their sources.
-    fn update_forks(&mut self, ui: &mut Ui) {
-        if self
-            .moved
-            .values()
-            .zip(self.moved.keys())
-            .all(|(to, from)| to == from)
-        {
-            return;
-        }
-        let mut updated = 0;
-        for (path, head) in self.heads(ui) {
-            let parent = Raw::checked(&head.bytes).get_text("parentSession");
-            let source =
-                parent.and_then(|parent| self.moved.get(Path::new(&*parent.to_string_lossy())));
-            let Some(source) = source.cloned() else {
-                continue;
-            };
-            let followed = Input::open_path(&path, ui.stdout_is())
-                .and_then(|input| self.rewrite(&input, &follows(&source), ui));
-            match followed {
-                Ok(()) => updated += 1,
-                Err(failure) => {
-                    let late =
-                        failure.after_writing("the header of the session it was forked from");
-                    self.fail(&late, ui);
-                }
-            }
-        }
-        if updated > 0 {
-            ui.status(&format!("{} updated", counted(updated, "fork", "forks")));
-        }
-    }
-}
-
-fn destination(
-    old: &Path,
-    dialect: Dialect,
-    old_cwd: Option<&Path>,
-    cwd: &Path,
-    ui: &Ui,
-) -> PathBuf {
-    let folder = old.parent().unwrap_or(Path::new("/"));
-    let before = stores_seen_from_recorded(old_cwd.unwrap_or(ui.folder()), ui);
-    let after = stores_seen_from(cwd, ui);
-    let to = folder_for(folder, dialect, &before, &after).zip(old.file_name());
-    to.map_or_else(|| old.to_owned(), |(folder, name)| folder.join(name))
-}
-
-/// Returns the moves to make, in order: the session last, so that an interrupted run can be
-/// repeated.
-fn moves(old: &Path, to: &Path) -> Vec<(PathBuf, PathBuf)> {
-    if old == to {
-        return Vec::new();
-    }
-    let artifacts = folder_of(old)
-        .zip(folder_of(to))
-        .map(|(from, to)| [from, to]);
-    let pruned = [old, to].map(pruned_file);
-    let exists = |[from, _]: &[PathBuf; 2]| from.symlink_metadata().is_ok();
-    let beside = artifacts.into_iter().chain([pruned]).filter(exists);
-    beside
-        .chain([[old.to_owned(), to.to_owned()]])
-        .map(|[from, to]| (from, to))
-        .collect()
 }

@@ -3,12 +3,14 @@
 use crate::agents::stores::{Here, Store, absolute};
 use crate::session::Header;
 use crate::session::dialect::Dialect;
+use crate::session::entry::Span;
 use crate::session::paths::{below, is_windows};
 use pisess_json::edit::Edit;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::write::texts;
 use pisess_store::{ReadAt, copy_range};
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -46,18 +48,25 @@ pub fn follows(source: &Path) -> Vec<(&'static str, Vec<u8>)> {
     )]
 }
 
-/// Writes a session with a changed header; all other bytes are unchanged.
+/// Returns the bytes of a header in which members have new values.
+pub fn changed_header(header: &Header, members: &[(&str, Vec<u8>)]) -> io::Result<Vec<u8>> {
+    let mut edit = Edit::new(&header.bytes)?;
+    for (key, value) in members {
+        edit.set(key, value);
+    }
+    Ok(edit.finish())
+}
+
+/// Writes a session with other bytes in the place of its header; all others are unchanged.
 pub fn write_with(
-    header: &Header,
-    changes: &[(&str, Vec<u8>)],
+    header: &Span,
+    bytes: &[u8],
     source: &dyn ReadAt,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut edit = Edit::new(&header.bytes)?;
-    changes.iter().for_each(|(key, value)| edit.set(key, value));
-    copy_range(source, 0..header.span.start, out)?;
-    out.write_all(&edit.finish())?;
-    copy_range(source, header.span.end()..source.len(), out)
+    copy_range(source, 0..header.start, out)?;
+    out.write_all(bytes)?;
+    copy_range(source, header.end()..source.len(), out)
 }
 
 /// Returns the directory in which the agent looks for sessions of the new project; `None` if the
@@ -95,6 +104,29 @@ fn holder(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> 
         .map(|store| store.agent)
 }
 
+/// Whether a path in a store may be, contain, or lie in a directory with sessions of the project from
+/// which the stores are seen, or of a directory below it: their names begin alike.
+pub fn may_hold(path: &Path, stores: &[Store]) -> bool {
+    stores.iter().any(|store| {
+        let Ok(below) = path.strip_prefix(&store.root) else {
+            return store.root.starts_with(path);
+        };
+        let Some(name) = below.iter().next() else {
+            return true;
+        };
+        store.is_flat() || store.folders.iter().any(|folder| is_of(name, folder))
+    })
+}
+
+/// Whether a directory of a store has the name of a project's directory, or of one below it:
+/// `--p--` and `--p-sub--`, but not `--pq--`.
+fn is_of(name: &OsStr, project: &Path) -> bool {
+    let project = project.file_name().unwrap_or_default().as_encoded_bytes();
+    let start = project.strip_suffix(b"--").unwrap_or(project);
+    let rest = name.as_encoded_bytes().strip_prefix(start);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"-"))
+}
+
 /// Returns the directory of a session after `old` became `new`; `None` if its directory is neither
 /// `old` nor below it.
 pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBuf> {
@@ -120,6 +152,33 @@ pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_hold_sessions_of_a_project() {
+        let store = |agent, folder: &str| Store {
+            agent,
+            root: PathBuf::from("/s"),
+            folders: vec![PathBuf::from(folder)],
+        };
+        let pi = [store(Dialect::Pi, "/s/--p--")];
+        let omp = [store(Dialect::OhMyPi, "/s/-p")];
+        let flat = [store(Dialect::Pi, "/s")];
+        for (path, stores, wanted) in [
+            ("/s/--p--", &pi, true),
+            ("/s/--p--/x.jsonl", &pi, true),
+            ("/s/--p-sub--", &pi, true),
+            ("/s/--pq--", &pi, false),
+            ("/s/--q--/x.jsonl", &pi, false),
+            ("/s/-p-sub/x", &omp, true),
+            ("/s/-pq", &omp, false),
+            ("/s/-q/x.jsonl", &flat, true),
+            ("/s", &pi, true),
+            ("/", &pi, true),
+            ("/elsewhere", &pi, false),
+        ] {
+            assert_eq!(may_hold(Path::new(path), stores), wanted, "{path}");
+        }
+    }
 
     #[test]
     fn projects_move_between_systems() {

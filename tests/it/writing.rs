@@ -309,7 +309,7 @@ fn an_oh_my_pi_file_in_use_is_left_alone() {
     let said = s.unchanged("label ./live.jsonl @ n --wait 0").fails(3);
     assert!(said.starts_with("cannot write ./live.jsonl: "), "{said}");
     assert!(
-        said.ends_with("(hint: end that oh-my-pi session first, or use --force to write anyway)"),
+        said.ends_with("(hint: end that agent's session first, or use --force to write anyway)"),
         "{said}"
     );
     s.run("label ./live.jsonl @ n --wait 0 --force");

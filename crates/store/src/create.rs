@@ -4,12 +4,15 @@ use super::append::Committed;
 use super::archive::Member;
 use super::attributes;
 use super::error::{Cause, StoreError};
-use super::files::{AsStream, DISK, FileType, Files, Stat, duplicate, own_stream, real};
+use super::files::{
+    AsStream, DISK, FileType, Files, Stat, duplicate, own_stream, real, unlink_own,
+};
 use super::read::{ReadAt, spool_written};
 use super::rewrite::{folder_of, has_copy, sync_folder};
 use super::send::copy_range;
-use super::session_file::SessionFile;
+use super::session_file::{Glance, SessionFile};
 use super::temp::{Fill, Out, Temp, write_through};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
@@ -69,10 +72,7 @@ pub(super) fn create_on(
     finish: Option<&mut Finish<'_>>,
 ) -> Result<Committed, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
-    let existing = match files.stat_at(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        stat => Some(stat.map_err(failed)?),
-    };
+    let existing = existing_at(files, path).map_err(failed)?;
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
         write_to_stream(files, &stream.map_err(failed)?, path, source, write, finish)?;
         return Ok(Committed::new(path));
@@ -96,6 +96,14 @@ pub(super) fn create_on(
         .troubles
         .extend(sync_folder(files, folder_of(&target)).err());
     Ok(committed)
+}
+
+/// Returns the state of the file at a path; `None` if there is none.
+fn existing_at(files: &dyn Files, path: &Path) -> io::Result<Option<Stat>> {
+    match files.stat_at(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        stat => stat.map(Some),
+    }
 }
 
 /// The new file, complete, with its permissions and its time, and synced, but not in place.
@@ -148,7 +156,7 @@ impl Drop for Beside {
         let _ = if self.has_replaced {
             new.exchange_back(&self.target)
         } else {
-            DISK.unlink(&self.target)
+            unlink_own(&DISK, &self.target)
         };
         let _ = sync_folder(&DISK, folder_of(&self.target));
     }
@@ -165,7 +173,7 @@ pub fn create_beside(
 ) -> Result<Beside, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let target = resolve(path).map_err(failed)?;
-    let existing = DISK.stat_at(&target).ok();
+    let existing = existing_at(&DISK, &target).map_err(failed)?;
     if let Some(stat) = &existing {
         refuse_existing(&DISK, path, source, true, stat)?;
     }
@@ -212,15 +220,18 @@ pub struct NewFolder {
 impl NewFolder {
     /// Makes a directory, and those above it that are missing.
     pub fn make(path: &Path) -> Result<NewFolder, StoreError> {
-        let missing = path.ancestors().take_while(|folder| !folder.exists());
-        let folder = NewFolder {
-            made: missing.map(Path::to_owned).collect(),
-        };
-        std::fs::create_dir_all(path).map_err(|error| StoreError::io("create", path, error))?;
-        folder
-            .made
-            .iter()
-            .try_for_each(|made| sync_folder(&DISK, folder_of(made)))?;
+        let failed = |error| StoreError::io("create", path, error);
+        let mut folder = NewFolder { made: Vec::new() };
+        for above in path.ancestors() {
+            if above.try_exists().map_err(failed)? {
+                break;
+            }
+            folder.made.push(above.to_owned());
+        }
+        std::fs::create_dir_all(path).map_err(failed)?;
+        for made in &folder.made {
+            sync_folder(&DISK, folder_of(made))?;
+        }
         Ok(folder)
     }
 
@@ -232,22 +243,72 @@ impl NewFolder {
 
 impl Drop for NewFolder {
     fn drop(&mut self) {
-        // One that another process put a file in is not empty, and stays.
-        self.made
-            .iter()
-            .for_each(|made| drop(std::fs::remove_dir(made)));
+        for made in &self.made {
+            let is_kept = match std::fs::remove_dir(made) {
+                Ok(()) => false,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+                // One that another process put a file in is not empty, and stays.
+                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => true,
+                // For the same reason as in `unlink_own`.
+                Err(_) => std::fs::remove_dir(made).is_err(),
+            };
+            if is_kept {
+                return;
+            }
+        }
     }
 }
 
-/// Moves a file or directory to a name that must be free, in one rename. Creates the parent
-/// directory.
-pub fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let failed = |error| StoreError::io("move to", to, error);
-    std::fs::create_dir_all(folder_of(to)).map_err(failed)?;
-    DISK.rename_new(from, to).map_err(failed)?;
-    [to, from]
-        .into_iter()
-        .try_for_each(|path| sync_folder(&DISK, folder_of(path)))
+/// Gives a file or directory another name, which must be free.
+pub fn rename_new(from: &Path, to: &Path) -> Result<Committed, StoreError> {
+    DISK.rename_new(from, to)
+        .map_err(|error| StoreError::io("move to", to, error))?;
+    let mut committed = Committed::new(to);
+    for folder in BTreeSet::from([folder_of(from), folder_of(to)]) {
+        committed.troubles.extend(sync_folder(&DISK, folder).err());
+    }
+    Ok(committed)
+}
+
+/// Whether the file at a path has the content that a closure writes: a run that was killed may have
+/// completed it.
+pub fn has_content(path: &Path, write: &mut Fill<'_>) -> Result<bool, StoreError> {
+    let file = Glance::open(path)?;
+    let mut comparison = Comparison {
+        file: &file,
+        compared: 0,
+        is_same: true,
+        buffer: Vec::new(),
+    };
+    write(&mut comparison).map_err(|error| StoreError::io("read", path, error))?;
+    Ok(comparison.is_same && comparison.compared == file.len())
+}
+
+/// Compares what is written to it with a file.
+struct Comparison<'a> {
+    file: &'a Glance,
+    compared: u64,
+    is_same: bool,
+    buffer: Vec<u8>,
+}
+
+impl Write for Comparison<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let end = self.compared + bytes.len() as u64;
+        if self.is_same && end <= self.file.len() {
+            self.buffer.resize(bytes.len(), 0);
+            self.file.read_exact_at(&mut self.buffer, self.compared)?;
+            self.is_same = self.buffer == bytes;
+        } else {
+            self.is_same = false;
+        }
+        self.compared = end;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn refuse_existing(
@@ -331,10 +392,14 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
             return Err(io::ErrorKind::IsADirectory.into());
         };
         let here = folder.join(name);
-        match std::fs::read_link(&here) {
-            Ok(target) => path = folder.join(target),
-            Err(_) => return Ok(here),
+        let is_link = match here.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            stat => stat?.is_symlink(),
+        };
+        if !is_link {
+            return Ok(here);
         }
+        path = folder.join(std::fs::read_link(&here)?);
     }
     Err(io::Error::other("too many levels of symbolic links"))
 }

@@ -52,6 +52,20 @@ pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
     Ok(files)
 }
 
+/// Whether nothing is at a path, not even a symbolic link that leads nowhere.
+///
+/// # Errors
+/// If this cannot be found out.
+pub fn is_free(path: &Path) -> Result<bool, StoreError> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        // A name that is too long is that of no file.
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => Ok(true),
+        Err(error) => Err(StoreError::io("read", path, error)),
+    }
+}
+
 /// Passes the same files to `file`, and returns the directories, each after the one that it is in.
 fn below(folder: &Path, file: &mut dyn FnMut(PathBuf, bool)) -> Result<Vec<PathBuf>, StoreError> {
     let (mut folders, mut at) = (vec![folder.to_owned()], 0);

@@ -64,9 +64,9 @@ pub enum Cause {
         pid: Option<u32>,
     },
 
-    /// The file belongs to an oh-my-pi that is running (rule 5): the last entry was written a
-    /// moment ago, and is not one that closes a session.
-    #[error("oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())]
+    /// The file belongs to an agent that is running (rule 5): the last entry was written a moment
+    /// ago, and is not one that closes a session.
+    #[error("an agent seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())]
     JustWritten {
         /// How long ago.
         ago: Duration,
@@ -226,8 +226,11 @@ impl StoreError {
             Cause::HardLinked(_) => "write the result elsewhere with -o, or remove the other links",
             Cause::Busy { .. } => "wait for the other process to end, or wait longer with --wait",
             Cause::Changed(_) => "run the command again",
-            Cause::OpenForWriting { .. } | Cause::JustWritten { .. } => {
+            Cause::OpenForWriting { .. } => {
                 "end that oh-my-pi session first, or use --force to write anyway"
+            }
+            Cause::JustWritten { .. } => {
+                "end that agent's session first, or use --force to write anyway"
             }
             Cause::NoLockSupport(_) => "use --force to write without a lock",
             Cause::AttributesLost { .. } => "use --force to continue without it",

@@ -221,6 +221,15 @@ impl Pause {
     }
 }
 
+/// Removes a file of our own that nobody may find, such as a temporary one. What fails once may
+/// succeed at once again: a system may have been short of some resource for a moment.
+pub(super) fn unlink_own(files: &dyn Files, path: &Path) -> io::Result<()> {
+    match files.unlink(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => files.unlink(path),
+        unlinked => unlinked,
+    }
+}
+
 /// The real disk.
 #[derive(Clone, Copy, Debug)]
 pub struct OnDisk;

@@ -294,12 +294,15 @@ fn owner_of(path: &Path) -> Option<Arc<Path>> {
         .map(Arc::from)
 }
 
-/// Returns the paths in a directory, sorted; none if it cannot be read.
-pub fn paths_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+/// Returns the paths in a directory, sorted.
+pub fn paths_in(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let failed = |error| StoreError::io("read the directory", folder, error);
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        paths.push(entry.map_err(failed)?.path());
+    }
     paths.sort();
-    paths
+    Ok(paths)
 }
 
 /// Returns the path with `suffix` appended to its name.

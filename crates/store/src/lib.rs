@@ -30,7 +30,7 @@
 //!    grows by is appended to the new file.
 //! 5. **Live oh-my-pi**: its lock file `.<name>.lock` is held only around the commit. A lock file
 //!    of a dead process is stolen; only our own is unlinked. A file that a live oh-my-pi owns is
-//!    refused without force.
+//!    refused without force; before a file is moved, also one that any agent wrote a moment ago.
 //! 6. **Nothing is ever lost**: backups never overwrite a file, and new files have mode 0600 or
 //!    that of their source.
 //! 7. **An operation that fails has changed nothing**; a crash in the middle of an append leaves at
@@ -100,10 +100,10 @@ mod find;
 pub use append::{Attempt, Committed};
 pub use archive::{Archive, Member, is_content};
 pub use create::{
-    Beside, Finish, NewFolder, create, create_beside, create_checked, is_same, move_new, remove,
-    restore, same_file,
+    Beside, Finish, NewFolder, create, create_beside, create_checked, has_content, is_same, remove,
+    rename_new, restore, same_file,
 };
-pub use disk::{Disk, files_below, remove_empty_folders};
+pub use disk::{Disk, files_below, is_free, remove_empty_folders};
 pub use error::{Cause, FileChange, StoreError, plain};
 pub use files::{OnDisk, agent_in, is_closed_pipe};
 pub use find::{

@@ -22,7 +22,8 @@
 //! writes last: a label, a compaction, a branch summary, a `custom` entry by pisess, a bare header,
 //! or the `session_exit` that closes a session. Nor does it apply if processes can be inspected and
 //! the inode was created before these seconds: then the change was an append, and an oh-my-pi that
-//! appended still has the file open.
+//! appended still has the file open. Before a file is moved or removed, it does apply to an append:
+//! pi opens the file for each entry, and would create it again at its old path.
 
 use super::error::{Cause, StoreError};
 use super::files::{Files, Stat, Writer};
@@ -39,14 +40,23 @@ const RECENT: Duration = Duration::from_secs(5);
 /// The pause between the two checks for a process that has the file open.
 const FORKING: Duration = Duration::from_millis(50);
 
+/// How to look for a running agent.
+pub(super) struct Search {
+    /// How long to wait until a recent change no longer counts.
+    pub wait: Duration,
+    /// Whether an append counts even if no process has the file open.
+    pub counts_appends: bool,
+}
+
 /// Refuses a file that a running oh-my-pi owns.
 pub(super) fn refuse(
     files: &dyn Files,
     path: &Path,
     resolved: &Path,
     file: &File,
-    mut wait: Duration,
+    search: &Search,
 ) -> Result<(), StoreError> {
+    let mut wait = search.wait;
     let failed = |error| StoreError::io("read", path, error);
     let live = |cause| Err(StoreError::new("write", path, cause));
     loop {
@@ -57,7 +67,7 @@ pub(super) fn refuse(
                 return live(Cause::OpenForWriting { pid });
             }
         }
-        let Some(ago) = just_written(files, file, &stat).map_err(failed)? else {
+        let Some(ago) = just_written(files, file, &stat, search).map_err(failed)? else {
             return Ok(());
         };
         let fades_in = RECENT - ago;
@@ -70,11 +80,19 @@ pub(super) fn refuse(
 }
 
 /// Returns how long ago a working agent wrote the last entry, if it was within the last seconds.
-fn just_written(files: &dyn Files, file: &File, stat: &Stat) -> io::Result<Option<Duration>> {
+fn just_written(
+    files: &dyn Files,
+    file: &File,
+    stat: &Stat,
+    search: &Search,
+) -> io::Result<Option<Duration>> {
     let now = files.now();
     let ago = distance(now, stat.modified);
+    if ago >= RECENT {
+        return Ok(None);
+    }
     let is_old_inode = stat.born.is_some_and(|born| distance(now, born) >= RECENT);
-    if ago >= RECENT || (is_old_inode && files.sees_writers()) {
+    if is_old_inode && files.sees_writers() && !search.counts_appends {
         return Ok(None);
     }
     let line = last_line(files, file, stat.size)?;

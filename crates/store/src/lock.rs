@@ -22,6 +22,9 @@ pub struct WriteOptions {
     pub wait: Duration,
     /// Whether the session is one of oh-my-pi: only then rule 5 applies.
     pub is_omp: bool,
+    /// Whether the file is to be moved or removed: then a file that an agent wrote a moment ago is
+    /// refused at once, also if the agent closes it after each entry, as pi does.
+    pub is_moved: bool,
 }
 
 impl Default for WriteOptions {
@@ -30,6 +33,7 @@ impl Default for WriteOptions {
             force: false,
             wait: Duration::from_secs(10),
             is_omp: false,
+            is_moved: false,
         }
     }
 }
@@ -80,7 +84,16 @@ pub(super) fn lock_on(
     let started = files.instant();
     let held = take(files, path, resolved, options)?;
     if options.is_omp && !options.force {
-        live::refuse(files, path, resolved, &held.0, options.wait)?;
+        let search = live::Search {
+            // Before a move, waiting does not help: an agent at work writes again.
+            wait: if options.is_moved {
+                Duration::ZERO
+            } else {
+                options.wait
+            },
+            counts_appends: options.is_moved,
+        };
+        live::refuse(files, path, resolved, &held.0, &search)?;
     }
     // Opened for writing only under the lock, and after the search for a writer, so that no pisess
     // mistakes another or itself for a live agent (rule 5).

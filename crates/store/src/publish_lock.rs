@@ -5,7 +5,7 @@
 //! held only during a write or a rename, never during an fsync or while a summary is made.
 
 use super::error::{Cause, StoreError};
-use super::files::{FileType, Files, Pause, is_alive, started};
+use super::files::{FileType, Files, Pause, is_alive, started, unlink_own};
 use super::live::distance;
 use super::lock::Locked;
 use super::snapshot::read_range;
@@ -99,7 +99,7 @@ fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Res
         }),
         failed => {
             // We created it a moment ago; it is too young for anyone to have stolen it.
-            let _ = files.unlink(path);
+            let _ = unlink_own(files, path);
             Err(failed
                 .err()
                 .unwrap_or_else(|| io::ErrorKind::StorageFull.into()))
@@ -174,14 +174,22 @@ fn steal(files: &dyn Files, path: &Path, stale: &[u8]) -> io::Result<()> {
     files.unlink(&aside)
 }
 
+impl PublishLock {
+    /// Whether the lock file is still ours: oh-my-pi may have stolen it.
+    fn is_ours(&self) -> io::Result<bool> {
+        let found = read(self.files, &self.path)?;
+        Ok(found.is_some_and(|(content, _)| *content == *self.content))
+    }
+}
+
 impl Drop for PublishLock {
     /// Removes only our own lock.
     fn drop(&mut self) {
-        let is_ours = read(self.files, &self.path)
-            .is_ok_and(|found| found.is_some_and(|(content, _)| *content == *self.content));
-        if is_ours {
+        // Asked again after an error, for the same reason as in `unlink_own`.
+        let is_ours = self.is_ours().or_else(|_| self.is_ours());
+        if is_ours.unwrap_or(false) {
             // If it cannot be removed, it is stale as soon as this process ends.
-            let _ = self.files.unlink(&self.path);
+            let _ = unlink_own(self.files, &self.path);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Temporary files: written beside the target under a name that no agent lists, then renamed.
 
 use super::error::StoreError;
-use super::files::{Files, unlock};
+use super::files::{Files, unlink_own, unlock};
 use super::read::ReadAt;
 use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Write};
@@ -144,7 +144,7 @@ impl Drop for Temp {
     fn drop(&mut self) {
         if !self.is_placed {
             // If it cannot be removed, it is a hidden file that the agents ignore.
-            let _ = self.files.unlink(&self.path);
+            let _ = unlink_own(self.files, &self.path);
         }
         // As in [`super::lock::Held`]: the file in place must not stay locked.
         let _ = unlock(&self.file);

@@ -1,7 +1,7 @@
 //! Where the session of a source is, or will be.
 
 use crate::cli::locate::{Places, Scope, folder_of_agent, stores_seen_from_recorded};
-use crate::cli::output::Ui;
+use crate::cli::output::{Failure, Ui};
 use crate::import::Survey;
 use crate::session::dialect::Dialect;
 use foldhash::HashMap;
@@ -32,9 +32,10 @@ pub fn destinations(
     sources: Vec<Survey>,
     agent: Dialect,
     output: Option<&Path>,
-    ui: &Ui,
-) -> Vec<Destination> {
-    let mut known = known_sessions(output, ui);
+    ui: &mut Ui,
+) -> Result<Vec<Destination>, Failure> {
+    let mut known = known_sessions(output, ui)?;
+    let ui = &*ui;
     let mut folders: HashMap<String, PathBuf> = HashMap::default();
     let destination = |source: Survey| {
         let here = || Text::from(ui.folder().to_string_lossy().into_owned());
@@ -98,26 +99,26 @@ pub fn destinations(
     let (agents, others): (Vec<_>, Vec<_>) = sources
         .into_iter()
         .partition(|source| source.sub_agent.is_some());
-    others.into_iter().chain(agents).map(destination).collect()
+    Ok(others.into_iter().chain(agents).map(destination).collect())
 }
 
 /// Returns the sessions that may have been made of a source, by their ids.
-fn known_sessions(output: Option<&Path>, ui: &Ui) -> HashMap<String, PathBuf> {
+fn known_sessions(output: Option<&Path>, ui: &mut Ui) -> Result<HashMap<String, PathBuf>, Failure> {
     let files = match output {
-        None => Places::of(ui)
-            .find(&Scope::All)
-            .files
-            .into_iter()
-            .map(|file| file.path)
-            .collect(),
-        Some(folder) if folder.is_dir() => store::paths_in(folder),
+        None => {
+            let found = Places::of(ui).find(&Scope::All);
+            // A session in a directory that cannot be read may be imported once more.
+            for trouble in &found.troubles {
+                ui.warn(&trouble.text);
+            }
+            found.files.into_iter().map(|file| file.path).collect()
+        }
+        Some(folder) if folder.is_dir() => store::paths_in(folder)?,
         Some(_) => Vec::new(),
     };
     let id = |path: &PathBuf| Some(path.file_stem()?.to_str()?.rsplit_once('_')?.1.to_owned());
-    files
-        .into_iter()
-        .filter_map(|path| Some((id(&path)?, path)))
-        .collect()
+    let known = files.into_iter();
+    Ok(known.filter_map(|path| Some((id(&path)?, path))).collect())
 }
 
 /// Returns the file of a sub-agent, in the directory named like the session that started it; `None`

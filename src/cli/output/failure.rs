@@ -159,6 +159,12 @@ impl Failure {
         }
     }
 
+    /// Returns the failure with what it prevented before its message.
+    pub fn within(self, prevented: impl Display) -> Self {
+        let error = anyhow::anyhow!("{prevented}: {:#}", self.error);
+        Failure { error, ..self }
+    }
+
     /// Whether a file is not a session, but by its name what an extension of pi records about a
     /// sub-agent. A command that finds one below a directory ignores it.
     pub fn is_transcript(&self) -> bool {

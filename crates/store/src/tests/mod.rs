@@ -40,7 +40,7 @@ fn patient(is_omp: bool) -> WriteOptions {
     WriteOptions {
         wait: Duration::from_secs(300),
         is_omp,
-        force: false,
+        ..WriteOptions::default()
     }
 }
 
@@ -150,7 +150,7 @@ fn now(is_omp: bool) -> WriteOptions {
     WriteOptions {
         wait: Duration::ZERO,
         is_omp,
-        force: false,
+        ..WriteOptions::default()
     }
 }
 

@@ -1,0 +1,118 @@
+//! Moves the files of a session: all of them, or none.
+
+use crate::cli::open::Input;
+use crate::cli::output::{Failure, visible};
+use crate::ops::archive::folder_of;
+use crate::ops::prune::pruned_file;
+use pisess_store::{self as store, Committed, NewFolder, StoreError};
+use std::path::{Path, PathBuf};
+
+/// A file or directory, and its new path.
+pub struct Move {
+    pub from: PathBuf,
+    pub to: PathBuf,
+}
+
+/// Why files were not moved.
+pub struct MoveError {
+    pub error: StoreError,
+    /// Whether all of them have their old paths, so that nothing has changed.
+    pub is_undone: bool,
+}
+
+/// Returns the moves to make, in order: the session last, so that an interrupted run can be
+/// repeated. There are none if the path stays.
+///
+/// # Errors
+/// If it cannot be found out whether a file exists: it would stay behind.
+pub fn moves(old: &Path, to: &Path) -> Result<Vec<Move>, StoreError> {
+    let mut moves = Vec::new();
+    if old == to {
+        return Ok(moves);
+    }
+    if let (Some(from), Some(to)) = (folder_of(old), folder_of(to)) {
+        moves.push(Move { from, to });
+    }
+    moves.push(Move {
+        from: pruned_file(old),
+        to: pruned_file(to),
+    });
+    let mut existing = Vec::new();
+    for each in moves {
+        if !store::is_free(&each.from)? {
+            existing.push(each);
+        }
+    }
+    existing.push(Move {
+        from: old.to_owned(),
+        to: to.to_owned(),
+    });
+    Ok(existing)
+}
+
+/// Fails if a new path is occupied; but not by the file itself, of which a move that was interrupted
+/// may have left both names.
+pub fn refuse_occupied(moves: &[Move], input: &Input) -> Result<(), Failure> {
+    for Move { from, to } in moves {
+        if !store::is_free(to)? && !store::is_same(from, to) {
+            let to = visible(&to.to_string_lossy());
+            return Err(input
+                .cannot(format_args!("{to} exists already"))
+                .hint("move that file away first"));
+        }
+    }
+    Ok(())
+}
+
+/// Moves the files, whose new paths are in one directory, which is made if it is missing.
+pub fn move_all(moves: &[Move]) -> Result<Vec<Committed>, MoveError> {
+    let Some(folder) = moves.last().and_then(|last| last.to.parent()) else {
+        return Ok(Vec::new());
+    };
+    let folder = NewFolder::make(folder).map_err(|error| MoveError {
+        error,
+        is_undone: true,
+    })?;
+    let mut moved = Vec::new();
+    for Move { from, to } in moves {
+        match store::rename_new(from, to) {
+            Ok(committed) => moved.push(committed),
+            Err(error) => {
+                let is_undone = move_back(&moves[..moved.len()]);
+                return Err(MoveError { error, is_undone });
+            }
+        }
+    }
+    folder.keep();
+    Ok(moved)
+}
+
+/// Returns whether all files have their old paths again.
+fn move_back(moves: &[Move]) -> bool {
+    let mut is_undone = true;
+    for Move { from, to } in moves.iter().rev() {
+        is_undone &= store::rename_new(to, from).is_ok();
+    }
+    is_undone
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_cannot_be_looked_at_is_not_absent() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
+        std::fs::create_dir(&old).unwrap();
+        let session = old.join("s.jsonl");
+        assert_eq!(moves(&session, &new.join("s.jsonl")).unwrap().len(), 1);
+        std::fs::write(old.join("s.jsonl.pruned"), "").unwrap();
+        assert_eq!(moves(&session, &new.join("s.jsonl")).unwrap().len(), 2);
+        // Nothing can be looked at behind a link to itself.
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&link, &link).unwrap();
+        assert!(moves(&link.join("s.jsonl"), &new.join("s.jsonl")).is_err());
+    }
+}

@@ -1,0 +1,96 @@
+//! The sessions in the stores, and which of them were forked from a session.
+
+use crate::cli::locate::{Places, Scope};
+use crate::cli::output::{Failure, Ui};
+use crate::load::{LoadError, read_header};
+use crate::session::Header;
+use pisess_json::Raw;
+use pisess_store::{self as store, Glance};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The sessions in the stores, with their headers, except those of sub-agents.
+pub struct StoredSessions {
+    pub heads: Vec<(PathBuf, Header)>,
+    /// What could not be read.
+    pub unread: Vec<Unread>,
+}
+
+/// A file or directory of a store that could not be read.
+pub struct Unread {
+    pub path: PathBuf,
+    pub failure: Failure,
+}
+
+impl StoredSessions {
+    /// Reads the headers of all sessions.
+    pub fn read(ui: &Ui) -> StoredSessions {
+        let found = Places::of(ui).find(&Scope::All);
+        let mut stored = StoredSessions {
+            heads: Vec::new(),
+            unread: Vec::new(),
+        };
+        for trouble in found.troubles {
+            if let Some(error) = trouble.error {
+                stored.unread.push(Unread {
+                    path: error.path.clone(),
+                    failure: error.into(),
+                });
+            }
+        }
+        for file in found.files {
+            if file.owner.is_none() {
+                stored.add(file.path);
+            }
+        }
+        stored
+    }
+
+    fn add(&mut self, path: PathBuf) {
+        let failure = match Glance::open(&path) {
+            Ok(file) => match read_header(&file) {
+                Ok(header) => {
+                    self.heads.push((path, header));
+                    return;
+                }
+                Err(LoadError::Io(error)) => Failure::reading(&path.to_string_lossy(), error),
+                // It is not a session.
+                Err(_) => return,
+            },
+            // Another process has moved or deleted it meanwhile.
+            Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => return,
+            Err(error) => error.into(),
+        };
+        self.unread.push(Unread { path, failure });
+    }
+
+    /// Returns the sessions whose headers say that they were forked from a session: from its path,
+    /// or from a former one.
+    pub fn forks_of(&self, session: &Path) -> Vec<PathBuf> {
+        let mut forks = Vec::new();
+        for (path, header) in &self.heads {
+            let Some(source) = source_of(header) else {
+                continue;
+            };
+            if source == session || is_former(&source, session) {
+                forks.push(path.clone());
+            }
+        }
+        forks
+    }
+}
+
+/// Returns the path that a header records of the session it was forked from.
+fn source_of(header: &Header) -> Option<PathBuf> {
+    let source = Raw::checked(&header.bytes).get_text("parentSession")?;
+    Some(PathBuf::from(&*source.to_string_lossy()))
+}
+
+/// Whether a recorded path is a former one of a session: it ends in the same name, which contains
+/// the session's id, and nothing is there. A move that could not change a fork leaves such a path.
+fn is_former(recorded: &Path, session: &Path) -> bool {
+    recorded != session
+        && recorded.is_absolute()
+        && recorded.file_name() == session.file_name()
+        && store::is_free(recorded).unwrap_or(false)
+}
