@@ -80,11 +80,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 .hint("give an existing directory with -o"),
         );
     }
-    let importer = Importer {
-        agent: args.agent,
-        change: &args.write.change,
-        stdout_is: ui.stdout_is(),
-    };
+    let importer = Importer::new(args.agent, &args.write.change, ui.stdout_is());
     let sources = destinations(sources, importer.agent, output, ui)?;
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
         return match (sources.first(), outcomes.pop()) {

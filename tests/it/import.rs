@@ -715,8 +715,11 @@ fn hostile_sources() {
                 .pisess(&format!("import --for {agent} {options} ./x.jsonl"))
                 .at_home()
                 .done();
-            assert_eq!(done.code, 0, "{done}");
+            // pi names the directory of `/…/../..` after `/`, oh-my-pi after all of it.
+            let code = if agent == "pi" { 0 } else { 2 };
+            assert_eq!(done.code, code, "{done}");
             assert!(!done.to_string().contains(['\u{1b}', '\u{7}']), "{done:}");
+            assert!(!s.names().concat().contains(['\u{1b}', '\u{7}']), "{done:}");
         }
         s.run(&format!("import --for {agent} ./x.jsonl -o ./{agent}"));
         assert_eq!(s.pisess(&format!("check -q ./{agent}")).done().code, 0);
@@ -1288,4 +1291,24 @@ fn files_of_claude_code_are_counted() {
         s.pisess("stats --by file ./other").done().stderr,
         "pisess: note: no tool calls that name a file in these sessions\n"
     );
+}
+
+/// The name of a project's directory comes from the source, which may be anyone's.
+#[test]
+fn no_directory_gets_control_characters_in_its_name() {
+    for escape in ["\\u001b[31m", "\\n", "\\u007f", "\\u0085"] {
+        let text = String::from_utf8(fixture("claude/plain.jsonl")).unwrap();
+        let hostile = text.replace("/home/u/kites", &format!("/home/u/{escape}kites"));
+        let home = Home::with(&["claude/tree.jsonl"]);
+        home.0.put("plain.jsonl", hostile);
+        let done = home.run("import ./plain.jsonl ./tree.jsonl");
+        assert_eq!(done.code, 2, "{escape}: {done}");
+        let wanted = "pisess: ./plain.jsonl: its working directory has control characters in its name (hint: give a path with -o)\n";
+        assert!(done.stderr.contains(wanted), "{escape}: {done}");
+        // The other source is imported.
+        let sessions = home.sessions();
+        assert_eq!(sessions.len(), 1, "{escape}: {sessions:?}");
+        assert!(!sessions[0].contains(char::is_control), "{sessions:?}");
+        home.0.run("import ./plain.jsonl -o ./new");
+    }
 }

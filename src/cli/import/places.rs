@@ -79,7 +79,7 @@ pub fn foreign(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
 const MISSING: &str = "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
 
 /// Returns the files that arguments name: paths, directories, and ids or names of sessions; then
-/// why arguments name none.
+/// why arguments name none, and the directories below them that cannot be read.
 pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
     let (mut paths, mut failures) = (Vec::new(), Vec::new());
     for argument in arguments {
@@ -99,7 +99,7 @@ pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure
         .collect();
     paths.extend(agents.into_iter().filter(|folder| folder.is_dir()));
     let found = store::find(&paths, Reach::Whole);
-    let unread = named::failures(found.troubles, false, ui).into_iter();
+    let unread = named::failures(found.troubles, true, ui).into_iter();
     failures.extend(unread.map(|failure| {
         if failure.is_missing {
             failure.hint(MISSING)

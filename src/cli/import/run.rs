@@ -17,6 +17,7 @@ use pisess_store::{self as store, Committed, Fill, Locked, Member, NewFolder, Se
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 /// What became of a source.
@@ -49,7 +50,10 @@ pub struct Importer<'a> {
     /// How to write.
     pub change: &'a ChangeArgs,
     /// Whether a file is standard output.
-    pub stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
+    stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
+    /// Directories that were made for sources that could not be imported. Other sources of the same
+    /// project may be about to use them, so they are removed only when all are done, if empty.
+    unused: Mutex<Vec<NewFolder>>,
 }
 
 impl Done {
@@ -64,7 +68,20 @@ impl Done {
     }
 }
 
-impl Importer<'_> {
+impl<'a> Importer<'a> {
+    pub fn new(
+        agent: Dialect,
+        change: &'a ChangeArgs,
+        stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
+    ) -> Importer<'a> {
+        Importer {
+            agent,
+            change,
+            stdout_is,
+            unused: Mutex::default(),
+        }
+    }
+
     /// Imports a source to its destination.
     ///
     /// # Errors
@@ -130,21 +147,31 @@ impl Importer<'_> {
             entries = self.fill(to, id, out)?;
             Ok(())
         };
+        let folder = path.parent().filter(|_| !to.is_given);
+        if let Some(folder) = folder {
+            refuse_control_characters(&to.source, folder)?;
+        }
         if self.change.dry_run {
             fill(&mut io::sink()).map_err(|error| unreadable(&to.source, error))?;
             return Ok(Done::to(path, Action::Create, entries));
         }
-        let folder = path
-            .parent()
-            .filter(|_| !to.is_given)
-            .map(NewFolder::make)
-            .transpose()?;
-        let committed = Some(self.put(&to.source.path, path, &mut fill)?);
-        folder.into_iter().for_each(NewFolder::keep);
+        let made = folder.map(NewFolder::make).transpose()?;
+        let put = self.put(&to.source.path, path, &mut fill);
+        match made {
+            Some(made) if put.is_ok() => made.keep(),
+            Some(made) => self.leave(made),
+            None => {}
+        }
         Ok(Done {
-            committed,
+            committed: Some(put?),
             ..Done::to(path, Action::Create, entries)
         })
+    }
+
+    /// Leaves a directory to the other sources.
+    fn leave(&self, folder: NewFolder) {
+        let unused = self.unused.lock();
+        unused.unwrap_or_else(PoisonError::into_inner).push(folder);
     }
 
     /// Writes a new file. In a store, it has the time of the source, so that the agents do not take
@@ -306,6 +333,19 @@ fn unchanged(file: &SessionFile, survey: &Survey) -> io::Result<()> {
     ))
 }
 
+/// Refuses to make a directory with a name that a terminal would obey, or that has several lines.
+/// The name comes from the source, which may be anyone's.
+fn refuse_control_characters(source: &Survey, folder: &Path) -> Result<(), Failure> {
+    let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
+    if !folder_name.chars().any(char::is_control) || !store::is_free(folder)? {
+        return Ok(());
+    }
+    let name = visible(&source.path.to_string_lossy());
+    let what = "its working directory has control characters in its name";
+    let failure = Failure::cannot(format_args!("{name}: {what}")).path(&name);
+    Err(failure.hint("give a path with -o"))
+}
+
 fn unreadable(source: &Survey, error: io::Error) -> Failure {
     Failure::reading(&visible(&source.path.to_string_lossy()), error)
 }
@@ -313,4 +353,48 @@ fn unreadable(source: &Survey, error: io::Error) -> Failure {
 fn real(path: &Path) -> PathBuf {
     use crate::agents::stores::Disk as _;
     store::OnDisk.real(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::import::survey;
+    use crate::cli::output::Exit;
+    use std::time::Duration;
+
+    /// Two sources of one project, of which the first makes the directory and then fails: the other
+    /// may have found it there.
+    #[test]
+    fn a_directory_stays_until_all_sources_are_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source.jsonl");
+        let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude/plain.jsonl");
+        std::fs::copy(fixture, &source).unwrap();
+        let project = folder.path().join("sessions/project");
+        let to = Destination {
+            source: survey(&source).unwrap().unwrap(),
+            cwd: Text::from("/p"),
+            id: "id".to_owned(),
+            path: project.join("new.jsonl"),
+            exists: false,
+            beside: None,
+            is_given: false,
+        };
+        let change = ChangeArgs {
+            dry_run: false,
+            force: false,
+            wait: Duration::ZERO,
+            json: false,
+        };
+        let importer = Importer::new(Dialect::Pi, &change, &|_| false);
+
+        std::fs::remove_file(&source).unwrap();
+        assert_eq!(importer.import(&to).unwrap_err().exit(), Exit::Cannot);
+        assert!(project.is_dir());
+        std::fs::copy(fixture, &source).unwrap();
+        importer.import(&to).unwrap();
+        std::fs::remove_file(&to.path).unwrap();
+        drop(importer);
+        assert!(!folder.path().join("sessions").exists());
+    }
 }
