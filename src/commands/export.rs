@@ -23,7 +23,7 @@ use crate::ops::tree::Filter;
 use crate::session::reference::LEAF;
 use foldhash::HashSet;
 use pisess_json::write::Object;
-use pisess_store::{self as store, Committed, Reach};
+use pisess_store::{self as store, Committed, Fill, Reach, StoreError};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
@@ -89,7 +89,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// its results name are embedded.
 ///
 /// Of a directory, each session in it is exported, at any depth, to a file named after it, in the
-/// directory given with -o or the current one.
+/// directory given with -o or the current one. An export that is there already is kept if it has the
+/// same content, so that the same command completes a run that was interrupted.
 ///
 /// With --redact, the session is redacted first, as by `pisess redact`. The export is then read
 /// again, decompressed, and searched for every secret that was found. If one is left, the export is
@@ -316,11 +317,12 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
         ));
     }
     let workers = ui.processors();
-    let (session, removed) = (&open.input, removed.as_ref());
+    let removed = removed.as_ref();
     let export = Export {
         args,
         format,
-        session,
+        session: &open.input,
+        is_of_directory: session != args.session,
         removed,
         agents: &agents,
         workers,
@@ -339,8 +341,9 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
         export.print(&contents, ui)?;
         return Ok(Exit::Done);
     }
-    let committed = export.create(&contents, &output, ui)?;
-    ui.warn_of(&committed);
+    if let Some(committed) = export.create(&contents, &output, ui)? {
+        ui.warn_of(&committed);
+    }
     let path = output.to_string_lossy();
     ui.print_after(&path, |ui| {
         if !args.json {
@@ -403,6 +406,8 @@ struct Export<'a> {
     args: &'a Args,
     format: Rendition,
     session: &'a Input,
+    /// Whether it is one of those of a directory.
+    is_of_directory: bool,
     /// What was removed from it.
     removed: Option<&'a Removed>,
     /// The sessions of sub-agents, for a trajectory.
@@ -411,14 +416,21 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    /// Writes the export to a new file, which appears only if no secret is left in it.
-    fn create(&self, contents: &Contents, path: &Path, ui: &mut Ui) -> Result<Committed, Failure> {
+    /// Writes the export to a new file, which appears only if no secret is left in it. Returns `None`
+    /// if it is there already.
+    fn create(
+        &self,
+        contents: &Contents,
+        path: &Path,
+        ui: &mut Ui,
+    ) -> Result<Option<Committed>, Failure> {
         let session = self.session;
         let (path, force) = (ui.absolute(path), self.args.force);
         let _waiting = ui.spinner("exporting");
         let mut write = |out: &mut dyn io::Write| self.write(contents, out);
         let Some(removed) = self.removed else {
-            return Ok(store::create(&path, session.file(), force, &mut write)?);
+            let committed = store::create(&path, session.file(), force, &mut write);
+            return self.unless_complete(&path, committed, &mut write);
         };
         let mut left = BTreeSet::new();
         let committed =
@@ -428,7 +440,29 @@ impl Export<'_> {
             });
         removed.none_in(&left, session)?;
         summarize(&removed.report, session, true, ui);
-        Ok(committed?)
+        // A run wrote it only if no secret was left in it.
+        self.unless_complete(&path, committed, &mut write)
+    }
+
+    /// Accepts an export of a directory's session that an earlier run completed before it was
+    /// killed: the file has the same content.
+    fn unless_complete(
+        &self,
+        path: &Path,
+        committed: Result<Committed, StoreError>,
+        write: &mut Fill,
+    ) -> Result<Option<Committed>, Failure> {
+        match committed {
+            Ok(committed) => Ok(Some(committed)),
+            Err(error)
+                if self.is_of_directory
+                    && error.kind() == Some(io::ErrorKind::AlreadyExists)
+                    && store::has_content(path, write)? =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Writes the export to standard output, but only if no secret is left in it.

@@ -2,7 +2,7 @@
 //! browser.
 
 use crate::redact::{planted, secret};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, fixture};
 use base64::Engine;
 use flate2::read::GzDecoder;
 use insta::assert_snapshot;
@@ -613,4 +613,40 @@ fn options_of_redact_apply_to_the_export() {
         done.text()
     );
     assert_snapshot!(s.pisess("export ./two-branches.jsonl --paths -o -").done().fails(2), @"--env-file, --secret-file, --paths and --keep-images need --redact (hint: add --redact, or omit them)");
+}
+
+/// A run that was killed wrote the first files: the same command writes the others.
+#[test]
+fn the_same_command_completes_an_export_of_a_directory() {
+    for options in ["", " --as markdown", " --redact"] {
+        let s = Sandbox::new();
+        for name in ["two-branches", "tour", "v1"] {
+            s.put(
+                &format!("sessions/{name}.jsonl"),
+                fixture(&format!("{name}.jsonl")),
+            );
+        }
+        std::fs::create_dir(s.path("out")).unwrap();
+        let line = format!("export -q ./sessions -o ./out{options}");
+        let first = s.pisess(&line).done();
+        assert_eq!(first.code, 0, "{first}");
+        let whole = s.files();
+
+        let extension = if options.contains("markdown") {
+            "md"
+        } else {
+            "html"
+        };
+        std::fs::remove_file(s.path(&format!("out/tour.{extension}"))).unwrap();
+        let again = s.pisess(&line).done();
+        assert_eq!((again.code, again.text()), (0, first.text()), "{again}");
+        assert!(s.files() == whole, "{options}");
+
+        // One that was edited is not replaced.
+        let edited = format!("out/v1.{extension}");
+        s.put(&edited, [s.bytes(&edited), b"\n".to_vec()].concat());
+        let refused = s.pisess(&line).done();
+        assert_eq!(refused.code, 2, "{refused}");
+        assert!(refused.stderr.contains("it already exists"), "{refused}");
+    }
 }
