@@ -56,6 +56,13 @@ fn main() -> ExitCode {
         folder: std::env::current_dir().unwrap_or_default(),
         processors: &|| *processors,
     };
+    // The hash maps of the standard library, which regular expressions use, panic without random
+    // bytes: in the middle of a change, which would then not be undone.
+    if let Err(error) = (world.random)() {
+        let error = pisess::store::plain(&error);
+        let _ = writeln!(world.stderr, "pisess: cannot get random bytes: {error}");
+        return ExitCode::from(2);
+    }
     let code = pisess::run(std::env::args_os(), world);
     // A failure to flush was reported, or the reader is gone.
     let _ = out.flush();

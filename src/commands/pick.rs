@@ -7,7 +7,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
 use crate::ops::ids;
 use crate::ops::pick::{copied, needed};
-use std::collections::HashSet;
+use foldhash::HashSet;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
