@@ -22,6 +22,8 @@ mod export;
 #[cfg(unix)]
 mod external;
 #[cfg(target_os = "linux")]
+mod faults;
+#[cfg(target_os = "linux")]
 mod follow;
 mod fork;
 mod fuzz;

@@ -7,6 +7,9 @@
 #[path = "../it/every.rs"]
 #[allow(dead_code, reason = "the tests of `it` use more of it")]
 mod every;
+#[path = "../it/faults.rs"]
+#[allow(dead_code, reason = "the tests of `it` use more of it")]
+mod faults;
 #[path = "../it/sandbox.rs"]
 #[allow(dead_code, reason = "the tests of `it` use more of it")]
 mod sandbox;
