@@ -40,11 +40,22 @@ impl Session {
             Format::Draft => self.draft_keys(ix, &mut edit),
             Format::V2 | Format::V3 => {}
         }
-        let role = edit.get("message").and_then(|message| message.get("role"));
-        if let Some(role) = role.filter(|role| role.is("hookMessage")) {
-            edit.replace(role, b"\"custom\"");
-        }
+        rename_hook_role(&mut edit);
         Ok(Cow::Owned(edit.finish()))
+    }
+
+    /// Returns the line of an entry of version 1 in a file of a later version, with all changes of
+    /// migration except its id and parent. `id_of` returns the id of an entry as JSON.
+    pub(crate) fn modernized(
+        &self,
+        ix: EntryIx,
+        line: &[u8],
+        id_of: &dyn Fn(EntryIx) -> Vec<u8>,
+    ) -> Result<Vec<u8>, Malformed> {
+        let mut edit = Edit::new(line)?;
+        self.kept_id(ix, &mut edit, id_of);
+        rename_hook_role(&mut edit);
+        Ok(edit.finish())
     }
 
     /// Returns the line of an ordinary version 1 message with `id` and `parentId` after its last
@@ -101,25 +112,33 @@ impl Session {
     fn tree_keys(&self, ix: EntryIx, edit: &mut Edit) {
         edit.set("id", &encoded(&self.id(ix)));
         edit.set("parentId", &self.parent_json(ix));
-        self.kept_id(ix, edit);
+        self.kept_id(ix, edit, &|kept| encoded(&self.id(kept)));
     }
 
-    fn kept_id(&self, ix: EntryIx, edit: &mut Edit) {
-        let index = edit
-            .get("firstKeptEntryIndex")
-            .filter(|index| index.is_number());
-        let Some(index) = index.filter(|_| self.entry(ix).kind == Kind::Compaction) else {
+    /// Replaces the number of the first kept entry of a compaction with its id, which `id_of`
+    /// returns as JSON.
+    fn kept_id(&self, ix: EntryIx, edit: &mut Edit, id_of: &dyn Fn(EntryIx) -> Vec<u8>) {
+        let index = edit.get("firstKeptEntryIndex");
+        let is_compaction = self.entry(ix).kind == Kind::Compaction;
+        if !is_compaction || !index.is_some_and(Raw::is_number) {
             return;
-        };
-        // The agents assign ids in one pass, in which a later entry has no id yet.
-        let kept = index
-            .number()
-            .and_then(|number| self.record_entry(number))
-            .filter(|&kept| kept <= ix);
-        edit.remove("firstKeptEntryIndex");
-        if let Some(kept) = kept {
-            edit.set("firstKeptEntryId", &encoded(&self.id(kept)));
         }
+        edit.remove("firstKeptEntryIndex");
+        if let Some(kept) = self.kept_record(ix, index) {
+            edit.set("firstKeptEntryId", &id_of(kept));
+        }
+    }
+
+    /// Returns the first entry that a compaction of version 1 keeps, given its line.
+    pub(crate) fn migrated_kept(&self, ix: EntryIx, line: Raw) -> Option<EntryIx> {
+        self.kept_record(ix, line.get("firstKeptEntryIndex"))
+    }
+
+    /// Returns the entry with the number `index`. The agents assign ids in one pass, in which an
+    /// entry after the compaction has no id yet.
+    fn kept_record(&self, ix: EntryIx, index: Option<Raw>) -> Option<EntryIx> {
+        let kept = self.record_entry(index?.number()?)?;
+        (kept <= ix).then_some(kept)
     }
 
     /// Appends the members `id` and `parentId`.
@@ -165,7 +184,7 @@ impl Session {
     }
 
     fn draft_compaction(&self, ix: EntryIx, edit: &mut Edit) {
-        self.kept_id(ix, edit);
+        self.kept_id(ix, edit, &|kept| encoded(&self.id(kept)));
         if edit.get("summarizedPath").is_some() {
             edit.set("firstKeptEntryId", &encoded(&self.id(ix)));
         }
@@ -227,6 +246,14 @@ impl Session {
             Entry::NO_TIME => Text::from("1970-01-01T00:00:00.000Z"),
             time => Text::from(pisess_json::time::iso_string(time)),
         }
+    }
+}
+
+/// Renames the role `hookMessage` of version 2 and older.
+fn rename_hook_role(edit: &mut Edit) {
+    let role = edit.get("message").and_then(|message| message.get("role"));
+    if let Some(role) = role.filter(|role| role.is("hookMessage")) {
+        edit.replace(role, b"\"custom\"");
     }
 }
 

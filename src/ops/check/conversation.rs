@@ -37,6 +37,12 @@ pub(super) fn stops_oh_my_pi(entry: &Entry) -> bool {
         && entry.flags.has(Flags::NO_CONTENT)
 }
 
+/// Whether an entry has neither an id nor a parent, as in version 1. In a file of a later version,
+/// a repair adds both, and migrates the rest of the entry.
+pub(super) fn is_of_version_1(entry: &Entry) -> bool {
+    entry.flags.has(Flags::NO_ID_KEY) && entry.flags.has(Flags::NO_PARENT_KEY)
+}
+
 fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
     let is_active = active[ix.at()];
@@ -177,6 +183,9 @@ fn kept(
     ancestry: &Ancestry,
     findings: &mut Vec<Finding>,
 ) {
+    if is_of_version_1(session.entry(ix)) && session.migrated_kept(ix, entry).is_some() {
+        return;
+    }
     // A native snapshot that names no entry at all covers everything before it.
     let (what, id) = if native::is_snapshot(entry) {
         match native::through(entry) {

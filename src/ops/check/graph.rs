@@ -60,6 +60,7 @@ pub(super) fn check(
         roots: session.all().map(|ix| root(&mut above, ix)).collect(),
         above,
         links: Links::default(),
+        continuations: continuations(session, repair),
         wanted: session
             .dangling
             .iter()
@@ -81,6 +82,8 @@ struct Graph<'s, 'f> {
     /// Of each entry one above it in its tree, while trees are joined: union-find over the parents.
     above: Vec<EntryIx>,
     links: Links,
+    /// By the last of several entries that shared a line: see [`continuations`].
+    continuations: BTreeMap<EntryIx, EntryIx>,
     /// The parent ids that no entry in the file has: no new id may equal one of these.
     wanted: HashSet<&'s [u8]>,
 }
@@ -112,8 +115,11 @@ impl<'s> Graph<'s, '_> {
                 continue;
             };
             let id = self.new_id(ix);
-            self.findings
-                .push(finding.fix(format!("it gets the id {id}")));
+            let mut fix = format!("it gets the id {id}");
+            if let Some(next) = self.continuations.get(&ix) {
+                fix += &format!(", and {} becomes its child", self.links.id(session, *next));
+            }
+            self.findings.push(finding.fix(fix));
         }
     }
 
@@ -167,6 +173,13 @@ impl<'s> Graph<'s, '_> {
                 });
             } else if entry.id.is_empty() && entry.flags.has(Flags::NO_PARENT_KEY) {
                 self.attach(ix, ix.before());
+            }
+        }
+        for (last, next) in std::mem::take(&mut self.continuations) {
+            if session.entry(next).parent.is_none() {
+                self.attach(next, Some(last));
+            } else {
+                self.links.parents.insert(next, Some(last));
             }
         }
         if !orphans.is_empty() {
@@ -328,6 +341,31 @@ impl<'s> Graph<'s, '_> {
         let most = roots.len() > 2 && 2 * roots.len() > self.session.entries.len();
         most || roots.iter().filter(without_key).count() > 1
     }
+}
+
+/// Returns, for the last of several entries without ids that shared a line, the entry that
+/// continues the conversation.
+///
+/// Such a line is from a file of version 1, in which each entry follows the one before. Migration
+/// could not read the line, and made the entry after it a child of the entry before it.
+fn continuations(session: &Session, repair: &LineRepair) -> BTreeMap<EntryIx, EntryIx> {
+    let lines = repair.without_links.iter();
+    let apart: Vec<_> = lines.filter_map(|&line| session.entry_on(line)).collect();
+    let mut continuations = BTreeMap::new();
+    for run in apart.chunk_by(|one, next| next.before() == Some(*one)) {
+        let last = run[run.len() - 1];
+        let next = EntryIx::new(last.at() + 1);
+        let Some(entry) = session.entries.get(next.at()) else {
+            continue;
+        };
+        let has_own_place = entry.flags.has(Flags::NO_PARENT_KEY)
+            || entry.flags.has(Flags::IN_CYCLE)
+            || session.dangling_id(next).is_some();
+        if !has_own_place && entry.parent == run[0].before() {
+            continuations.insert(last, next);
+        }
+    }
+    continuations
 }
 
 /// Returns the new parents for children of missing entries, by the missing ids.

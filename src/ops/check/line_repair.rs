@@ -42,12 +42,15 @@ pub(super) struct LineRepair {
     /// Entries that were removed, or cannot be read.
     pub gone: Vec<Gone>,
     pub odd_ids: Vec<OddIds>,
+    /// The lines of the repaired file with values that shared a line, and have neither an id nor a
+    /// parent.
+    pub without_links: Vec<LineNo>,
     /// Line numbers in the repaired file and in the source, wherever their difference changes.
     pub lines: Vec<(u32, u32)>,
     /// The number of lines of the repaired file so far.
     pub made: u32,
     /// Whether entries refer to each other by number, as in version 1: no record that has a number
-    /// may be added or removed.
+    /// may be removed.
     pub by_number: bool,
     pub has_header: bool,
     pub old: bool,

@@ -9,7 +9,7 @@
 use super::finding::{Finding, FindingKind as K};
 use super::line_repair::{LineRepair, Located, OddIds, in_record};
 use super::missing::missing;
-use super::resync;
+use super::resync::{self, Expected};
 use crate::agents::oh_my_pi::title::TITLE_LINE;
 use crate::session::blobs::blobs;
 use crate::session::collected::{Collected, OddLine};
@@ -194,7 +194,11 @@ impl LineRepair {
 
     /// Checks a line that is not exactly one value.
     fn broken(&mut self, located: &Located) {
-        let values = resync::values(located.bytes, located.number.0 == 1);
+        let expected = Expected {
+            title: located.number.0 == 1,
+            without_ids: self.by_number,
+        };
+        let values = resync::values(located.bytes, expected);
         if values.is_empty() {
             return self.unreadable(located);
         }
@@ -209,10 +213,6 @@ impl LineRepair {
             (n, _) => format!("{n} values and {junk} other bytes are on one line"),
         };
         let finding = Finding::new(located.number, K::FusedLine, message);
-        if self.by_number {
-            self.findings.push(finding);
-            return self.keep(located);
-        }
         self.findings.push(finding.fix(if junk == 0 {
             "each is put on a separate line"
         } else {
@@ -235,7 +235,12 @@ impl LineRepair {
                     non_ascii: !scanner.take_non_ascii().is_empty(),
                     ..*located
                 };
+                let line = LineNo(self.made + 1);
                 self.value(&part, &record, &blocks);
+                let is_kept = self.made == line.0;
+                if is_kept && !record.has_id && record.get(Member::ParentId).is_none() {
+                    self.without_links.push(line);
+                }
             }
         }
         gaps.for_each(|gap| self.take_out(located, gap, true));
@@ -325,6 +330,7 @@ impl LineRepair {
         let header = Raw::checked(record.bytes);
         let version = version_number(header);
         self.old |= version < 3.0;
+        self.by_number |= version < 2.0;
         if header.get("version").is_none_or(Raw::is_number) {
             return self.keep_valid(located, record);
         }

@@ -24,7 +24,7 @@ mod resync;
 pub use finding::{Finding, FindingKind, Severity};
 pub use groups::{grouped, lines_of};
 
-use self::conversation::stops_oh_my_pi;
+use self::conversation::{is_of_version_1, stops_oh_my_pi};
 use self::graph::Links;
 use self::line_repair::LineRepair;
 use self::lines::is_plain;
@@ -78,13 +78,6 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         // The error of the original file describes it better.
         None => load(&file, options).map_err(|error| refused.unwrap_or(error))?,
     };
-    if matches!(session.format, Format::V1 | Format::Draft) && !repair.by_number {
-        // The header was found only by repairing lines, which is not allowed if entries refer to
-        // each other by number.
-        return Err(load(source, options)
-            .err()
-            .unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
-    }
     let is_active = active(&session, session.leaf);
     let reader = EntryReader::new(&session, &file);
     let mut findings = Vec::new();
@@ -172,7 +165,11 @@ impl Checkup<'_> {
     /// Returns the line of an entry after the repair.
     fn edited(&self, ix: EntryIx, file: &dyn ReadAt) -> io::Result<Vec<u8>> {
         let session = &self.session;
-        let line = file.read_range(session.entry(ix).span.range())?;
+        let mut line = file.read_range(session.entry(ix).span.range())?;
+        if is_of_version_1(session.entry(ix)) {
+            let id_of = |ix| encoded(&self.links.id(session, ix));
+            line = session.modernized(ix, &line, &id_of)?;
+        }
         let mut edit = Edit::new(&line)?;
         if self.links.ids.contains_key(&ix) {
             edit.set("id", &encoded(&self.links.id(session, ix)));

@@ -1,7 +1,8 @@
 //! Recovers values from a line that is not one value.
 
+use crate::session::entry::Kind;
 use crate::session::read::header::is_title_slot;
-use crate::session::read::record::{Member, scan};
+use crate::session::read::record::{Member, Record, scan};
 use memchr::memmem;
 use pisess_json::scan::{RawString, tokens};
 use pisess_json::string::decode;
@@ -12,39 +13,80 @@ use std::ops::Range;
 /// How entries and headers of each agent start.
 const START: &[u8] = b"{\"type\":\"";
 
+/// What decides which values of a broken line are entries.
+#[derive(Clone, Copy)]
+pub(super) struct Expected {
+    /// Whether the line may begin with a title line.
+    pub title: bool,
+    /// Whether the entries of the file have no ids, as in version 1 and in the draft tree.
+    pub without_ids: bool,
+}
+
+/// Where a value begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beginning {
+    /// At the start of the line, or directly behind another value.
+    OfRecord,
+    /// Behind bytes that are not a value. It may have been inside of another value.
+    BehindGap,
+}
+
 /// Returns the values of a broken line that are entries or headers beyond doubt, in order.
 ///
 /// An entry has a type, an id and a parent (a block of a message has no parent); a header has a
-/// type and an id. A value counts only if it is followed by nothing, by white space, or by
-/// something that cannot continue an enclosing value. The number of bytes walked is bounded by a
+/// type and an id. An entry without an id, as in version 1, is recognized by its type and its
+/// place: see [`is_numbered`]. A value counts only if it is followed by nothing, by white space, or
+/// by something that cannot continue an enclosing value. The number of bytes walked is bounded by a
 /// multiple of the line's length, whatever its content; beyond that, the rest counts as unreadable.
-pub(super) fn values(line: &[u8], first_line: bool) -> Vec<Range<usize>> {
-    let mut values = Vec::new();
+pub(super) fn values(line: &[u8], expected: Expected) -> Vec<Range<usize>> {
+    let mut values: Vec<Range<usize>> = Vec::new();
     let mut budget = line.len().saturating_mul(8).saturating_add(1 << 16);
     let starts = memmem::Finder::new(START);
     let mut at = 0;
-    while at < line.len() {
-        at += line[at..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_whitespace())
-            .count();
-        let here = entry_at(line, at, first_line && values.is_empty(), &mut budget);
-        let mut later = starts
-            .find_iter(line.get(at + 1..).unwrap_or_default())
-            .map(|start| at + 1 + start);
-        let found =
-            here.or_else(|| later.find_map(|start| entry_at(line, start, false, &mut budget)));
-        let Some(value) = found else { break };
+    loop {
+        at = skip_white_space(line, at);
+        if at == line.len() {
+            return values;
+        }
+        let expected = Expected {
+            title: expected.title && values.is_empty(),
+            ..expected
+        };
+        let mut found = entry_at(line, at, Beginning::OfRecord, expected, &mut budget);
+        if found.is_none() {
+            let expected = Expected {
+                title: false,
+                ..expected
+            };
+            for start in starts.find_iter(&line[at + 1..]) {
+                let start = at + 1 + start;
+                found = entry_at(line, start, Beginning::BehindGap, expected, &mut budget);
+                if found.is_some() {
+                    break;
+                }
+            }
+        }
+        let Some(value) = found else {
+            return values;
+        };
         at = value.end;
         values.push(value);
     }
-    values
 }
 
+/// Returns the first position from `at` on that is not white space.
+fn skip_white_space(line: &[u8], at: usize) -> usize {
+    let is_other = |byte: &u8| !byte.is_ascii_whitespace();
+    let other = line[at..].iter().position(is_other);
+    other.map_or(line.len(), |other| at + other)
+}
+
+/// Returns the value that begins at `start`, if it is an entry or a header.
 fn entry_at(
     line: &[u8],
     start: usize,
-    may_be_title: bool,
+    beginning: Beginning,
+    expected: Expected,
     budget: &mut usize,
 ) -> Option<Range<usize>> {
     if *budget == 0 || line.get(start) != Some(&b'{') {
@@ -56,16 +98,43 @@ fn entry_at(
     let end = scanner.pos();
     *budget = budget.saturating_sub(end - start);
     let record = scanned.ok()?;
+
+    let next = line.get(end);
+    if next.is_some_and(|next| matches!(next, b',' | b']' | b'}' | b':' | b'"')) {
+        return None;
+    }
+    let is_title = expected.title && is_title_slot(Raw::checked(record.bytes));
+    let is_entry = is_linked(&record) || is_numbered(&record, beginning, expected);
+    (is_entry || is_title).then_some(start..end)
+}
+
+/// Whether a record has a type, an id and, unless it is a header, a parent.
+fn is_linked(record: &Record) -> bool {
     let has_parent = record
         .get(Member::ParentId)
         .is_some_and(|parent| parent.is_string() || parent.is_null());
     let is_header = record.kind.is_some_and(|kind| kind.is("session"));
-    let is_entry = record.kind.is_some() && record.id.is_some() && (has_parent || is_header);
-    let is_title = may_be_title && is_title_slot(Raw::checked(record.bytes));
-    let follows = line
-        .get(end)
-        .is_none_or(|next| !matches!(next, b',' | b']' | b'}' | b':' | b'"'));
-    ((is_entry || is_title) && follows).then_some(start..end)
+    record.kind.is_some() && record.id.is_some() && (has_parent || is_header)
+}
+
+/// Whether a record is an entry of version 1 or of the draft tree, which refer to each other by
+/// number: its type is known, and a message has a message. In a file of these formats, a record
+/// that begins a line, or follows another value, can be nothing else. Elsewhere the record must
+/// also have a time, or a parent's number, as a value inside of an entry may have a type like that.
+/// A file of a later format has such a line if it was migrated, which keeps the line as it is.
+fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> bool {
+    let kind = Kind::of_string(record.kind);
+    let is_known = !matches!(kind, Kind::Other | Kind::Missing);
+    if !is_known || kind == Kind::Message && record.message.is_none() {
+        return false;
+    }
+    let has_parent = record.get(Member::Parent).is_some_and(Raw::is_number);
+    let is_marked = record.timestamp.is_some() || has_parent;
+    match (beginning, expected.without_ids) {
+        (Beginning::OfRecord, true) => true,
+        (Beginning::OfRecord, false) | (Beginning::BehindGap, true) => is_marked,
+        (Beginning::BehindGap, false) => false,
+    }
 }
 
 /// Returns what is between the values, apart from white space.
@@ -170,7 +239,15 @@ mod tests {
     const B: &str = r#"{"type":"custom","customType":"c","data":[],"id":"b","parentId":"a"}"#;
 
     fn found(line: &str) -> Vec<&str> {
-        values(line.as_bytes(), false)
+        found_in(line, false)
+    }
+
+    fn found_in(line: &str, without_ids: bool) -> Vec<&str> {
+        let expected = Expected {
+            title: false,
+            without_ids,
+        };
+        values(line.as_bytes(), expected)
             .into_iter()
             .map(|range| &line[range])
             .collect()
@@ -192,6 +269,27 @@ mod tests {
         assert!(found(&A[1..]).is_empty());
         assert!(found(&format!("\"data\":[{B},{B}]}}")).is_empty());
         assert!(found(r#"{"type":"text","text":"x"}]}}"#).is_empty());
+    }
+
+    #[test]
+    fn entries_without_ids_are_known_by_their_type_and_place() {
+        let message = r#"{"type":"message","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"x"}}"#;
+        let undated = r#"{"type":"message","message":{"role":"user","content":"x"}}"#;
+        let draft = r#"{"type":"head","parent":3}"#;
+        let text = r#"{"type":"text","text":"x"}"#;
+        let torn = &message[..70];
+        let all = [message, undated, draft];
+        assert_eq!(found_in(&all.concat(), true), all);
+        assert_eq!(
+            found_in(&format!("{torn}{message}{undated}"), true),
+            [message, undated]
+        );
+        assert!(found_in(&format!("{torn}{undated}"), true).is_empty());
+        assert!(found_in(&format!("{text}{text}"), true).is_empty());
+        // In a file whose entries have ids, only whole records that follow each other.
+        assert_eq!(found(&format!("{message}{B}{draft}")), [message, B, draft]);
+        assert!(found(&format!("{torn}{message}")).is_empty());
+        assert!(found(&format!("{undated}{undated}")).is_empty());
     }
 
     #[test]

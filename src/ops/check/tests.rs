@@ -169,6 +169,87 @@ fn fused_lines_come_apart() {
     assert_eq!(rejected, format!("{torn}\n"));
 }
 
+const HEADER_1: &str =
+    r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+
+/// Returns a message of version 1.
+fn message_1(text: &str) -> String {
+    format!(
+        r#"{{"type":"message","timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":"{text}"}}}}"#
+    )
+}
+
+#[test]
+fn fused_lines_of_version_1_come_apart() {
+    let (a, b, c) = (message_1("a"), message_1("b"), message_1("c"));
+    let compaction = r#"{"type":"compaction","timestamp":"2026-01-01T00:00:02.000Z","summary":"S","firstKeptEntryIndex":2,"tokensBefore":7}"#;
+    let whole = format!("{HEADER_1}\n{a}\n{b}\n{compaction}\n{c}\n");
+    for fused in [
+        format!("{HEADER_1}\n{a}{b}\n{compaction}\n{c}\n"),
+        format!("{HEADER_1}\n{a}\n{b}{compaction}\n{c}\n"),
+        format!("{HEADER_1}\n{a}{b}\n{compaction}{c}\n"),
+        format!("{HEADER_1}{a}\n{b}\n{compaction}\n{c}\n"),
+        format!("{HEADER_1}\r{a}\r{b}\r{compaction}\r{c}\r"),
+    ] {
+        let (repaired, rejected) = repaired(fused.as_bytes());
+        assert_eq!(
+            (repaired, rejected),
+            (whole.clone(), String::new()),
+            "{fused}"
+        );
+    }
+    // A write that was interrupted, and the next one.
+    let torn = format!("{HEADER_1}\n{a}\n{}{b}\n{compaction}\n{c}\n", &c[..70]);
+    assert_eq!(
+        repaired(torn.as_bytes()),
+        (whole, format!("{}\n", &c[..70]))
+    );
+}
+
+/// Migration keeps a line that it cannot read. Its entries get their place in the conversation.
+#[test]
+fn fused_lines_come_apart_after_migration() {
+    let (a, b, c) = (message_1("a"), message_1("b"), message_1("c"));
+    let hook = message_1("h").replace("user", "hookMessage");
+    let compaction = r#"{"type":"compaction","timestamp":"2026-01-01T00:00:02.000Z","summary":"S","firstKeptEntryIndex":2,"tokensBefore":7}"#;
+    for lines in [
+        [
+            a.clone(),
+            b.clone(),
+            hook.clone(),
+            format!("{compaction}{c}"),
+        ],
+        [
+            a.clone(),
+            b.clone(),
+            format!("{hook}{compaction}"),
+            c.clone(),
+        ],
+    ] {
+        let fused = format!("{HEADER_1}\n{}\n", lines.join("\n")).into_bytes();
+        let session = load(&fused, &Options::default()).unwrap();
+        let mut migrated = Vec::new();
+        let change = crate::ops::plan::Change::default();
+        change.write(&session, &fused, &mut migrated).unwrap();
+
+        let (repaired, rejected) = repaired(&migrated);
+        assert_eq!(rejected, "");
+        let session = load(&repaired.clone().into_bytes(), &Options::default()).unwrap();
+        assert_eq!(session.path(session.leaf).len(), 5, "{repaired}");
+        let ids: Vec<_> = session.all().map(|ix| session.id(ix).to_string()).collect();
+        let order = ["\"a\"", "\"b\"", "\"h\"", "\"S\"", "\"c\""];
+        for (line, content) in repaired.lines().skip(1).zip(order) {
+            assert!(line.contains(content), "{line}");
+        }
+        assert!(!repaired.contains("firstKeptEntryIndex"), "{repaired}");
+        assert!(
+            repaired.contains(&format!(r#""firstKeptEntryId":"{}""#, ids[1])),
+            "{repaired}"
+        );
+        assert!(repaired.contains(r#""role":"custom""#), "{repaired}");
+    }
+}
+
 #[test]
 fn a_header_that_is_fused_opens_again() {
     let a = message("a", "");
