@@ -14,7 +14,7 @@ use pisess::agents::row::RowOptions;
 use pisess::json::Raw;
 use pisess::load::{Options, load};
 use pisess::ops::IdSource;
-use pisess::ops::check::check;
+use pisess::ops::check::{Place, check};
 use pisess::ops::fork::{ForkOptions, fork};
 use pisess::ops::show::parts;
 use pisess::ops::tree::{Filter, draw};
@@ -123,7 +123,7 @@ fn a_long_line_takes_a_small_multiple_of_its_size() {
     let bytes = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n{line}\n")
         .into_bytes();
     let loaded = peak(|| load(&bytes, &with_rows()).unwrap());
-    let checked = peak(|| check(&bytes, &Options::default()).unwrap());
+    let checked = peak(|| check(&bytes, &Options::default(), &Place::default()).unwrap());
     let forked = peak(|| {
         let session = load(&bytes, &Options::default()).unwrap();
         let reader = EntryReader::new(&session, &bytes);

@@ -279,6 +279,59 @@ fn without_separators(path: &str) -> String {
     path.replace(['/', '\\', ':'], "-")
 }
 
+/// Whether a store of an agent has this name for the directory of a project.
+pub fn is_name_of_project(name: &str, cwd: &str, home: Option<&Path>) -> bool {
+    let cwd = Path::new(cwd);
+    if name == encoded(cwd) {
+        return true;
+    }
+    let Some((root, rest)) = project_in_name(name, home) else {
+        return false;
+    };
+    cwd.strip_prefix(&root)
+        .is_ok_and(|below| without_separators(&below.to_string_lossy()) == rest)
+}
+
+/// Splits the name that a store has for a project's directory: into the directory that it is
+/// relative to, and the rest of the path with `-` for each separator. `None` if it is not such a
+/// name, or that of a directory on Windows.
+pub fn project_in_name<'n>(name: &'n str, home: Option<&Path>) -> Option<(PathBuf, &'n str)> {
+    if let Some(rest) = name.strip_prefix("--") {
+        let rest = rest.strip_suffix("--")?;
+        return windows_path(rest)
+            .is_none()
+            .then(|| (PathBuf::from("/"), rest));
+    }
+    let rest = name.strip_prefix('-')?;
+    if rest == "tmp" {
+        return Some((PathBuf::from("/tmp"), ""));
+    }
+    if let Some(rest) = rest.strip_prefix("tmp-") {
+        return Some((PathBuf::from("/tmp"), rest));
+    }
+    Some((home?.to_owned(), rest))
+}
+
+/// Returns the directory that a name in a store stands for if each `-` of the name was a separator.
+pub fn decoded_project(name: &str, home: Option<&Path>) -> Option<String> {
+    let whole = name
+        .strip_prefix("--")
+        .and_then(|rest| rest.strip_suffix("--"));
+    if let Some(path) = whole.and_then(windows_path) {
+        return Some(path);
+    }
+    let (root, rest) = project_in_name(name, home)?;
+    let path = root.join(rest.replace('-', "/"));
+    Some(path.to_string_lossy().into_owned())
+}
+
+/// Returns the path on Windows that pi encoded as `C--Users-x`, if it did.
+fn windows_path(encoded: &str) -> Option<String> {
+    let (drive, rest) = encoded.split_once("--")?;
+    let is_drive = drive.len() == 1 && drive.starts_with(|c: char| c.is_ascii_alphabetic());
+    is_drive.then(|| format!("{drive}:\\{}", rest.replace('-', "\\")))
+}
+
 /// Returns a variable that is set and not empty.
 fn variable(surroundings: Surroundings, name: &str) -> Option<String> {
     (surroundings.env)(name).filter(|value| !value.is_empty())
@@ -427,6 +480,31 @@ mod tests {
             ];
             assert_eq!(Machine::at(folder).folders(), wanted, "{folder}");
         }
+    }
+
+    #[test]
+    fn names_of_projects_are_read_back() {
+        let home = Some(Path::new("/var/hh"));
+        for (name, cwd) in [
+            ("--var-hh-proj--", "/var/hh/proj"),
+            ("-", "/var/hh"),
+            ("-proj-a", "/var/hh/proj/a"),
+            ("-tmp", "/tmp"),
+            ("-tmp-x", "/tmp/x"),
+            ("----", "/"),
+            ("--C--Users-hh--", r"C:\Users\hh"),
+        ] {
+            let decoded = decoded_project(name, home).unwrap();
+            assert_eq!(
+                decoded.trim_end_matches('/'),
+                cwd.trim_end_matches('/'),
+                "{name}"
+            );
+            assert!(is_name_of_project(name, cwd, home), "{name}");
+        }
+        assert!(is_name_of_project("--opt-a-b--", "/opt/a:b", home));
+        assert!(!is_name_of_project("--opt-a-b--", "/opt/a", home));
+        assert!(decoded_project("sessions", home).is_none());
     }
 
     #[test]

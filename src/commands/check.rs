@@ -1,6 +1,7 @@
 //! `pisess check`: finds problems in session files, explains their consequences, and repairs them.
 
-use crate::cli::check::{Report, checked, repair};
+use crate::agents::stores::lexical;
+use crate::cli::check::{CwdSources, Report, checked, repair};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::everything;
 use crate::cli::named::{FoundSessions, expanded};
@@ -26,6 +27,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Repair a session into another file",
         "pisess check --repair -o mended.jsonl broken.jsonl",
     ),
+    Example::new(
+        "Print what a repair would change",
+        "pisess check --repair -n broken.jsonl",
+    ),
 ])
 .found("a warning or an error was found");
 
@@ -43,6 +48,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// in its subdirectories, except hidden ones. Bytes that are removed are kept beside the file, in
 /// FILE.rejected. The exit code is then 1 if the repaired file still has a warning or an error,
 /// else 0.
+///
+/// A missing header is rebuilt: the time and the id are from the file's name, the working directory
+/// from --cwd, from other sessions in the file's directory or from that directory's name.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess check [OPTIONS] <SESSION>...\n",
@@ -66,16 +74,24 @@ pub struct Args {
     /// Keep the old file, with SUFFIX appended to its name (repairs in place)
     #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", requires = "repair", conflicts_with = "output", help_heading = "Writing")]
     pub backup: Option<String>,
+    /// Set the working directory of the new session to DIR (in a header that is rebuilt)
+    #[arg(long, value_name = "DIR", requires = "repair")]
+    pub cwd: Option<PathBuf>,
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let cwd = CwdSources {
+        given: args.cwd.as_ref().map(|cwd| lexical(&ui.folder().join(cwd))),
+        home: ui.home().map(PathBuf::from),
+    };
     if args.repair {
         return repair(
             &args.sessions,
             args.recursive,
             args.backup.as_deref(),
+            &cwd,
             &args.write,
             ui,
         );
@@ -104,7 +120,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let of_each = workers / workers.min(subjects.len()).max(1);
     let work = |(open, file): (Option<_>, FoundFile)| {
         let input = open.unwrap_or_else(|| Input::open_path(&file.path, is_stdout));
-        let found = input.and_then(|input| Ok(checked(&input, of_each)?.findings));
+        let found = input.and_then(|input| Ok(checked(&input, of_each, &cwd)?.findings));
         (file, found)
     };
     in_order(subjects, workers, work, |(file, found)| match found {

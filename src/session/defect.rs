@@ -50,6 +50,10 @@ kinds! {
     ByteOrderMark = "byte-order-mark",
     /// oh-my-pi's title line is not 256 bytes wide.
     TitleWidth = "title-width",
+    /// The file does not begin with a header.
+    MissingHeader = "missing-header",
+    /// The id in the header is not the one in the file's name.
+    HeaderId = "header-id",
     /// The header's version is not a number.
     OddVersion = "odd-version",
     /// The file is of version 1, version 2 or the draft tree.

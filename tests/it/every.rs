@@ -94,6 +94,7 @@ const READING: &[&str] = &[
     "stats F --by file,session --json",
     "check F",
     "check F --json",
+    "check F --repair -n --cwd .",
     "redact F --check",
     "redact F --check --json",
     "redact F -n --paths --keep-images",

@@ -15,6 +15,8 @@ pub fn weight(kind: K, format: Format, grave: bool) -> (Severity, &'static str) 
             Error,
             "renaming the session overwrites its header, and oh-my-pi never opens it again",
         ),
+        K::MissingHeader => (Error, "no agent opens the session"),
+        K::HeaderId => (Note, "the agents use the id in the header"),
         K::OddVersion if grave => (
             Note,
             "both agents read and migrate the file as an older version",

@@ -2,24 +2,39 @@
 
 mod report;
 
+mod cwd;
+
 mod repair;
 
+pub use cwd::CwdSources;
 pub use repair::repair;
 pub use report::Report;
 
 use super::open::Input;
 use super::output::Failure;
 use crate::load::Options;
-use crate::ops::check::{Checkup, check};
+use crate::ops::check::{Checkup, Place, check};
 
-/// Checks a session with this number of threads.
-pub fn checked(input: &Input, workers: usize) -> Result<Checkup<'_>, Failure> {
-    check(
-        input.source(),
-        &Options {
-            workers,
-            ..Options::default()
-        },
-    )
-    .map_err(|error| Failure::load(&input.name, error))
+/// Checks a session with this number of threads. `cwd` is for one whose header is missing.
+pub fn checked<'i>(
+    input: &'i Input,
+    workers: usize,
+    cwd: &CwdSources,
+) -> Result<Checkup<'i>, Failure> {
+    let options = Options {
+        workers,
+        ..Options::default()
+    };
+    let find_cwd = || cwd.find(input.file()?.path());
+    let place = Place {
+        name: name_of(input),
+        find_cwd: Some(&find_cwd),
+    };
+    check(input.source(), &options, &place).map_err(|error| Failure::load(&input.name, error))
+}
+
+/// Returns the name of the session's file, without `.jsonl`.
+fn name_of(input: &Input) -> Option<String> {
+    let name = input.file()?.path().file_name()?.to_str()?;
+    Some(name.strip_suffix(".jsonl").unwrap_or(name).to_owned())
 }

@@ -1,6 +1,7 @@
 //! `--repair`: writes the repaired session, and the bytes that were removed beside it.
 
 use super::checked;
+use super::cwd::CwdSources;
 use super::report::Report;
 use crate::cli::named::{
     FoundSessions, NEEDS_RECURSION, expanded, is_below, is_by_name, reach_of_change,
@@ -22,6 +23,7 @@ pub fn repair(
     sessions: &[PathBuf],
     recursive: bool,
     backup: Option<&str>,
+    cwd: &CwdSources,
     write: &WriteArgs,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
@@ -33,7 +35,7 @@ pub fn repair(
                     .hint("--backup repairs any number of sessions in place"),
             );
         };
-        one(&Input::open(session, ui)?, backup, &mut report, ui)?;
+        one(&Input::open(session, ui)?, backup, cwd, &mut report, ui)?;
         report.repairs(ui);
         return Ok(report.exit);
     }
@@ -64,7 +66,7 @@ pub fn repair(
         let input = Input::open_path(&file.path, ui.stdout_is());
         let repaired_now = input.and_then(|mut input| {
             input.by_name = is_by_name(sessions, &file.path);
-            one(&input, backup, &mut report, ui)
+            one(&input, backup, cwd, &mut report, ui)
         });
         match repaired_now {
             Ok(()) => {}
@@ -84,10 +86,11 @@ pub fn repair(
 fn one(
     input: &Input,
     backup: Option<&str>,
+    cwd: &CwdSources,
     report: &mut Report,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let checkup = checked(input, ui.processors())?;
+    let checkup = checked(input, ui.processors(), cwd)?;
     let write = report.write;
     if write.change.dry_run {
         return report.session(path_of(input), &checkup.findings, ui);
@@ -106,7 +109,7 @@ fn one(
                 ui,
             )
         }
-        (None, Some(_)) => in_place(input, &checkup, backup, report, ui),
+        (None, Some(_)) => in_place(input, &checkup, backup, cwd, report, ui),
         _ => to_stdout(input, &checkup, report, ui),
     }
 }
@@ -124,6 +127,7 @@ fn in_place(
     input: &Input,
     checkup: &Checkup,
     backup: Option<&str>,
+    cwd: &CwdSources,
     report: &mut Report,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
@@ -138,7 +142,7 @@ fn in_place(
     let mut attempt = |grown: Option<Input>, locked: store::Locked| {
         let checked_again = grown
             .as_ref()
-            .map(|input| checked(input, workers))
+            .map(|input| checked(input, workers, cwd))
             .transpose()?;
         let checkup = checked_again.as_ref().unwrap_or(checkup);
         if !checkup.is_repairable() {

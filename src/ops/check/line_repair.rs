@@ -1,6 +1,7 @@
 //! The file as it will be with its lines repaired, built line by line.
 
 use super::finding::{Finding, FindingKind as K};
+use super::header::NewHeader;
 use super::resync::{self, Gone};
 use crate::ops::patched::Pieces;
 use crate::session::dialect::Dialect;
@@ -53,6 +54,10 @@ pub(super) struct LineRepair {
     /// may be removed.
     pub by_number: bool,
     pub has_header: bool,
+    /// The header to put before the first entry.
+    pub new_header: Option<NewHeader>,
+    /// The line of the source with a header that was put there.
+    pub moved_header: Option<LineNo>,
     pub old: bool,
     pub ends: [bool; 2],
     /// The last line that is not blank.
@@ -138,6 +143,27 @@ impl LineRepair {
             );
             self.findings.push(finding.fix("it gets one"));
         }
+    }
+
+    /// Puts the new header before the first entry.
+    pub fn add_header(&mut self, located: &Located, header: NewHeader) {
+        let message = match header.from {
+            Some(line) => format!(
+                "the session header is not at the beginning, but on line {}",
+                line.0
+            ),
+            None => "the file has no session header".to_owned(),
+        };
+        let finding = Finding::new(located.number, K::MissingHeader, message);
+        self.findings.push(finding.fix(header.fix));
+        self.has_header = true;
+        self.moved_header = header.from;
+        self.old |= header.is_version_1;
+        self.by_number |= header.is_version_1;
+
+        self.map_line(located.number);
+        self.file.make(&header.line);
+        self.file.make(b"\n");
     }
 
     /// Counts the next line of the repaired file, which comes from the line `number` of the source.

@@ -7,6 +7,7 @@
 //! line, a value is recovered only if it is an entry beyond doubt; see [`resync::values`].
 
 use super::finding::{Finding, FindingKind as K};
+use super::header::NewHeader;
 use super::line_repair::{LineRepair, Located, OddIds, in_record};
 use super::missing::missing;
 use super::resync::{self, Expected};
@@ -28,12 +29,17 @@ const DEEP: usize = 3000;
 
 /// Checks the lines of a file that is a `session` of the current version: those that are not plain
 /// entries, as it was loaded with [`is_plain`]. Of any other file, checks each line.
-pub(super) fn repair(source: &dyn ReadAt, session: Option<&Session>) -> io::Result<LineRepair> {
+pub(super) fn repair(
+    source: &dyn ReadAt,
+    session: Option<&Session>,
+    new_header: Option<NewHeader>,
+) -> io::Result<LineRepair> {
     let preamble = read_header(source).ok();
     let format = preamble.as_ref().map(|preamble| preamble.format);
     let mut repair = LineRepair {
         by_number: format == Some(Format::V1),
         old: format.is_some_and(|format| format != Format::V3),
+        new_header,
         ..LineRepair::default()
     };
     match (session, preamble) {
@@ -281,6 +287,11 @@ impl LineRepair {
         if record.kind.is_some_and(|kind| kind.is("session")) {
             return self.header(located, record);
         }
+        if !self.has_header
+            && let Some(header) = self.new_header.take()
+        {
+            self.add_header(located, header);
+        }
         let is_message = record.kind.is_some_and(|kind| kind.is("message"));
         if is_message && record.message.is_none() && value.get_some("message").is_none() {
             // Every agent fails with it.
@@ -322,6 +333,9 @@ impl LineRepair {
     }
 
     fn header(&mut self, located: &Located, record: &Record) {
+        if self.moved_header == Some(located.number) {
+            return;
+        }
         if self.has_header {
             let finding = in_record(located, record, K::SecondHeader, "a second header");
             return self.remove(located, finding, "it is removed");

@@ -16,6 +16,7 @@ mod conversation;
 mod finding;
 mod graph;
 mod groups;
+mod header;
 mod line_repair;
 mod lines;
 mod missing;
@@ -23,9 +24,11 @@ mod resync;
 
 pub use finding::{Finding, FindingKind, Severity};
 pub use groups::{grouped, lines_of};
+pub use header::{FoundCwd, Place};
 
 use self::conversation::{is_of_version_1, stops_oh_my_pi};
 use self::graph::Links;
+use self::header::{NamedSession, may_lack_header};
 use self::line_repair::LineRepair;
 use self::lines::is_plain;
 use crate::load::{LoadError, Options, load};
@@ -52,11 +55,15 @@ pub struct Checkup<'a> {
     pub findings: Vec<Finding>,
 }
 
-/// Checks a session file.
+/// Checks a session file, which is at `place`.
 ///
 /// # Errors
 /// If it cannot be read, or is not a session even with its lines repaired.
-pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a>, LoadError> {
+pub fn check<'a>(
+    source: &'a dyn ReadAt,
+    options: &Options,
+    place: &Place,
+) -> Result<Checkup<'a>, LoadError> {
     let options = &Options {
         calls: true,
         ..options.clone()
@@ -71,7 +78,11 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         Ok(session) => (Some(session), None),
         Err(error) => (None, Some(error)),
     };
-    let mut repair = lines::repair(source, loaded.as_ref())?;
+    let new_header = match &refused {
+        Some(error) if may_lack_header(error) => header::find(source, place)?,
+        _ => None,
+    };
+    let mut repair = lines::repair(source, loaded.as_ref(), new_header)?;
     let file = repair.file.over(source);
     let session = match loaded.filter(|_| repair.file.is_whole(source)) {
         Some(session) => session,
@@ -82,6 +93,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     let reader = EntryReader::new(&session, &file);
     let mut findings = Vec::new();
     old_version(&session, &mut findings);
+    header_id(&session, place, &mut findings);
     let links = graph::check(&session, &repair, &is_active, &mut findings);
     conversation::check(&reader, &is_active, &mut findings)?;
     for finding in &mut findings {
@@ -121,6 +133,23 @@ fn old_version(session: &Session, findings: &mut Vec<Finding>) {
         FindingKind::OldVersion,
         format!("{what}; see `pisess migrate`"),
     ));
+}
+
+/// Notes that the header has another id than the name of the file.
+fn header_id(session: &Session, place: &Place, findings: &mut Vec<Finding>) {
+    let name = place.name.as_deref().unwrap_or_default();
+    let Some(named) = NamedSession::of(name) else {
+        return;
+    };
+    let id = session.header.id.to_string();
+    if id != named.id {
+        let what = format!("the session's id {id:?} is not the one in the file's name");
+        findings.push(Finding::new(
+            session.header.line,
+            FindingKind::HeaderId,
+            what,
+        ));
+    }
 }
 
 impl Checkup<'_> {

@@ -108,6 +108,17 @@ fn entry_at(
     (is_entry || is_title).then_some(start..end)
 }
 
+/// Whether a record at the beginning of a line is an entry beyond doubt, of a session of any
+/// version.
+pub(super) fn is_entry(record: &Record) -> bool {
+    let expected = Expected {
+        title: false,
+        without_ids: false,
+    };
+    let is_header = record.kind.is_some_and(|kind| kind.is("session"));
+    !is_header && (is_linked(record) || is_numbered(record, Beginning::OfRecord, expected))
+}
+
 /// Whether a record has a type, an id and, unless it is a header, a parent.
 fn is_linked(record: &Record) -> bool {
     let has_parent = record

@@ -38,7 +38,7 @@ fn messages(entries: &[(&str, &str)]) -> Vec<u8> {
 /// Returns severity, kind and line of each finding, with a star if it is repairable.
 fn found(bytes: &[u8]) -> String {
     let bytes = bytes.to_vec();
-    let checkup = check(&bytes, &Options::default()).unwrap();
+    let checkup = check(&bytes, &Options::default(), &Place::default()).unwrap();
     let finding = |finding: &Finding| {
         let star = if finding.is_repairable() { "*" } else { "" };
         format!(
@@ -67,7 +67,7 @@ fn repaired(bytes: &[u8]) -> (String, String) {
 
 fn repaired_bytes(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (once, rejected) = repaired_once(bytes);
-    let again = check(&once, &Options::default()).unwrap();
+    let again = check(&once, &Options::default(), &Place::default()).unwrap();
     assert!(!again.is_repairable(), "left: {:?}", &again.findings);
     let (twice, nothing) = repaired_once(&once);
     assert_eq!(twice, once);
@@ -77,7 +77,7 @@ fn repaired_bytes(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
 
 fn repaired_once(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let bytes = bytes.to_vec();
-    let checkup = check(&bytes, &Options::default()).unwrap();
+    let checkup = check(&bytes, &Options::default(), &Place::default()).unwrap();
     let (mut file, mut rejected) = (Vec::new(), Vec::new());
     checkup.write_repaired(&mut file).unwrap();
     checkup.write_rejected(&mut rejected).unwrap();
@@ -292,7 +292,7 @@ fn children_of_an_unreadable_line_hang_where_it_hung() {
 #[test]
 fn a_missing_parent_is_repaired_where_one_fits() {
     let said = |bytes: &[u8]| -> Vec<String> {
-        let checkup = check(&bytes.to_vec(), &Options::default())
+        let checkup = check(&bytes.to_vec(), &Options::default(), &Place::default())
             .unwrap()
             .findings;
         checkup
@@ -330,6 +330,103 @@ fn a_missing_parent_is_repaired_where_one_fits() {
         said(&bytes)[1],
         r#"4 its parent "y" is not in the file; 2 entries are cut off"#
     );
+}
+
+/// Returns a place with this name, whose header may be rebuilt with the directory `/p`.
+fn place(name: &str) -> Place<'static> {
+    Place {
+        name: Some(name.to_owned()),
+        find_cwd: Some(&|| {
+            Some(FoundCwd {
+                path: "/p".to_owned(),
+                source: "the folder".to_owned(),
+            })
+        }),
+    }
+}
+
+/// Returns the repaired file, and how its first finding is repaired.
+fn with_header(bytes: &[u8], place: &Place) -> (String, String) {
+    let bytes = bytes.to_vec();
+    let checkup = check(&bytes, &Options::default(), place).unwrap();
+    let mut repaired = Vec::new();
+    checkup.write_repaired(&mut repaired).unwrap();
+    let again = check(&repaired, &Options::default(), place).unwrap();
+    assert!(!again.is_repairable(), "left: {:?}", &again.findings);
+    assert_eq!(checkup.findings[0].kind, FindingKind::MissingHeader);
+    let fix = checkup.findings[0].fix.clone().unwrap();
+    (String::from_utf8(repaired).unwrap(), fix)
+}
+
+#[test]
+fn a_missing_header_is_rebuilt() {
+    let named = place("2026-03-14T09-26-53-589Z_3b9f6f1e");
+    let entries = format!("{}\n{}\n", message("a", ""), message("b", "a"));
+    let (repaired, fix) = with_header(entries.as_bytes(), &named);
+    let header = r#"{"type":"session","version":3,"id":"3b9f6f1e","timestamp":"2026-03-14T09:26:53.589Z","cwd":"/p"}"#;
+    assert_eq!(repaired, format!("{header}\n{entries}"));
+    assert_eq!(
+        fix,
+        r#"it gets one: the id "3b9f6f1e" from the file's name, the time from the file's name, the directory "/p" from the folder"#
+    );
+    // Another name, and blank lines before the first entry.
+    let blank = format!("\n\n{entries}");
+    let (repaired, _) = with_header(blank.as_bytes(), &place("kept"));
+    let header = r#"{"type":"session","version":3,"id":"kept","timestamp":"2026-01-01T00:00:01.000Z","cwd":"/p"}"#;
+    assert_eq!(repaired, format!("\n\n{header}\n{entries}"));
+    // Older formats.
+    let old = entries.replace("user", "hookMessage");
+    let (repaired, _) = with_header(old.as_bytes(), &named);
+    assert!(
+        repaired.starts_with(r#"{"type":"session","version":2,"#),
+        "{repaired}"
+    );
+    let old = format!("{}\n{}{}\n", message_1("a"), message_1("b"), message_1("c"));
+    let (repaired, _) = with_header(old.as_bytes(), &named);
+    assert!(
+        repaired.starts_with(r#"{"type":"session","id":"3b9f6f1e","#),
+        "{repaired}"
+    );
+    assert_eq!(repaired.lines().count(), 4);
+    // A header that comes later moves to the beginning.
+    let late = format!("{}\n{HEADER}\n{}\n", message("a", ""), message("b", "a"));
+    let (repaired, fix) = with_header(late.as_bytes(), &named);
+    assert_eq!(repaired, format!("{HEADER}\n{entries}"));
+    assert_eq!(fix, "line 2 moves there");
+}
+
+#[test]
+fn what_is_no_session_gets_no_header() {
+    let named = place("2026-03-14T09-26-53-589Z_x");
+    let claude = r#"{"type":"user","uuid":"a","parentUuid":null,"message":{"role":"user"}}"#;
+    let broken = format!("{{\n  \"type\": 1\n}}\n{}\n", message("a", ""));
+    for text in [claude, "{}", "5", "garbage", "", &broken] {
+        let bytes = text.as_bytes().to_vec();
+        let checked = check(&bytes, &Options::default(), &named);
+        assert!(checked.is_err(), "{text}");
+    }
+    // Nothing is known about a stream.
+    let entries = message("a", "").into_bytes();
+    assert!(check(&entries, &Options::default(), &Place::default()).is_err());
+}
+
+#[test]
+fn a_header_that_does_not_match_the_name_is_noted() {
+    let bytes = file(&[&message("a", "")]);
+    for (name, findings) in [
+        ("2026-03-14T09-26-53-589Z_s", 0),
+        ("2026-03-14T09-26-53-589Z_t", 1),
+        ("t", 0),
+    ] {
+        let checkup = check(&bytes, &Options::default(), &place(name)).unwrap();
+        let kinds: Vec<_> = checkup
+            .findings
+            .iter()
+            .map(|finding| finding.kind)
+            .collect();
+        assert_eq!(kinds, vec![FindingKind::HeaderId; findings], "{name}");
+        assert!(!checkup.is_repairable());
+    }
 }
 
 #[test]
@@ -529,7 +626,7 @@ fn what_an_agent_reads_without_checking_is_there() {
     };
     let lacks = |members: &str| {
         let bytes = file(&[&message("a", ""), &line(members)]);
-        let checkup = check(&bytes, &Options::default()).unwrap();
+        let checkup = check(&bytes, &Options::default(), &Place::default()).unwrap();
         let findings = checkup
             .findings
             .iter()

@@ -124,14 +124,15 @@ pub fn round(data: &[u8]) {
 
 /// A repair leaves nothing to repair, and a second one changes nothing.
 fn repaired(bytes: &[u8]) {
-    use pisess::ops::check::check;
+    use pisess::ops::check::{Place, check};
     let bytes = bytes.to_vec();
-    let Ok(checkup) = check(&bytes, &Options::default()) else {
+    let Ok(checkup) = check(&bytes, &Options::default(), &Place::default()) else {
         return;
     };
     let mut once = Vec::new();
     checkup.write_repaired(&mut once).expect("memory");
-    let again = check(&once, &Options::default()).expect("a repaired session loads");
+    let again =
+        check(&once, &Options::default(), &Place::default()).expect("a repaired session loads");
     assert!(!again.is_repairable(), "left: {:?}", &again.findings);
     let mut twice = Vec::new();
     again.write_repaired(&mut twice).expect("memory");

@@ -1,0 +1,121 @@
+//! Finds the working directory of a session whose header is missing.
+
+use crate::agents::stores::{decoded_project, is_name_of_project, project_in_name};
+use crate::load::read_header;
+use crate::ops::check::FoundCwd;
+use pisess_store::{Glance, in_folder, paths_in};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What the working directory may be taken from.
+#[derive(Clone, Debug, Default)]
+pub struct CwdSources {
+    /// The directory given by `--cwd`, absolute.
+    pub given: Option<PathBuf>,
+    pub home: Option<PathBuf>,
+}
+
+/// The maximum number of other sessions to read.
+const MOST_SESSIONS: usize = 64;
+
+/// The maximum number of directories to list.
+const MOST_FOLDERS: usize = 1000;
+
+impl CwdSources {
+    /// Returns the working directory of a session, and what it is taken from: the option, the other
+    /// sessions of its project, a directory that exists, or the name of the project's directory in
+    /// the store alone.
+    pub fn find(&self, session: &Path) -> Option<FoundCwd> {
+        if let Some(given) = &self.given {
+            return Some(found(text(given), "--cwd"));
+        }
+        let folder = session.parent()?;
+        let name = folder.file_name()?.to_str()?;
+        if let Some(cwd) = self.of_other_sessions(folder, name) {
+            return Some(found(cwd, "the other sessions of its folder"));
+        }
+        let existing = existing_projects(name, self.home.as_deref());
+        match &existing[..] {
+            [] => {
+                let cwd = decoded_project(name, self.home.as_deref())?;
+                let source = "the name of its folder, where \"-\" may be another character";
+                Some(found(cwd, source))
+            }
+            [only] => {
+                let source = "the name of its folder, as that directory exists";
+                Some(found(text(only), source))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the directory that the other sessions in a project's directory record, if it is only
+    /// one.
+    fn of_other_sessions(&self, folder: &Path, name: &str) -> Option<String> {
+        let mut cwds = BTreeSet::new();
+        for (path, _) in in_folder(folder).into_iter().take(MOST_SESSIONS) {
+            let Some(glance) = Glance::open(&path).ok() else {
+                continue;
+            };
+            let cwd = read_header(&glance).ok().and_then(|header| header.cwd);
+            let Some(cwd) = cwd.map(|cwd| cwd.to_string_lossy().into_owned()) else {
+                continue;
+            };
+            if is_name_of_project(name, &cwd, self.home.as_deref()) {
+                cwds.insert(cwd);
+            }
+        }
+        let only = cwds.pop_first();
+        only.filter(|_| cwds.is_empty())
+    }
+}
+
+fn found(path: String, source: &str) -> FoundCwd {
+    FoundCwd {
+        path,
+        source: source.to_owned(),
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Returns the existing directories that a project's directory may be named after. In its name,
+/// several characters are replaced by `-`.
+fn existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {
+    let Some((root, rest)) = project_in_name(name, home) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut open = vec![(root, rest.to_owned())];
+    let mut listed = 0;
+    while let Some((folder, rest)) = open.pop() {
+        if rest.is_empty() {
+            found.push(folder);
+            continue;
+        }
+        listed += 1;
+        if listed > MOST_FOLDERS {
+            return Vec::new();
+        }
+        // What cannot be read is no evidence of a project.
+        let Ok(paths) = paths_in(&folder) else {
+            continue;
+        };
+        for path in paths {
+            let Some(own) = path.file_name().and_then(|own| own.to_str()) else {
+                continue;
+            };
+            let Some(below) = rest.strip_prefix(&own.replace([':', '\\'], "-")) else {
+                continue;
+            };
+            if below.is_empty() {
+                open.push((path, String::new()));
+            } else if let Some(below) = below.strip_prefix('-') {
+                open.push((path, below.to_owned()));
+            }
+        }
+    }
+    found
+}

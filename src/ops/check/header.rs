@@ -1,0 +1,231 @@
+//! Finds the header for a session that has none at its beginning: a later line, or the name and the
+//! folder of the file.
+//!
+//! A session without a header is left by an agent whose file was removed while it ran: it goes on
+//! to append. Its first value is an entry. No agent opens such a file.
+
+use super::resync::is_entry;
+use crate::load::LoadError;
+use crate::session::entry::LineNo;
+use crate::session::read::header::{WrongFile, is_title_slot};
+use crate::session::read::line_chunks::{Line, each_line};
+use crate::session::read::record::{Member, scan};
+use pisess_json::write::Object;
+use pisess_json::{Raw, Scanner};
+use pisess_store::ReadAt;
+use std::io;
+
+/// Where a session is stored, as far as its header should agree with that.
+#[derive(Clone, Default)]
+pub struct Place<'a> {
+    /// The name of its file without `.jsonl`.
+    pub name: Option<String>,
+    /// Returns the working directory for a new header, if one can be found. Without this function,
+    /// no header may be made.
+    pub find_cwd: Option<&'a dyn Fn() -> Option<FoundCwd>>,
+}
+
+/// A working directory for a new header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundCwd {
+    /// Its path.
+    pub path: String,
+    /// What it is from, for people.
+    pub source: String,
+}
+
+/// The time and the id in the name that the agents give to a file: `2026-01-01T00-00-00-000Z_ID`.
+pub(super) struct NamedSession<'n> {
+    pub timestamp: String,
+    pub id: &'n str,
+}
+
+impl<'n> NamedSession<'n> {
+    /// Reads a name; `None` if an agent would not give it.
+    pub fn of(name: &'n str) -> Option<Self> {
+        const SHAPE: &str = "0000-00-00T00-00-00-000Z";
+        let (time, id) = name.split_once('_')?;
+        let fits = |(given, shape): (char, char)| match shape {
+            '0' => given.is_ascii_digit(),
+            _ => given == shape,
+        };
+        let is_time = time.len() == SHAPE.len() && time.chars().zip(SHAPE.chars()).all(fits);
+        if !is_time || id.is_empty() {
+            return None;
+        }
+        let (date, clock) = time.split_at(11);
+        let [hours, minutes, seconds, rest] =
+            [&clock[..2], &clock[3..5], &clock[6..8], &clock[9..]];
+        Some(NamedSession {
+            timestamp: format!("{date}{hours}:{minutes}:{seconds}.{rest}"),
+            id,
+        })
+    }
+}
+
+/// A header to put before the first entry.
+pub(super) struct NewHeader {
+    pub line: Vec<u8>,
+    /// The line of the source that it is from; `None` if it is made anew.
+    pub from: Option<LineNo>,
+    /// What it is made of.
+    pub fix: String,
+    /// Whether it is of version 1.
+    pub is_version_1: bool,
+}
+
+/// Whether an error may mean that only the header is missing.
+pub(super) fn may_lack_header(error: &LoadError) -> bool {
+    matches!(
+        error,
+        LoadError::NotASession {
+            what: WrongFile::NoHeader | WrongFile::OtherFirst | WrongFile::OnlyTitle,
+            ..
+        }
+    )
+}
+
+/// Returns the header for a file without one; `None` if the file is not a session, or if nothing is
+/// known about its header.
+pub(super) fn find(source: &dyn ReadAt, place: &Place) -> io::Result<Option<NewHeader>> {
+    let Some(find_cwd) = place.find_cwd else {
+        return Ok(None);
+    };
+    let Some(name) = &place.name else {
+        return Ok(None);
+    };
+    let mut seen = Seen::default();
+    let mut number = LineNo(0);
+    each_line(source, 0..source.len(), |line| {
+        number.0 += 1;
+        seen.look(number, &line);
+        Ok::<(), io::Error>(())
+    })?;
+    if !seen.is_session() {
+        return Ok(None);
+    }
+    if let Some((line, header)) = seen.header {
+        return Ok(Some(NewHeader {
+            line: header,
+            from: Some(line),
+            fix: format!("line {} moves there", line.0),
+            is_version_1: false,
+        }));
+    }
+    Ok(Some(seen.rebuilt(name, find_cwd())))
+}
+
+/// What the lines of a file without a header contain.
+#[derive(Default)]
+struct Seen {
+    /// Whether the first value is an entry.
+    first_is_entry: Option<bool>,
+    /// Whether entries have ids.
+    has_ids: bool,
+    /// Whether a message has a role that version 3 renamed.
+    has_old_role: bool,
+    /// The first time of an entry.
+    time: Option<String>,
+    header: Option<(LineNo, Vec<u8>)>,
+}
+
+impl Seen {
+    fn is_session(&self) -> bool {
+        self.first_is_entry == Some(true)
+    }
+
+    fn look(&mut self, number: LineNo, line: &Line) {
+        if self.first_is_entry == Some(false) {
+            return;
+        }
+        let mut scanner = Scanner::new(line.bytes);
+        if scanner.at_end() {
+            return;
+        }
+        let scanned = scan(&mut scanner, &mut Vec::new());
+        let Some(record) = scanned.ok().filter(|_| scanner.at_end()) else {
+            let is_torn_header = line.bytes.starts_with(b"{\"type\":\"session\"");
+            if self.first_is_entry.is_none() && !is_torn_header {
+                self.first_is_entry = Some(false);
+            }
+            return;
+        };
+        let value = Raw::checked(record.bytes);
+        if number.0 == 1 && is_title_slot(value) {
+            return;
+        }
+        if self.first_is_entry.is_none() {
+            self.first_is_entry = Some(is_entry(&record));
+            self.has_ids = record.id.is_some() && record.get(Member::ParentId).is_some();
+        }
+        let is_header = record.kind.is_some_and(|kind| kind.is("session")) && record.id.is_some();
+        if is_header && self.header.is_none() {
+            self.header = Some((number, record.bytes.to_vec()));
+        }
+        let role = record.message.and_then(|message| message.role);
+        self.has_old_role |= role.is_some_and(|role| role.is("hookMessage"));
+        if self.time.is_none() {
+            self.time = record.timestamp.map(|time| time.text().to_string());
+        }
+    }
+
+    /// Returns a header made of the name of the file, its folder and its first entry.
+    fn rebuilt(self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
+        let named = NamedSession::of(name);
+        let id = named.as_ref().map_or(name, |named| named.id);
+        let mut sources = vec![format!("the id {id:?} from the file's name")];
+        let time = match (&named, self.time) {
+            (Some(named), _) => {
+                sources.push("the time from the file's name".to_owned());
+                Some(named.timestamp.clone())
+            }
+            (None, Some(time)) => {
+                sources.push("the time from the first entry".to_owned());
+                Some(time)
+            }
+            (None, None) => None,
+        };
+        match &cwd {
+            Some(cwd) => sources.push(format!("the directory {:?} from {}", cwd.path, cwd.source)),
+            None => sources.push("no directory, as none is known (hint: --cwd)".to_owned()),
+        }
+        let version = match (self.has_ids, self.has_old_role) {
+            (false, _) => None,
+            (true, true) => Some(2.0),
+            (true, false) => Some(3.0),
+        };
+        let line = Object::new()
+            .str("type", "session")
+            .with(version, |header, version| header.number("version", version))
+            .str("id", id)
+            .with(time.as_ref(), |header, time| header.str("timestamp", time))
+            .with(cwd.as_ref(), |header, cwd| header.str("cwd", &cwd.path))
+            .finish();
+        NewHeader {
+            line,
+            from: None,
+            fix: format!("it gets one: {}", sources.join(", ")),
+            is_version_1: version.is_none(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_agents_have_a_time_and_an_id() {
+        let named = NamedSession::of("2026-03-14T09-26-53-589Z_3b9f_x").unwrap();
+        assert_eq!(named.timestamp, "2026-03-14T09:26:53.589Z");
+        assert_eq!(named.id, "3b9f_x");
+        for name in [
+            "session",
+            "2026-03-14_x",
+            "2026-03-14T09-26-53-589Z_",
+            "ä026-03-14T09-26-53-589Z_x",
+        ] {
+            assert!(NamedSession::of(name).is_none(), "{name}");
+        }
+    }
+}
