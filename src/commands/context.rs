@@ -1,6 +1,6 @@
 //! `pisess context`: prints the context of a model.
 
-use crate::agents::request::{self, Api, Model, Request};
+use crate::agents::request::{self, Api, LeftOut, Model, Request};
 use crate::cli::given::model;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{self, HookArgs};
@@ -8,6 +8,7 @@ use crate::cli::open::{OpenSession, explained};
 use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::transaction::output_or_input;
+use crate::format::counted;
 use crate::load::Options;
 use crate::ops::append::check_message;
 use crate::session::Session;
@@ -206,7 +207,7 @@ fn body(
     let unreadable = |error| output_or_input(&open.input, error);
     let mut out = ui.verbatim();
     let written = request::write(&context.messages, request, &open.reader(), &mut out);
-    let Some(ends_with_answer) = written.map_err(unreadable)? else {
+    let Some((ends_with_answer, left_out)) = written.map_err(unreadable)? else {
         return Err(Failure::no("the context has no message to send"));
     };
     out.write_all(b"\n")
@@ -218,7 +219,23 @@ fn body(
             "the context ends with a reply of the model; if the API refuses that, append a user message first",
         );
     }
+    note_left_out(left_out, ui);
     Ok(Exit::Done)
+}
+
+/// Notes the tool results that are not in a request, because the API would refuse them.
+fn note_left_out(left_out: LeftOut, ui: &mut Ui) {
+    if left_out.separated > 0 {
+        let results = counted(left_out.separated, "tool result is", "tool results are");
+        let why = "because a message is between the call and its result";
+        let hint = "(hint: pisess check --repair)";
+        ui.warn(&format!("{results} left out, {why} {hint}"));
+    }
+    if left_out.stray > 0 {
+        let results = counted(left_out.stray, "tool result is", "tool results are");
+        let why = "because the call is not in the context or has another result";
+        ui.warn(&format!("{results} left out, {why}"));
+    }
 }
 
 /// Returns the event for a hook: the agents' `context` event, with the entries that the context is

@@ -124,6 +124,8 @@ kinds! {
     ResultWithoutCall = "result-without-call",
     /// A tool call on the active path without a result.
     CallWithoutResult = "call-without-result",
+    /// A message between a tool call and its result.
+    MessageBeforeResult = "message-before-result",
     /// The entry refers to a blob outside the file.
     BlobReference = "blob-reference",
 }

@@ -6,6 +6,7 @@
 
 use super::entry::{Entry, EntryIx};
 use crate::session::Session;
+use crate::session::reference::Position;
 
 /// Children and roots, in the agents' order.
 #[derive(Debug)]
@@ -19,8 +20,12 @@ pub struct Tree {
 impl Tree {
     /// Returns the tree; it contains every entry exactly once.
     pub fn new(session: &Session) -> Tree {
-        let entries = &session.entries;
-        let parents = || entries.iter().map(|entry| entry.parent);
+        Tree::linked(&session.entries, |ix| session.entry(ix).parent)
+    }
+
+    /// Returns the tree of entries with other parents, which must not form a cycle.
+    pub fn linked(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Tree {
+        let parents = || (0..entries.len()).map(|at| parent(EntryIx::new(at)));
         // Counted two places ahead, so that after summing, `first[n + 1]` is where the first child
         // of `n` goes. It moves on with each child, and ends where the children of `n + 1` start.
         let mut first = vec![0_u32; entries.len() + 2];
@@ -93,18 +98,28 @@ pub struct Ancestry {
 impl Ancestry {
     /// Computes the ancestry of all entries.
     pub fn new(session: &Session) -> Ancestry {
-        let count = session.entries.len();
-        let order: Vec<_> = Tree::new(session).walk(&[]).collect();
+        Ancestry::linked(&session.entries, |ix| session.entry(ix).parent)
+    }
+
+    /// Computes the ancestry of entries with other parents, which must not form a cycle.
+    pub fn linked(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Ancestry {
+        let count = entries.len();
+        let order: Vec<_> = Tree::linked(entries, &parent).walk(&[]).collect();
         let (mut place, mut size) = (vec![0_u32; count], vec![1_u32; count]);
         for (at, ix) in order.iter().enumerate() {
             place[ix.at()] = at as u32;
         }
         for ix in order.iter().rev() {
-            if let Some(parent) = session.entry(*ix).parent {
+            if let Some(parent) = parent(*ix) {
                 size[parent.at()] += size[ix.at()];
             }
         }
         Ancestry { place, size }
+    }
+
+    /// Returns the index of an entry in drawing order, in which descendants follow their ancestors.
+    pub fn place(&self, ix: EntryIx) -> u32 {
+        self.place[ix.at()]
     }
 
     /// Whether `above` is an ancestor of `below`, or the same entry.

@@ -256,6 +256,44 @@ fn joined_lines_are_separated_after_a_migration() {
     }
 }
 
+/// A session in which an extension wrote a message between a tool call and its result.
+fn separated() -> String {
+    let turn = r#"{"type":"message","id":"a","parentId":"u","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"ls","arguments":{}}],"api":"anthropic-messages","provider":"anthropic","model":"claude-sonnet-4-5","usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"toolUse"}}"#;
+    let message = r#"{"type":"custom_message","id":"x","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","customType":"hook","content":"Mind the style.","display":true}"#;
+    let result = r#"{"type":"message","id":"r","parentId":"x","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"ls","content":[{"type":"text","text":"main.rs"}],"isError":false}}"#;
+    session(&[&user("u", ""), turn, message, result, &user("b", "r")])
+}
+
+#[test]
+fn a_message_before_a_result_is_moved_behind_it() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", separated());
+    assert_snapshot!(s.unchanged("check ./s.jsonl"), @r#"
+    ./s.jsonl:4: error: the message is between the tool call "c1" and its result, on line 5 (entry x) — the model's provider refuses every later request: a result must follow its call [repairable]
+    2> pisess: 1 session checked: 1 error, 0 warnings, 0 notes; 1 repairable (hint: pisess check --repair -o FILE ./s.jsonl)
+    exit 1
+    "#);
+    assert_snapshot!(s.unchanged("check --repair -n ./s.jsonl"), @r#"
+    ./s.jsonl:4: to repair: the message is between the tool call "c1" and its result, on line 5 (entry x) — the result moves before it: r becomes a child of a, x becomes a child of r, b becomes a child of x
+    2> pisess: 1 to repair, 0 left
+    "#);
+    let before = s.unchanged("context --as anthropic ./s.jsonl");
+    assert!(before.text().contains("No result provided"), "{before}");
+    assert!(!before.text().contains("main.rs"), "{before}");
+    assert!(
+        before.to_string().contains("2> pisess: note: 1 tool result is left out, because a message is between the call and its result (hint: pisess check --repair)"),
+        "{before}"
+    );
+
+    s.pisess("check --repair -q -o ./apart.jsonl ./s.jsonl")
+        .done();
+    assert_eq!(s.names(), ["apart.jsonl", "s.jsonl"]);
+    let after = s.run("context --as anthropic ./apart.jsonl");
+    assert!(!after.contains("No result provided"), "{after}");
+    assert!(after.contains("main.rs"), "{after}");
+    assert_eq!(s.run("path --ids ./apart.jsonl"), "u\na\nr\nx\nb\n");
+}
+
 /// An agent whose file was removed appends to a new one, which has no header.
 #[test]
 fn a_missing_header_is_rebuilt_from_name_and_folder() {

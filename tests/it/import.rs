@@ -46,16 +46,18 @@ impl Home {
         self.call(line).done()
     }
 
-    /// Checks a session: that a call has no result yet is all that may be noted.
+    /// Checks a session: that a call has no result yet is all that may be noted. Claude Code also
+    /// writes parallel calls as messages of their own, all of them before the first result.
     fn check(&self, path: &str, what: &str) {
         let done = self.run(&format!("check -q ./{path}"));
-        let is_noted = |line: &str| {
-            line.contains(": note: the tool call ") && line.contains("has no result on the active")
-        };
-        assert!(
-            done.code == 0 && done.text().lines().all(is_noted),
-            "{what}: {done}"
-        );
+        assert!(done.code <= 1, "{what}: {done}");
+        for line in done.text().lines() {
+            let is_open = line.contains(": note: the tool call ")
+                && line.contains("has no result on the active");
+            let is_parallel = what.contains("claude/parallel")
+                && line.contains(": the message is between the tool call ");
+            assert!(is_open || is_parallel, "{what}: {done}");
+        }
     }
 
     /// Returns the sessions in the stores.

@@ -42,6 +42,7 @@ pub fn weight(kind: K, grave: bool) -> Option<(Severity, &'static str)> {
             "oh-my-pi opens the session and fails when it builds the context",
         ),
         K::NoContent => (Warning, "oh-my-pi sends it without content"),
+        K::MessageBeforeResult => (Note, "oh-my-pi sends the result before it; pi does not"),
         _ => return None,
     })
 }

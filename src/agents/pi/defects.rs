@@ -150,6 +150,14 @@ fn of_content(kind: K, grave: bool) -> (Severity, &'static str) {
         ),
         K::EmptySummary => (Warning, "the model does not see what was summarized"),
         K::ResultWithoutCall => (Warning, "a model provider may refuse the conversation"),
+        K::MessageBeforeResult if grave => (
+            Error,
+            "the model's provider refuses every later request: a result must follow its call",
+        ),
+        K::MessageBeforeResult => (
+            Warning,
+            "the model's provider refuses the conversation where it is sent again",
+        ),
         K::CallWithoutResult => (
             Note,
             "the agent reports to the model that there was no result",

@@ -30,6 +30,7 @@ use foldhash::{HashMap, HashSet};
 use ids::gemini_version;
 use pisess_json::Raw;
 use pisess_json::text::Text;
+pub use replay::LeftOut;
 use replay::{Late, Replay};
 use sink::Sink;
 use std::io::{self, Write};
@@ -123,14 +124,15 @@ struct Target {
 }
 
 /// Writes the body of a request with `messages`, which the session's agent has built. Returns
-/// whether the last message is the model's own: some APIs refuse that, others continue the message.
-/// If there is no message to send, nothing is written, and the result is `None`.
+/// whether the last message is the model's own (some APIs refuse that, others continue the
+/// message), and how many results were left out. If there is no message to send, nothing is
+/// written, and the result is `None`.
 pub fn write(
     messages: &[Message],
     request: &Request,
     reader: &EntryReader,
     out: &mut dyn Write,
-) -> io::Result<Option<bool>> {
+) -> io::Result<Option<(bool, LeftOut)>> {
     let (target, late) = Target::of(messages, request, reader)?;
     let sink = Sink::new(out, target.agent.half_pair);
     let body: Box<dyn replay::Writer + '_> = match request.api {

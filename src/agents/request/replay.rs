@@ -45,9 +45,21 @@ pub struct Replay<'t> {
     late: Late,
     /// The calls of the last turn.
     open: Vec<Open>,
+    /// The ids of the calls that were answered with [`NO_RESULT`].
+    unanswered: HashSet<Option<Text<'static>>>,
+    left_out: LeftOut,
     /// The number of the current message, and of the last turn.
     number: usize,
     turn: usize,
+}
+
+/// The results that are not in a body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The number of those that another message separates from their calls.
+    pub separated: usize,
+    /// The number of those whose call is not in the context, or has another result.
+    pub stray: usize,
 }
 
 /// A call, and whether its result was written.
@@ -67,6 +79,8 @@ impl<'t> Replay<'t> {
             ids: HashMap::default(),
             late,
             open: Vec::new(),
+            unanswered: HashSet::default(),
+            left_out: LeftOut::default(),
             number: 0,
             turn: 0,
         }
@@ -87,10 +101,12 @@ impl<'t> Replay<'t> {
         }
     }
 
-    /// Writes the results that are missing and the rest of the body.
-    pub fn finish(mut self) -> io::Result<Option<bool>> {
+    /// Writes the results that are missing and the rest of the body. Returns whether it ends with
+    /// an assistant message, and the results that were left out; `None` if it has no message.
+    pub fn finish(mut self) -> io::Result<Option<(bool, LeftOut)>> {
         self.close()?;
-        self.writer.finish()
+        let ends_with_answer = self.writer.finish()?;
+        Ok(ends_with_answer.map(|ends_with_answer| (ends_with_answer, self.left_out)))
     }
 
     fn user(&mut self, role: Role, message: Raw) -> io::Result<()> {
@@ -203,9 +219,16 @@ impl<'t> Replay<'t> {
             open.is_answered = true;
             return answer(open, message, self.target, self.writer.as_mut());
         }
-        let quotes = self.target.agent.rescues_results && !is_open;
-        if quotes && !self.late.has_call(&own.map(Text::into_owned)) {
-            return self.quote(message);
+        let own = own.map(Text::into_owned);
+        if self.target.agent.rescues_results {
+            // A result with a call was moved to it.
+            if !is_open && !self.late.has_call(&own) {
+                return self.quote(message);
+            }
+        } else if self.unanswered.contains(&own) {
+            self.left_out.separated += 1;
+        } else {
+            self.left_out.stray += 1;
         }
         Ok(())
     }
@@ -255,6 +278,7 @@ impl<'t> Replay<'t> {
                     parts,
                     is_error: Some(true),
                 })?;
+                self.unanswered.insert(open.own);
             }
         }
         Ok(())

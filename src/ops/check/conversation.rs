@@ -212,11 +212,20 @@ fn kept(
     findings.push(found(session, ix, K::KeptEntryUnknown, message));
 }
 
+/// Returns the message with each call, by the id of the call.
+fn callers(session: &Session) -> HashMap<Text<'_>, EntryIx> {
+    let calls = session.collected.tool_calls.iter();
+    calls
+        .map(|call| (session.text(call.id), call.entry))
+        .collect()
+}
+
 /// Checks calls and results on the active path.
 fn tools(session: &Session, findings: &mut Vec<Finding>) {
     // The calls not answered yet, and whether the agents omit their message.
     let mut open: HashMap<Text, (EntryIx, bool)> = HashMap::default();
     let mut called: HashSet<Text> = HashSet::default();
+    let callers = LazyCell::new(|| callers(session));
     for ix in session.path(session.leaf) {
         let entry = session.entry(ix);
         if session.is_message(ix, Role::ToolResult) {
@@ -229,10 +238,15 @@ fn tools(session: &Session, findings: &mut Vec<Finding>) {
                 |at| session.text(session.collected.tool_results[at].text),
             );
             if open.remove(&id).is_none() && !called.contains(&id) {
-                let what = format!(
-                    "no tool call on the path to it has the id {:?}",
-                    id.to_string()
-                );
+                let call = id.to_string();
+                let mut what = format!("no tool call on the path to it has the id {call:?}");
+                what += &match callers.get(&id) {
+                    Some(&caller) => {
+                        let line = session.entry(caller).line.0;
+                        format!(", only one on line {line}; there is no repair for it")
+                    }
+                    None => "; there is no repair for it".to_owned(),
+                };
                 findings.push(found(session, ix, K::ResultWithoutCall, what));
             }
         }

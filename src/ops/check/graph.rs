@@ -21,6 +21,9 @@ pub(super) struct Links {
     pub ids: HashMap<EntryIx, String>,
     /// New parents; with `None` inside, the entry becomes a root.
     pub parents: BTreeMap<EntryIx, Option<EntryIx>>,
+    /// The entry at which the conversation ends after the repair, if that is no longer the leaf of
+    /// the file.
+    pub new_leaf: Option<EntryIx>,
     taken: HashSet<String>,
 }
 
@@ -30,6 +33,22 @@ impl Links {
         self.ids
             .get(&ix)
             .map_or_else(|| session.id(ix), |id| Text::from(id.as_str()))
+    }
+
+    /// Returns a new id for a record, which no entry has after the repair.
+    pub fn free_id(
+        &self,
+        session: &Session,
+        record: u32,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> String {
+        session.deterministic_id(record, |id| self.taken.contains(id) || is_wanted(id))
+    }
+
+    /// Returns the parent of an entry after the repair.
+    pub fn parent(&self, session: &Session, ix: EntryIx) -> Option<EntryIx> {
+        let changed = self.parents.get(&ix);
+        changed.copied().unwrap_or(session.entry(ix).parent)
     }
 
     /// Returns the entries whose lines change.
@@ -124,11 +143,11 @@ impl<'s> Graph<'s, '_> {
     }
 
     fn new_id(&mut self, ix: EntryIx) -> String {
-        let is_taken =
-            |id: &str| self.links.taken.contains(id) || self.wanted.contains(id.as_bytes());
+        let record = self.session.entry(ix).record;
+        let wanted = &self.wanted;
         let id = self
-            .session
-            .deterministic_id(self.session.entry(ix).record, is_taken);
+            .links
+            .free_id(self.session, record, |id| wanted.contains(id.as_bytes()));
         self.links.taken.insert(id.clone());
         self.links.ids.insert(ix, id.clone());
         id
@@ -210,13 +229,7 @@ impl<'s> Graph<'s, '_> {
                 self.findings.push(finding);
             }
             ends += usize::from(!is_continued[ix.at()]);
-            if let Some(parent) = self
-                .links
-                .parents
-                .get(&ix)
-                .copied()
-                .unwrap_or(session.entry(ix).parent)
-            {
+            if let Some(parent) = self.links.parent(session, ix) {
                 let is_new = !std::mem::replace(&mut is_continued[parent.at()], true);
                 ends -= usize::from(is_new && parent <= ix);
             }

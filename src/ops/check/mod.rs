@@ -21,6 +21,7 @@ mod line_repair;
 mod lines;
 mod missing;
 mod resync;
+mod turns;
 
 pub use finding::{Finding, FindingKind, Severity};
 pub use groups::{grouped, lines_of};
@@ -34,6 +35,7 @@ use self::lines::is_plain;
 use crate::load::{LoadError, Options, load};
 use crate::ops::patched::Pieces;
 use crate::ops::plan::copy_all;
+use crate::ops::switch::mark;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::active;
@@ -94,7 +96,8 @@ pub fn check<'a>(
     let mut findings = Vec::new();
     old_version(&session, &mut findings);
     header_id(&session, place, &mut findings);
-    let links = graph::check(&session, &repair, &is_active, &mut findings);
+    let mut links = graph::check(&session, &repair, &is_active, &mut findings);
+    turns::check(&reader, &mut links, &mut findings)?;
     conversation::check(&reader, &is_active, &mut findings)?;
     for finding in &mut findings {
         finding.line = repair.source_line(finding.line);
@@ -188,7 +191,26 @@ impl Checkup<'_> {
             start: at,
             len: file.len() - at,
         });
+        if let Some(leaf) = self.links.new_leaf {
+            repaired.make(&self.mark(leaf));
+        }
         copy_all(&repaired.over(&file), out)
+    }
+
+    /// Returns the line of a mark that makes an entry the leaf, although it is not the last of the
+    /// file.
+    fn mark(&self, leaf: EntryIx) -> Vec<u8> {
+        let session = &self.session;
+        let from = session.leaf.map(|from| self.links.id(session, from));
+        let to = self.links.id(session, leaf);
+        let id = self.links.free_id(session, session.records, |_| false);
+        let mut line = mark(from.as_ref(), Some(&to), &[])
+            .str("id", &id)
+            .text("parentId", &to)
+            .text("timestamp", &session.draft_timestamp(leaf))
+            .finish();
+        line.push(b'\n');
+        line
     }
 
     /// Returns the line of an entry after the repair.

@@ -250,6 +250,283 @@ fn fused_lines_come_apart_after_migration() {
     }
 }
 
+/// Returns an entry with a message of this role.
+fn says(id: &str, parent: &str, role: &str, rest: &str) -> String {
+    let parent = if parent.is_empty() {
+        "null".to_owned()
+    } else {
+        format!("\"{parent}\"")
+    };
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"{role}",{rest}}}}}"#
+    )
+}
+
+/// Returns a turn with calls of these ids.
+fn turn(id: &str, parent: &str, calls: &[&str]) -> String {
+    let calls: Vec<_> = calls
+        .iter()
+        .map(|call| format!(r#"{{"type":"toolCall","id":"{call}","name":"t","arguments":{{}}}}"#))
+        .collect();
+    let rest = format!(
+        r#""content":[{}],"api":"x","provider":"p","model":"m","usage":1,"stopReason":"toolUse""#,
+        calls.join(",")
+    );
+    says(id, parent, "assistant", &rest)
+}
+
+/// Returns the result of a call.
+fn result(id: &str, parent: &str, call: &str) -> String {
+    let rest = format!(r#""toolCallId":"{call}","toolName":"t","isError":false,"content":[]"#);
+    says(id, parent, "toolResult", &rest)
+}
+
+/// Returns a label on `a`.
+fn label(id: &str, parent: &str) -> String {
+    format!(
+        r#"{{"type":"label","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:01.000Z","targetId":"a","label":"l"}}"#
+    )
+}
+
+/// Returns the tree of the repaired file, after asserting the finding.
+fn reordered(lines: &[String], findings: &str) -> String {
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    let bytes = file(&lines);
+    assert_eq!(found(&bytes), findings);
+    let (repaired, rejected) = repaired_bytes(&bytes);
+    assert!(rejected.is_empty());
+    let findings = found(&repaired);
+    assert!(!findings.contains("message-before-result"), "{findings}");
+    tree(&bytes)
+}
+
+#[test]
+fn a_message_between_a_call_and_its_result_comes_after_it() {
+    let (u, a) = (message("u", ""), turn("a", "u", &["c1"]));
+    // Three entries get other parents.
+    let lines = [
+        u.clone(),
+        a.clone(),
+        message("m", "a"),
+        result("r", "m", "c1"),
+        message("b", "r"),
+    ];
+    assert_eq!(
+        reordered(&lines, "4:error:message-before-result*"),
+        "u< a<u m<r r<a b<m"
+    );
+    // Only those: every other line stays.
+    let text = file(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let (repaired, _) = repaired_bytes(&text);
+    let old = String::from_utf8(text).unwrap();
+    let new = String::from_utf8(repaired).unwrap();
+    let differ = old.lines().zip(new.lines()).filter(|(old, new)| old != new);
+    assert_eq!(differ.count(), 3);
+
+    // Several messages, a label, and an extension's message.
+    let custom = r#"{"type":"custom_message","id":"x","parentId":"m","timestamp":"2026-01-01T00:00:01.000Z","customType":"t","content":"x","display":true}"#;
+    let lines = [
+        u.clone(),
+        a.clone(),
+        message("m", "a"),
+        custom.to_owned(),
+        label("l", "x"),
+        result("r", "l", "c1"),
+        message("b", "r"),
+    ];
+    assert_eq!(
+        reordered(&lines, "4:error:message-before-result*"),
+        "u< a<u m<r x<m l<x r<a b<l"
+    );
+
+    // Several calls, one of which has its result already.
+    let lines = [
+        u.clone(),
+        turn("a", "u", &["c1", "c2", "c3"]),
+        result("r2", "a", "c2"),
+        message("m", "r2"),
+        result("r1", "m", "c1"),
+        result("r3", "r1", "c3"),
+        message("b", "r3"),
+    ];
+    assert_eq!(
+        reordered(&lines, "5:error:message-before-result*"),
+        "u< a<u r2<a m<r3 r1<r2 r3<r1 b<m"
+    );
+
+    // The message is a turn with a call of its own.
+    let lines = [
+        u.clone(),
+        a.clone(),
+        turn("b", "a", &["c2"]),
+        result("r1", "b", "c1"),
+        result("r2", "r1", "c2"),
+    ];
+    assert_eq!(
+        reordered(&lines, "4:error:message-before-result*"),
+        "u< a<u b<r1 r1<a r2<b"
+    );
+}
+
+#[test]
+fn a_result_at_the_leaf_moves_and_the_message_stays_the_last() {
+    let lines = [
+        message("u", ""),
+        turn("a", "u", &["c1", "c2"]),
+        message("m", "a"),
+        result("r1", "m", "c1"),
+        result("r2", "r1", "c2"),
+    ];
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    let bytes = file(&lines);
+    assert!(tree(&bytes).starts_with("u< a<u m<r2 r1<a r2<r1 "));
+    let (repaired, _) = repaired_bytes(&bytes);
+    let session = load(&repaired, &Options::default()).unwrap();
+    let path: Vec<_> = session
+        .path(session.leaf)
+        .into_iter()
+        .map(|ix| session.id(ix).to_string())
+        .collect();
+    assert_eq!(path[..5], ["u", "a", "r1", "r2", "m"]);
+    assert_eq!(path.len(), 6);
+    let mark = String::from_utf8(repaired).unwrap();
+    let mark = mark.lines().last().unwrap();
+    assert!(
+        mark.contains(r#""customType":"pisess.switch","data":{"from":"r2","to":"m"}"#),
+        "{mark}"
+    );
+}
+
+#[test]
+fn results_on_other_branches_move_too() {
+    let (u, a) = (message("u", ""), turn("a", "u", &["c1"]));
+    // Two branches below the result, and one below the message. The leaf is elsewhere.
+    let lines = [
+        u.clone(),
+        a.clone(),
+        message("m", "a"),
+        result("r", "m", "c1"),
+        message("b", "r"),
+        message("c", "r"),
+        message("d", "m"),
+        message("e", "u"),
+    ];
+    assert_eq!(
+        reordered(&lines, "4:warning:message-before-result*"),
+        "u< a<u m<r r<a b<m c<m d<m e<u"
+    );
+    // Which of two results belongs there is not certain.
+    let lines = [
+        u.clone(),
+        a.clone(),
+        message("m", "a"),
+        result("r", "m", "c1"),
+        result("s", "m", "c1"),
+    ];
+    assert_eq!(reordered_not(&lines), "4:error:message-before-result");
+    // A second result of a call does not move.
+    let lines = [
+        u,
+        a,
+        result("r", "a", "c1"),
+        message("m", "r"),
+        result("s", "m", "c1"),
+    ];
+    assert_eq!(reordered_not(&lines), "");
+}
+
+/// Returns the findings in a file that a repair does not change.
+fn reordered_not(lines: &[String]) -> String {
+    let bytes = file(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(repaired_bytes(&bytes).0, bytes);
+    found(&bytes)
+}
+
+#[test]
+fn what_no_model_sees_may_be_between_a_call_and_its_result() {
+    let hidden = r#""command":"ls","output":"","cancelled":false,"truncated":false,"excludeFromContext":true"#;
+    let lines = [
+        message("u", ""),
+        turn("a", "u", &["c1"]),
+        label("l", "a"),
+        says("s", "l", "system", r#""content":"x""#),
+        says("h", "s", "bashExecution", hidden),
+        result("r", "h", "c1"),
+        message("b", "r"),
+    ];
+    assert_eq!(reordered_not(&lines), "");
+    let shown = hidden.replace("true", "false");
+    let lines = [
+        message("u", ""),
+        turn("a", "u", &["c1"]),
+        says("h", "a", "bashExecution", &shown),
+        result("r", "h", "c1"),
+        message("b", "r"),
+    ];
+    assert_eq!(
+        reordered(&lines, "4:error:message-before-result*"),
+        "u< a<u h<r r<a b<h"
+    );
+}
+
+#[test]
+fn a_result_without_a_call_has_no_repair() {
+    let lines = [
+        message("u", ""),
+        turn("a", "u", &["c1"]),
+        message("m", "u"),
+        result("r", "m", "c1"),
+        result("s", "r", "none"),
+        message("b", "s"),
+    ];
+    assert_eq!(
+        reordered_not(&lines),
+        "5:warning:result-without-call 6:warning:result-without-call"
+    );
+    let bytes = file(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let findings = check(&bytes, &Options::default(), &Place::default())
+        .unwrap()
+        .findings;
+    let said: Vec<_> = findings
+        .iter()
+        .map(|finding| finding.message.as_str())
+        .collect();
+    assert_eq!(
+        said,
+        [
+            r#"no tool call on the path to it has the id "c1", only one on line 3; there is no repair for it"#,
+            r#"no tool call on the path to it has the id "none"; there is no repair for it"#
+        ]
+    );
+}
+
+/// In version 1, the order of the lines is the conversation; oh-my-pi moves the result itself.
+#[test]
+fn a_message_before_a_result_is_named_in_every_dialect() {
+    let lines = [
+        message("u", ""),
+        turn("a", "u", &["c1"]),
+        message("m", "a"),
+        result("r", "m", "c1"),
+        message("b", "r"),
+    ];
+    let text = |header: &str| format!("{header}\n{}\n", lines.join("\n")).into_bytes();
+    assert_eq!(
+        found(&text(HEADER_1)),
+        "1:note:old-version 4:error:message-before-result"
+    );
+    let header_2 = HEADER.replace("\"version\":3", "\"version\":2");
+    assert_eq!(
+        found(&text(&header_2)),
+        "1:note:old-version 4:error:message-before-result*"
+    );
+    assert_eq!(tree(&text(&header_2)), "u< a<u m<r r<a b<m");
+    let omp = r#"{"type":"mode_change","id":"o","parentId":"b","timestamp":"2026-01-01T00:00:01.000Z","mode":"plan"}"#;
+    let omp = [&text(HEADER)[..], omp.as_bytes(), b"\n"].concat();
+    assert_eq!(found(&omp), "4:note:message-before-result*");
+    assert_eq!(tree(&omp), "u< a<u m<r r<a b<m o<b");
+}
+
 #[test]
 fn a_header_that_is_fused_opens_again() {
     let a = message("a", "");
@@ -745,6 +1022,41 @@ proptest! {
             let is_spliced = Raw::parse(line.as_bytes()).is_ok_and(|value| value.is_object());
             let is_apart = found(&bytes).contains("fused-line");
             prop_assert!(is_spliced || is_apart || kept.contains(line) || out.contains(line), "{line:?} is gone");
+        }
+    }
+
+    #[test]
+    fn a_repair_of_turns_is_complete(
+        entries in prop::collection::vec((0..4_usize, "[c-e]", 0..40_usize), 1..14),
+        has_gaps in any::<bool>(),
+    ) {
+        let mut lines = Vec::new();
+        for (at, (kind, call, parent)) in entries.iter().enumerate() {
+            let id = format!("e{at}");
+            // Mostly a chain.
+            let parent = if *parent < at { *parent } else { at.saturating_sub(1) };
+            let parent = match at {
+                0 => String::new(),
+                _ if has_gaps && at % 5 == 4 => "gone".to_owned(),
+                _ => format!("e{parent}"),
+            };
+            lines.push(match kind {
+                0 => message(&id, &parent),
+                1 => turn(&id, &parent, &[call]),
+                _ => result(&id, &parent, call),
+            });
+        }
+        let bytes = file(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        let (repaired, rejected) = repaired_bytes(&bytes);
+        prop_assert!(rejected.is_empty());
+        let session = load(&repaired, &Options::default()).unwrap();
+        prop_assert!(session.entries.len() >= entries.len());
+        prop_assert!(!session.problems.iter().any(|problem| problem.kind == crate::session::defect::FindingKind::ParentCycle));
+        // The end of the conversation stays: everything on the path to the leaf is on it still.
+        let before = load(&bytes, &Options::default()).unwrap();
+        let path: Vec<_> = session.path(session.leaf).into_iter().map(|ix| session.id(ix).to_string()).collect();
+        for ix in before.path(before.leaf) {
+            prop_assert!(path.contains(&before.id(ix).to_string()));
         }
     }
 
