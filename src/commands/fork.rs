@@ -13,7 +13,7 @@ use crate::cli::process::run::Shell;
 use crate::cli::transaction::Creation;
 use crate::load::Options;
 use crate::ops::convert::convert;
-use crate::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
+use crate::ops::fork::{Ancestors, ForkOptions, fork, fork_all, fork_subtree};
 use crate::ops::plan::NewSession;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Role;
@@ -42,6 +42,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess fork --subtree session.jsonl '@~9'",
     ),
     Example::new(
+        "Copy only an entry and all its descendants",
+        "pisess fork --subtree --alone session.jsonl '@~9'",
+    ),
+    Example::new(
         "Copy everything, for another project",
         "pisess fork --branches --cwd ~/other session.jsonl",
     ),
@@ -68,8 +72,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// counterpart there is kept in a custom entry with a note. The model's context stays the same, as
 /// far as the two agents allow. Converting the session back restores the original entries.
 ///
-/// With --subtree the descendants of REF are copied, too. The leaf of the new session is the
-/// original leaf if that was copied, and otherwise the last entry copied.
+/// With --subtree the descendants of REF are copied, too; with --alone as well, its ancestors are
+/// not, and the model no longer sees them. The leaf of the new session is the original leaf if that
+/// was copied, and otherwise the last entry copied.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -83,6 +88,9 @@ pub struct Args {
     /// Also copy the descendants of REF, with all their branches
     #[arg(long, conflicts_with_all = ["before", "branches"])]
     pub subtree: bool,
+    /// Leave out the ancestors of REF: the new session begins with it
+    #[arg(long, requires = "subtree")]
+    pub alone: bool,
     /// Copy every entry and branch
     #[arg(long, alias = "all")]
     pub branches: bool,
@@ -105,6 +113,14 @@ impl Args {
     /// Returns the directory given by `--cwd`, as an absolute path.
     fn cwd(&self, ui: &Ui) -> Option<PathBuf> {
         self.cwd.as_ref().map(|cwd| lexical(&ui.folder().join(cwd)))
+    }
+
+    fn ancestors(&self) -> Ancestors {
+        if self.alone {
+            Ancestors::LeftOut
+        } else {
+            Ancestors::Kept
+        }
     }
 }
 
@@ -148,7 +164,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let new = ids.issue(ui, |fresh| {
         let new = match (args.branches, args.subtree) {
             (true, _) => Ok(fork_all(session, &options, fresh)),
-            (false, true) => fork_subtree(&reader, end, &options, fresh),
+            (false, true) => fork_subtree(&reader, end, args.ancestors(), &options, fresh),
             (false, false) => fork(&reader, end, &options, fresh),
         };
         let converted = new.and_then(|new| {
@@ -188,6 +204,7 @@ fn event(args: &Args, open: &OpenSession, chosen: Position) -> io::Result<Object
         .str("position", if args.before { "before" } else { "at" })
         .bool("all", args.branches)
         .bool("subtree", args.subtree)
+        .bool("alone", args.alone)
         .json("entry", &entry))
 }
 

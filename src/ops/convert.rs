@@ -13,7 +13,7 @@ use crate::agents::oh_my_pi::native;
 use crate::agents::pi::edits::Edit;
 use crate::ops::IdSource;
 use crate::ops::chain::Chain;
-use crate::ops::fork::{ForkOptions, fork_subtree, head_for};
+use crate::ops::fork::{Ancestors, ForkOptions, fork_subtree, head_for};
 use crate::ops::plan::{NewSession, Piece};
 use crate::ops::rows::edited;
 use crate::session::Format;
@@ -81,7 +81,7 @@ fn listed(
     }
     let has_head = |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
     if session.format != Format::V3 || session.all().any(has_head) {
-        return fork_subtree(reader, None, options, fresh);
+        return fork_subtree(reader, None, Ancestors::Kept, options, fresh);
     }
     Ok(NewSession {
         entries: Some(session.all().map(Piece::copied).collect()),

@@ -36,6 +36,15 @@ pub struct ForkOptions<'a> {
     pub cwd: Option<Text<'a>>,
 }
 
+/// What becomes of the ancestors of a subtree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ancestors {
+    /// They are copied.
+    Kept,
+    /// They are left out: the top of the subtree becomes the root.
+    LeftOut,
+}
+
 /// Forks the path to `end`.
 pub fn fork(
     reader: &EntryReader,
@@ -45,15 +54,17 @@ pub fn fork(
 ) -> io::Result<NewSession> {
     let session = reader.session();
     let path = session.path(end);
-    let pieces = without_labels(reader, &path)?;
+    let pieces = without_labels(reader, &path, |_| true)?;
     Ok(finished(session, pieces, end, options, fresh))
 }
 
-/// Forks the path to `top` and all its descendants, in file order. The leaf is that of the source
-/// if it is `top` or a descendant, else the last of these in the file.
+/// Forks `top`, all its descendants and, unless they are left out, its ancestors, in file order.
+/// The leaf is that of the source if it is `top` or a descendant, else the last of these in the
+/// file. A compaction that keeps an ancestor that is left out keeps what is copied of its path.
 pub fn fork_subtree(
     reader: &EntryReader,
     top: Position,
+    ancestors: Ancestors,
     options: &ForkOptions,
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
@@ -70,12 +81,14 @@ pub fn fork_subtree(
     };
     let leaf = leaf_inside.or_else(last).or(top);
     let above = top.and_then(|top| session.entry(top).parent);
-    let entries: Vec<_> = session
-        .path(above)
-        .into_iter()
-        .chain(inside.iter().copied())
-        .collect();
-    let mut pieces = without_labels(reader, &entries)?;
+    let mut pieces = match ancestors {
+        Ancestors::Kept => {
+            let mut entries = session.path(above);
+            entries.extend(&inside);
+            without_labels(reader, &entries, |_| true)?
+        }
+        Ancestors::LeftOut => without_labels(reader, &inside, is_inside)?,
+    };
     pieces.sort_by_key(|&(ix, _)| ix);
     Ok(finished(session, pieces, leaf, options, fresh))
 }
@@ -140,12 +153,17 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
 }
 
 /// Returns copies of the entries that are not left out, each under its nearest ancestor that is
-/// not.
-fn without_labels(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(EntryIx, Piece)>> {
+/// copied. `is_copied` is false for ancestors of the entries that are not among them.
+fn without_labels(
+    reader: &EntryReader,
+    entries: &[EntryIx],
+    is_copied: impl Fn(EntryIx) -> bool,
+) -> io::Result<Vec<(EntryIx, Piece)>> {
     let session = reader.session();
-    let stays = |ix: EntryIx| !is_left_out(session.entry(ix).kind);
+    let stays = |ix: EntryIx| is_copied(ix) && !is_left_out(session.entry(ix).kind);
     let id = |ix: EntryIx| session.id(ix).into_owned();
-    let all_stay = entries.iter().all(|&ix| stays(ix));
+    let is_whole = |&ix: &EntryIx| stays(ix) && session.entry(ix).parent.is_none_or(&is_copied);
+    let all_stay = entries.iter().all(is_whole);
     let (mut copies, mut parents) = (Vec::with_capacity(entries.len()), HashMap::default());
     for ix in entries.iter().copied().filter(|&ix| stays(ix)) {
         let entry = session.entry(ix);

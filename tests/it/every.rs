@@ -118,6 +118,7 @@ const WRITING: &[&str] = &[
     "check F --repair --backup",
     "fork F",
     "fork F @ --subtree",
+    "fork F @ --subtree --alone",
     "fork F --branches",
     "fork F --branches --for omp",
     "fork F --for pi",

@@ -513,6 +513,60 @@ fn a_subtree_of_everything_or_of_little() {
     }
 }
 
+/// Without its ancestors, the entry is the root, and what a compaction kept of them is gone.
+#[test]
+fn a_subtree_alone() {
+    let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl", "omp.jsonl"]);
+    s.run("fork --subtree --alone ./two-branches.jsonl 1a2b3c02 -o ./new.jsonl");
+    assert_snapshot!(s.run("tree ./new.jsonl --filter all"), @"
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
+    ");
+    assert!(
+        s.text("new.jsonl")
+            .contains(r#""id":"1a2b3c02","parentId":null,"#)
+    );
+    assert!(!s.text("new.jsonl").contains("Which paper for a kite?"));
+    s.run("fork --subtree --alone ./tour.jsonl 3de1b752 -o ./part.jsonl");
+    assert_snapshot!(s.run("tree ./part.jsonl --no-ids"), @r#"
+    • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    • assistant: So the result lies within half a day either way.
+    • edit: src/clock.rs
+    • bash: cargo test --quiet
+    • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    • user: Good. Please add a test for exactly that evening.
+    • write: tests/midnight.rs
+    • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
+    • user: Now a line for the changelog, for people who don't read code.
+    • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
+    "#);
+    assert_eq!(s.unchanged("check ./part.jsonl").code, 0);
+    // A subtree with the compaction only: nothing that it kept was copied.
+    let compaction = crate::sandbox::session(&[
+        crate::sandbox::user("a", None, "one"),
+        crate::sandbox::user("b", Some("a"), "two"),
+        r#"{"type":"compaction","id":"c","parentId":"b","timestamp":"2026-01-01T00:00:40.000Z","summary":"s","firstKeptEntryId":"a","tokensBefore":1}"#.to_owned(),
+        crate::sandbox::user("d", Some("c"), "three"),
+    ]);
+    s.put("x.jsonl", compaction);
+    s.run("fork --subtree --alone ./x.jsonl b -o ./b.jsonl");
+    assert!(s.text("b.jsonl").contains(r#""firstKeptEntryId":"b""#));
+    s.run("fork --subtree --alone ./x.jsonl c -o ./c.jsonl");
+    assert!(s.text("c.jsonl").contains(r#""firstKeptEntryId":"c""#));
+    assert_eq!(s.unchanged("check ./b.jsonl ./c.jsonl").code, 0);
+    // The same as with its ancestors, if it has none.
+    s.run("fork --subtree --alone ./omp.jsonl root -o ./all.jsonl");
+    assert_eq!(
+        s.text("all.jsonl"),
+        s.run("fork --subtree ./omp.jsonl root -o -")
+    );
+    assert_eq!(s.unchanged("fork --alone ./omp.jsonl").code, 2);
+}
+
 /// Several compactions keep from a label. In a fork, each keeps from the entry after the label on
 /// its own path.
 #[test]

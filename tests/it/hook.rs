@@ -150,7 +150,7 @@ fn before_and_after_a_fork() {
     let [before, after] = &heard(&s)[..] else {
         panic!("two events")
     };
-    assert_snapshot!(before, @r#"{"all":false,"ctx":{"cwd":"/home/u/kites","leafId":"1a2b3c07","sessionFile":"./two-branches.jsonl","sessionId":"019c0000-0000-7000-8000-00000000babe"},"entry":{"id":"1a2b3c06","message":{"content":"Washi then. How big?","role":"user"},"parentId":"1a2b3c03","timestamp":"2026-01-01T00:00:06.000Z","type":"message"},"entryId":"1a2b3c06","position":"before","subtree":false,"type":"session_before_fork"}"#);
+    assert_snapshot!(before, @r#"{"all":false,"alone":false,"ctx":{"cwd":"/home/u/kites","leafId":"1a2b3c07","sessionFile":"./two-branches.jsonl","sessionId":"019c0000-0000-7000-8000-00000000babe"},"entry":{"id":"1a2b3c06","message":{"content":"Washi then. How big?","role":"user"},"parentId":"1a2b3c03","timestamp":"2026-01-01T00:00:06.000Z","type":"message"},"entryId":"1a2b3c06","position":"before","subtree":false,"type":"session_before_fork"}"#);
     assert_snapshot!(after, @r#"{"ctx":{"cwd":"/home/u/kites","leafId":"27aa2424","sessionFile":"./new.jsonl","sessionId":"019df2dc-0a00-726b-9b5c-564f5be49767"},"previousSessionFile":"./two-branches.jsonl","type":"session_branch"}"#);
     s.run(&format!(
         "fork ./{TWO} root -o ./empty.jsonl --hook '{hook}'"
