@@ -7,7 +7,7 @@
 // its navigation. The other figures are taken in the first round.
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { closeBrowser, folder, newContext, nodes, violations } from "./browser.mjs";
@@ -22,12 +22,10 @@ const ROUNDS = 5;
 /** The maximum time for a page, in milliseconds. */
 const LIMIT = 90_000;
 
-/** Returns the path of pi's program, of the newest installed version. */
+/** Returns the path of the newest pi's program. */
 function peer() {
-  const unpacked = join(modules, ".unpacked");
-  const newest = existsSync(unpacked) ? readdirSync(unpacked).filter((name) => name.startsWith("pi-")).sort().reverse() : [];
-  const programs = newest.map((name) => join(unpacked, name, "package/dist/bundle/cli.js"));
-  return [...programs, join(modules, "@earendil-works/pi-coding-agent/dist/cli.js")].find(existsSync);
+  const programs = ["bundle/cli.js", "cli.js"].map((name) => join(modules, "@earendil-works/pi-coding-agent/dist", name));
+  return programs.find(existsSync);
 }
 
 /** Runs a program. Returns the seconds, and its peak memory in MB if Python can measure it. */

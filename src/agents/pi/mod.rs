@@ -1,4 +1,4 @@
-//! Computes from a path what pi 1.5.2 computes, without running pi.
+//! Computes from a path what pi 1.6.0 computes, without running pi.
 //!
 //! - [`context`] is its `buildSessionContext`: the messages for the model, and the settings in
 //!   effect. [`edits`] change what it contains.

@@ -28,7 +28,12 @@ pub struct Body<'a> {
     is_answer: bool,
     /// The images of results that are errors.
     error_images: Vec<Vec<u8>>,
+    has_signed_thinking: bool,
 }
+
+/// Makes the API drop thinking whose signature is bound to another prefix of the conversation, where
+/// it would refuse the request. pi sends it, too.
+const DROP_BOUND_BLOCKS: &[u8] = br#"{"type":"adaptive","display":"summarized","block_binding":{"prefix_mismatch_behavior":"drop_block"}}"#;
 
 /// Replaces an image in a result that is an error, because such a result can only contain text.
 const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
@@ -43,6 +48,7 @@ impl<'a> Body<'a> {
             held: Vec::new(),
             is_answer: false,
             error_images: Vec::new(),
+            has_signed_thinking: false,
         }
     }
 
@@ -140,6 +146,7 @@ impl Writer for Body<'_> {
             .pop_if(|block| is_thinking(Raw::checked(block)))
             .is_some()
         {}
+        self.has_signed_thinking |= blocks.iter().any(|block| is_thinking(Raw::checked(block)));
         (self.held, self.is_answer) = (blocks, true);
         Ok(())
     }
@@ -177,14 +184,48 @@ impl Writer for Body<'_> {
         let tools = self.tools();
         let system =
             (!self.target.system.is_empty()).then(|| content::text_content(&self.target.system));
+        let binds_blocks = has_bound_blocks(&self.target.model.id) && self.has_signed_thinking;
         let rest = Object::new()
             .with(self.target.max_tokens, |object, max| {
                 object.json("max_tokens", max.to_string().as_bytes())
             })
             .with(system, |object, system| object.json("system", &system))
             .list("tools", &tools);
+        let rest = if binds_blocks {
+            rest.json("thinking", DROP_BOUND_BLOCKS)
+        } else {
+            rest
+        };
         self.sink.end(rest)
     }
+}
+
+/// Whether a model binds its thinking to what precedes it: Opus from 5, Fable from 5.1, Haiku and
+/// Sonnet from 5.5.
+fn has_bound_blocks(id: &Text) -> bool {
+    let id = id.to_string_lossy();
+    let name = id.rsplit('/').next().unwrap_or_default();
+    let Some((family, version)) = name
+        .strip_prefix("claude-")
+        .and_then(|rest| rest.split_once('-'))
+    else {
+        return false;
+    };
+    // Whatever follows the version, such as a date, is longer than its numbers.
+    let mut numbers = [0; 2];
+    for (number, part) in numbers.iter_mut().zip(version.split(['-', '.'])) {
+        match part.parse() {
+            Ok(parsed) if part.len() <= 2 => *number = parsed,
+            _ => break,
+        }
+    }
+    let first_with_bound_blocks = match family {
+        "opus" => [5, 0],
+        "fable" => [5, 1],
+        "haiku" | "sonnet" => [5, 5],
+        _ => return false,
+    };
+    numbers >= first_with_bound_blocks
 }
 
 fn message(role: &str, content: &[u8]) -> Vec<u8> {
@@ -271,4 +312,38 @@ fn definition(tool: &Tool, is_eager: bool) -> Vec<u8> {
             &schema::input_schema(&tool.parameters, tool.is_strict),
         )
         .finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_with_bound_blocks() {
+        for id in [
+            "claude-opus-5",
+            "claude-opus-5-20260801",
+            "claude-opus-5-5",
+            "claude-sonnet-5-5",
+            "claude-haiku-5-5-20261001",
+            "claude-fable-5-1",
+            "anthropic/claude-fable-5.2",
+            "claude-sonnet-6",
+        ] {
+            assert!(has_bound_blocks(&Text::from(id)), "{id}");
+        }
+        for id in [
+            "claude-sonnet-4-5",
+            "claude-opus-4-8",
+            "claude-sonnet-5",
+            "claude-sonnet-5-20260301",
+            "claude-fable-5",
+            "claude-3-5-sonnet",
+            "claude-3-7-sonnet",
+            "gpt-6",
+            "",
+        ] {
+            assert!(!has_bound_blocks(&Text::from(id)), "{id}");
+        }
+    }
 }

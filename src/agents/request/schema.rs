@@ -80,7 +80,13 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
         {
             return None;
         }
-        let [any_of, items, properties] = content::members(node, ["anyOf", "items", "properties"]);
+        let names = ["type", "enum", "anyOf", "items", "properties"];
+        let [kind, values, any_of, items, properties] = content::members(node, names);
+        // OpenAI's strict mode refuses a node without a type. An enumeration counts as one, a
+        // constant does not.
+        if kind.is_none() && values.is_none() && any_of.is_none() {
+            return None;
+        }
         if let Some(any_of) = any_of {
             any_of.items().next()?;
             if any_of.items().any(is_structured) {
@@ -187,8 +193,8 @@ fn allows_null(schema: Raw) -> bool {
     false
 }
 
-/// Returns a schema in Anthropic's form: `type`, `properties`, `required` and the definitions. A
-/// strict schema keeps its other members, too. `schema` must be as JavaScript writes it.
+/// Returns a schema in Anthropic's form: `type`, `properties`, `required`, `additionalProperties`
+/// and the definitions. A strict schema keeps its other members, too. `schema` must be as JavaScript writes it.
 pub fn input_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
     let node = Raw::checked(schema);
     let or = |key, none: &'static [u8]| (key, node.get_some(key).map_or(none, Raw::bytes));
@@ -206,7 +212,8 @@ pub fn input_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
             let object = own.iter().fold(Object::new(), |object, (key, value)| {
                 object.json(key, value)
             });
-            object.copy(node, &["$defs", "definitions"]).finish()
+            let kept = ["additionalProperties", "$defs", "definitions"];
+            object.copy(node, &kept).finish()
         }
     }
 }
@@ -316,6 +323,10 @@ mod tests {
             r#"{"type":"object","$ref":"x"}"#,
             r#"{"type":"object","additionalProperties":true}"#,
             r#"{"type":"object","properties":{"a":true}}"#,
+            r#"{"type":"object","properties":{"a":{"description":"any"}}}"#,
+            r#"{"type":"object","properties":{"a":{"const":"x"}}}"#,
+            r#"{"type":"object","properties":{"a":{"anyOf":[{"type":"null"},{}]}}}"#,
+            r#"{"type":"object","properties":{"a":{"type":"array","items":{}}}}"#,
             r#"{"type":"object","properties":{"a":{"anyOf":[]}}}"#,
             r#"{"type":"object","properties":{"a":{"anyOf":[{"type":"array"}]}}}"#,
             r#"{"type":"object","properties":{"a":{"type":"array","items":[{}]}}}"#,
@@ -372,8 +383,11 @@ mod tests {
             String::from_utf8(input_schema(json.as_bytes(), is_strict)).unwrap()
         };
         assert_eq!(
-            schema(r#"{"x":1,"properties":{"a":{}},"$defs":{}}"#, false),
-            r#"{"type":"object","properties":{"a":{}},"required":[],"$defs":{}}"#
+            schema(
+                r#"{"x":1,"properties":{"a":{}},"$defs":{},"additionalProperties":true}"#,
+                false
+            ),
+            r#"{"type":"object","properties":{"a":{}},"required":[],"additionalProperties":true,"$defs":{}}"#
         );
         assert_eq!(
             schema(r#"{"x":1,"required":["a"],"type":"object"}"#, true),

@@ -63,7 +63,7 @@ export function asAccepted(api, body) {
   const { messages, system, tools, input, contents, systemInstruction, toolConfig } = JSON.parse(JSON.stringify(body), whole);
   switch (api) {
     case "anthropic":
-      return anthropic({ messages, system, tools });
+      return anthropic({ messages: messages.filter(({ role }) => role !== "system"), system, tools, thinking: body.thinking });
     case "openai":
       return { messages: /^gpt/.test(body.model) ? messages.map(short) : messages, tools };
     case "openai-responses":
@@ -81,7 +81,7 @@ export function asSent(api, body) {
   const { messages, system, tools, input, contents, systemInstruction, toolConfig } = body;
   switch (api) {
     case "anthropic":
-      return { messages, system, tools };
+      return { messages, system, tools, thinking: body.thinking };
     case "openai":
       return { messages, tools };
     case "openai-responses":
@@ -96,7 +96,7 @@ const whole = (_key, value) => (typeof value === "string" ? value.replace(/\p{Su
 
 const isBlank = ({ type, text }) => type === "text" && text.trim() === "";
 
-function anthropic({ messages, system, tools }) {
+function anthropic({ messages, system, tools, thinking }) {
   const sent = [];
   for (const message of messages) {
     const { role, content } = message;
@@ -110,9 +110,12 @@ function anthropic({ messages, system, tools }) {
   }
   const last = sent.at(-1);
   if (last?.role === "assistant" && last.content.at(-1).type === "text") last.content.at(-1).text = last.content.at(-1).text.trimEnd();
-  const called = [...new Set(sent.flatMap(({ content }) => (Array.isArray(content) ? content : [])).flatMap(({ type, name }) => (type === "tool_use" ? [name] : [])))];
+  const blocks = sent.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+  const called = [...new Set(blocks.flatMap(({ type, name }) => (type === "tool_use" ? [name] : [])))];
   const any = called.map((name) => ({ name, input_schema: { type: "object", properties: {}, required: [] } }));
-  return { messages: sent, system, tools: tools ?? (any.length > 0 ? any : undefined) };
+  // pisess leaves settings out, except for what becomes of thinking that is bound to another prefix.
+  const isBound = thinking?.block_binding && blocks.some(({ type }) => ["thinking", "redacted_thinking"].includes(type));
+  return { messages: sent, system, tools: tools ?? (any.length > 0 ? any : undefined), thinking: isBound ? thinking : undefined };
 }
 
 /** Returns the blocks of a result with images, without blank texts. */

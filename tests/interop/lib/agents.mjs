@@ -7,7 +7,7 @@ import { KINDS } from "./checks.mjs";
 import { difference } from "./json.mjs";
 import { checks } from "./plan.mjs";
 
-/** Where the answers of 1.5.2 differ from those of 0.87.1, and why. */
+/** Where the answers of 1.6.0 differ from those of 0.87.1, and why. */
 const CHANGED = {
   text: { where: /^/, why: "thinking is left out" },
   summarize: { where: /^\/(readFiles|modifiedFiles)/, why: "nested calls count, and edits of the context" },

@@ -25,7 +25,7 @@ const HELP = `usage: run [options]
   --session N      only the N-th session
   --only KIND,...  only these kinds of checks
   --keep           also keep sessions whose failure resembles an earlier one
-  --oracles-only   do not run pisess; compare pi 0.87.1 with pi 1.5.2`;
+  --oracles-only   do not run pisess; compare pi 0.87.1 with pi 1.6.0`;
 
 const here = fileURLToPath(new URL("..", import.meta.url));
 const options = parseArgs({
@@ -43,6 +43,9 @@ if (options.help) {
   console.log(HELP);
   process.exit(0);
 }
+
+/** The package of the newest pi, in `node_modules`. */
+const PI = "@earendil-works/pi-coding-agent";
 
 /** The number of sessions per agent that are redacted, converted and archived: few, to keep the run short. */
 const HANDED = 20;
@@ -84,8 +87,8 @@ async function startPeers() {
   const env = { PATH: process.env.PATH, HOME, TMPDIR: scratch, TZ: "UTC", LANG: "C.UTF-8" };
   const pi = (name, folder) => new Peer(name, [process.execPath, join(here, "peers/pi.mjs"), join(modules, folder)], env);
   const peers = {
-    pi: pi("pi 1.5.2", ".unpacked/pi-1.5.2/package"),
-    "pi 0.87.1": pi("pi 0.87.1", "@earendil-works/pi-coding-agent"),
+    pi: pi("pi 1.6.0", PI),
+    "pi 0.87.1": pi("pi 0.87.1", "pi-0.87.1"),
     omp: new Peer(
       "oh-my-pi 18.2.3",
       [bunBinary(modules), join(here, "peers/omp.ts"), join(modules, "@oh-my-pi/pi-coding-agent")],
@@ -131,8 +134,8 @@ async function compareAll(peers, numbers) {
 /** Runs the checks of the extension in the newest pi as published, and in the version before it. */
 async function extension(tools) {
   const program = (path) => [process.execPath, join(modules, path)];
-  await compareExtension(tools, "pi-1.5.2", program(".unpacked/pi-1.5.2/package/dist/bundle/cli.js"), report("extension"));
-  await compareExtension(tools, "pi-0.87.1", program("@earendil-works/pi-coding-agent/dist/cli.js"), report("extension"));
+  await compareExtension(tools, "pi-1.6.0", program(`${PI}/dist/bundle/cli.js`), report("extension"));
+  await compareExtension(tools, "pi-0.87.1", program("pi-0.87.1/dist/cli.js"), report("extension"));
 }
 
 /** Returns a function that counts a result, and prints it if the answers differ. */

@@ -32,7 +32,7 @@ const APIS = ["anthropic", "openai", "openai-responses", "google"];
 
 /** The models that a request may be for, besides that of the session or of the API. */
 const MODELS = {
-  anthropic: [["anthropic", "claude-x"], ["openai", "gpt-y"], ["opencode", "claude-opus-4-5"]],
+  anthropic: [["anthropic", "claude-x"], ["anthropic", "claude-opus-5"], ["openai", "gpt-y"], ["opencode", "claude-opus-4-5"]],
   openai: [["openai", "gpt-5.2"], ["groq", "llama"]],
   "openai-responses": [["openai", "gpt-5.2"], ["xai", "grok"]],
   google: [["google", "gemini-2.5-pro"], ["google", "gemini-4-argon"]],

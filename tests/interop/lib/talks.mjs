@@ -7,6 +7,7 @@ import { text, words } from "./words.mjs";
 const MODELS = [
   { api: "anthropic-messages", provider: "anthropic", model: "claude-sonnet-4-5" },
   { api: "anthropic-messages", provider: "anthropic", model: "claude-opus-4-5" },
+  { api: "anthropic-messages", provider: "anthropic", model: "claude-opus-5" },
   { api: "openai-completions", provider: "openai", model: "gpt-5.1" },
   { api: "openai-responses", provider: "openai", model: "gpt-5.1" },
   { api: "openai-responses", provider: "openai", model: "gpt-5.2" },
@@ -79,23 +80,41 @@ function call(random, { api }) {
     "openai-responses": () => `call_${random.hex(6)}|fc_${random.hex(random.pick([6, 70]))}`,
     "google-generative-ai": () => `read_${random.hex(4)}`,
   }[api]();
-  const name = random.pick(["read", "edit", "patch", "search"]);
-  const given = name === "patch" ? { input: text(random) } : random.pick([{}, { path: text(random) }, { n: 1.5, 2: "two", 1: "one" }]);
+  const name = random.pick(TOOLS).name;
+  const given = { patch: { input: text(random) }, lines: { text: text(random) } }[name] ?? random.pick([{}, { path: text(random) }, { n: 1.5, 2: "two", 1: "one" }]);
   return { type: "toolCall", id, name, arguments: given, ...(api === "google-generative-ai" && random.chance(0.7) && { thoughtSignature: "c2ln" }) };
 }
 
 const strings = (...names) => Object.fromEntries(names.map((name) => [name, { type: "string" }]));
 
+/** Returns a tool that prefers a strict schema, with these properties. */
+const strict = (name, properties, rest) => ({
+  name,
+  description: `Does ${name}`,
+  parameters: { type: "object", properties, ...rest },
+  constrainedSampling: { type: "json_schema", strict: "prefer" },
+});
+
+/** Tools whose schemas the APIs, or their strict modes, treat differently. */
 const TOOLS = [
   { name: "read", description: "Reads", parameters: { type: "object", properties: { ...strings("path"), n: { type: "number", minimum: 1 } }, required: ["path"], title: "Read" }, constrainedSampling: { type: "json_schema", strict: "prefer" } },
   { name: "edit", description: "Edits", parameters: { type: "object", properties: { edits: { type: "array", items: { type: "object", properties: strings("old", "new"), required: ["old"] } }, how: { anyOf: [{ const: "all" }, { const: 1 }] } } }, constrainedSampling: { type: "json_schema", strict: "prefer" } },
   { name: "patch", description: "Patches", parameters: { type: "object", properties: strings("input"), required: ["input"] }, constrainedSampling: { type: "grammar", variants: { openai_lark: "start: /.+/" } } },
   { name: "search", description: "Searches", parameters: { type: "object", properties: { kind: { $ref: "#/$defs/kind" } }, $defs: { kind: { const: "text" } } }, constrainedSampling: { type: "json_schema", strict: "prefer" } },
+  strict("typed", { mode: { type: "string", enum: ["a", "b"] }, size: { type: ["integer", "null"] } }, { required: ["mode"], additionalProperties: false }),
+  strict("listed", { mode: { enum: ["a", 1, null] }, deep: { type: "object", properties: { list: { type: "array", items: { type: "string" }, minItems: 1 } } } }),
+  strict("untyped", { any: { description: "Anything" } }, { required: ["any"] }),
+  strict("constant", { how: { const: "all" }, list: { type: "array", items: {} } }),
+  strict("open", strings("a"), { additionalProperties: true }),
+  strict("mapped", strings("a"), { additionalProperties: { type: "string" }, required: ["a"] }),
+  strict("union", { either: { anyOf: [{ type: "string" }, { type: "null" }] }, when: { type: "string", format: "date-time" } }),
+  { name: "plain", description: "Has no constraint", parameters: { type: "object", properties: strings("a"), additionalProperties: false, $comment: "c" } },
+  { name: "lines", description: "Takes lines", parameters: { type: "object", properties: strings("text"), required: ["text"] }, constrainedSampling: { type: "grammar", variants: { openai_regex: ".+" } } },
 ];
 
 function system(random, isFirst) {
   const sections = random.chance(0.6) ? { skills: random.pick([text(random), null]), agents: text(random) } : undefined;
-  const toolsAdded = isFirst ? TOOLS.filter(() => random.chance(0.8)) : random.chance(0.4) ? [random.pick(TOOLS)] : undefined;
+  const toolsAdded = isFirst ? TOOLS.filter(() => random.chance(0.5)) : random.chance(0.4) ? [random.pick(TOOLS)] : undefined;
   const toolsRemoved = !isFirst && random.chance(0.3) ? [{ name: random.pick(TOOLS).name }] : undefined;
   return { role: "system", content: isFirst ? words(random) : text(random), ...(sections && { sections }), ...(toolsAdded && { toolsAdded }), ...(toolsRemoved && { toolsRemoved }) };
 }

@@ -20,6 +20,11 @@ export async function body(pi, { api, model }, all) {
   // For models other than the fixed ones, pisess omits what not every model supports.
   if (provider !== PROFILES[api][0]) target.compat = { supportsStrictTools: false, supportsEagerToolInputStreaming: false, supportsDeveloperRole: api === "openai-responses", supportsStrictMode: api === "openai-responses" };
   const options = { apiKey: "sk-recorded", cacheRetention: "none", maxRetries: 0 };
+  // Models with bound blocks: pisess sends one system prompt, and no effort.
+  if (api === "anthropic" && getModel(provider, id)?.compat?.supportsMidConvoEffort) {
+    target.compat = { ...target.compat, supportsMidConvoEffort: true, supportsMidConvoSystemMessages: false, supportsMidConvoToolChanges: false };
+    options.reasoning = "high";
+  }
   let ended;
   const sent = await record.sent(async () => {
     for await (const event of streamSimple(target, { messages: messages.map(counted) }, options)) ended = event;

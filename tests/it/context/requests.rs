@@ -232,6 +232,30 @@ fn thinking_survives_for_its_own_model_only() {
     );
 }
 
+/// The prefix is not the one that the model saw: the system prompt comes first, and effort is left
+/// out.
+#[test]
+fn bound_thinking_goes_with_leave_to_drop_it() {
+    let thinking = json!({"type": "thinking", "thinking": "plan", "thinkingSignature": "c2ln"});
+    let sent = |model: &str, blocks: Value| {
+        let mut answer = own_turn("anthropic", blocks);
+        answer["model"] = json!(model);
+        let lines = session(&[user("q"), answer, user("go on")]);
+        body_of(&lines, "--as anthropic")
+    };
+    let bound = sent("claude-opus-5", json!([thinking, text("hi")]));
+    assert_eq!(list(&bound)[1]["content"][0]["signature"], "c2ln");
+    assert_eq!(
+        bound["thinking"],
+        json!({"type": "adaptive", "display": "summarized", "block_binding": {"prefix_mismatch_behavior": "drop_block"}})
+    );
+    let unbound = sent("claude-opus-4-8", json!([thinking, text("hi")]));
+    assert_eq!(list(&unbound)[1]["content"][0]["signature"], "c2ln");
+    assert_eq!(unbound.get("thinking"), None);
+    let silent = sent("claude-opus-5", json!([text("hi")]));
+    assert_eq!(silent.get("thinking"), None);
+}
+
 #[test]
 fn blank_signatures_leave_no_blank_block() {
     let thinking = |text: &str, redacted: bool| json!({"type": "thinking", "thinking": text, "thinkingSignature": " ", "redacted": redacted});
