@@ -1,27 +1,36 @@
 //! Terminal output of a command, as text and colours.
 //!
-//! Escape sequences for colours and bold (`ESC [ … m`) are kept; all others are omitted. What
-//! follows a carriage return within a line overwrites the line, so only the last state of a
+//! Escape sequences for colours and bold (`ESC [ … m`) and for links (OSC 8) are kept; all others
+//! are omitted. What follows a carriage return within a line overwrites the line, so only the last state of a
 //! progress bar is shown.
 
+use super::html::allowed;
 use super::markup::Word;
 use regex::Regex;
 use std::sync::LazyLock;
 
+/// How a piece of the output appears.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style<'a> {
+    pub word: Option<Word>,
+    /// The address that it links to.
+    pub link: Option<&'a str>,
+}
+
 /// Calls `put` with the pieces of `text`, in order; some may be empty.
-pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(Option<Word>, &'a str)) {
+pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(Style<'a>, &'a str)) {
     if !text.contains(['\x1b', '\r', '\x08']) {
-        return put(None, text);
+        return put(Style::default(), text);
     }
-    let mut word = None;
+    let mut style = Style::default();
     for line in text.split_inclusive('\n') {
         let end = line.trim_end_matches(['\r', '\n']).len();
         let shown = line[..end].rfind('\r').map_or(0, |at| at + 1);
-        // Colours selected in overwritten text still apply.
-        pieces(&line[..shown], &mut word, &mut |_, _| ());
-        pieces(&line[shown..end], &mut word, put);
+        // Colours and links of overwritten text still apply.
+        pieces(&line[..shown], &mut style, &mut |_, _| ());
+        pieces(&line[shown..end], &mut style, put);
         if line.ends_with('\n') {
-            put(None, "\n");
+            put(Style::default(), "\n");
         }
     }
 }
@@ -30,19 +39,38 @@ pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(Option<Word>, &'a str)) {
 /// any other; or a backspace. Of one that is cut short, all that is there.
 const SEQUENCE: &str = r"\x1b(?:\[[^@-~]*[@-~]?|[\]P_^][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])?|\x08";
 
-fn pieces<'a>(line: &'a str, word: &mut Option<Word>, put: &mut dyn FnMut(Option<Word>, &'a str)) {
+fn pieces<'a>(line: &'a str, style: &mut Style<'a>, put: &mut dyn FnMut(Style<'a>, &'a str)) {
     static SEQUENCES: LazyLock<Regex> = LazyLock::new(|| Regex::new(SEQUENCE).expect("a constant"));
     let mut at = 0;
     for sequence in SEQUENCES.find_iter(line) {
-        put(*word, &line[at..sequence.start()]);
-        let codes = sequence
-            .as_str()
-            .strip_prefix("\x1b[")
-            .and_then(|codes| codes.strip_suffix('m'));
-        codes.into_iter().for_each(|codes| select(codes, word));
+        put(*style, &line[at..sequence.start()]);
         at = sequence.end();
+
+        if let Some(codes) = colour_codes(sequence.as_str()) {
+            select(codes, &mut style.word);
+        } else if let Some(address) = link_address(sequence.as_str()) {
+            // No fragment: what a command printed knows nothing of the page.
+            let is_allowed = allowed(address) && !address.starts_with('#');
+            style.link = is_allowed.then_some(address);
+        }
     }
-    put(*word, &line[at..]);
+    put(*style, &line[at..]);
+}
+
+/// Returns the codes of a sequence that selects colours.
+fn colour_codes(sequence: &str) -> Option<&str> {
+    sequence.strip_prefix("\x1b[")?.strip_suffix('m')
+}
+
+/// Returns the address of a sequence that begins a link (`ESC ] 8 ; parameters ; address`); it is
+/// empty in one that ends a link.
+fn link_address(sequence: &str) -> Option<&str> {
+    let inside = sequence.strip_prefix("\x1b]8;")?;
+    let inside = inside
+        .strip_suffix("\x1b\\")
+        .or_else(|| inside.strip_suffix('\x07'))?;
+    let (_parameters, address) = inside.split_once(';')?;
+    Some(address)
 }
 
 /// Applies codes such as `1;31`.
@@ -76,13 +104,19 @@ mod tests {
 
     fn read(text: &str) -> String {
         let mut out = String::new();
-        words(
-            text,
-            &mut |word, text| match word.filter(|_| !text.is_empty()) {
-                Some(word) => out += &format!("<{}:{text}>", word.code()),
-                None => out += text,
-            },
-        );
+        words(text, &mut |style, text| {
+            if text.is_empty() {
+                return;
+            }
+            let shown = match style.word {
+                Some(word) => format!("<{}:{text}>", word.code()),
+                None => text.to_owned(),
+            };
+            out += &match style.link {
+                Some(address) => format!("[{shown}]({address})"),
+                None => shown,
+            };
+        });
         out
     }
 
@@ -97,10 +131,38 @@ mod tests {
             "<2:g><2:x>y"
         );
         assert_eq!(
-            read("a\x1b[2Kb\x1b]0;title\x07c\x1b]8;;http://x\x1b\\d\x1b(Be"),
+            read("a\x1b[2Kb\x1b]0;title\x07c\x1b]8;;file:///x\x1b\\d\x1b(Be"),
             "abcdBe"
         );
         assert_eq!(read("10%\r50%\r100%\r\nnext\n"), "100%\nnext\n");
+    }
+
+    #[test]
+    fn links_lead_to_web_pages_and_mail_only() {
+        assert_eq!(
+            read("see \x1b]8;id=1;https://h/a;b\x07the \x1b[31mpage\x1b]8;;\x1b\\s\x1b[0m."),
+            "see [the ](https://h/a;b)[<1:page>](https://h/a;b)<1:s>."
+        );
+        assert_eq!(
+            read("\x1b]8;;MAILTO:a@b\x07one\ntwo\x1b]8;;\x07"),
+            "[one](MAILTO:a@b)\n[two](MAILTO:a@b)"
+        );
+        for address in [
+            "javascript:x",
+            "file:///etc/passwd",
+            "//h",
+            "#top",
+            "https:x",
+        ] {
+            let text = format!("\x1b]8;;{address}\x07x\x1b]8;;\x07");
+            assert_eq!(read(&text), "x", "{address}");
+        }
+        // A link that is not allowed ends the one before it; one that is cut short is no link.
+        assert_eq!(
+            read("\x1b]8;;http://h\x07a\x1b]8;;x:y\x07b"),
+            "[a](http://h)b"
+        );
+        assert_eq!(read("\x1b]8;;http://h\x1b[1m"), "");
     }
 
     #[test]

@@ -34,12 +34,19 @@ pub fn block(text: &str, name: &str, language: Option<&'static Language>, markup
     });
 }
 
-/// Appends terminal output, with its colours.
+/// Appends terminal output, with its colours and links.
 pub fn output(text: &str, markup: &mut Markup) {
     let text = text.strip_suffix('\n').unwrap_or(text);
     markup.element(Tag::Output, |markup| {
         let mut pen = Pen::new(markup);
-        ansi::words(text, &mut |word, text| pen.put(word, text));
+        ansi::words(text, &mut |style, text| match style.link {
+            Some(address) if !text.is_empty() => {
+                pen.markup.open_with(Tag::Link, address);
+                pen.put(style.word, text);
+                pen.markup.close();
+            }
+            _ => pen.put(style.word, text),
+        });
         pen.finish();
     });
 }
@@ -159,6 +166,19 @@ mod tests {
         assert_eq!(found.concat(), text);
         assert!(found.iter().all(|section| section.len() <= MORE.1 + 4));
         assert_eq!(sections(""), [""]);
+    }
+
+    #[test]
+    fn a_link_goes_on_in_the_next_section() {
+        let long = "x".repeat(FIRST.1 + 1);
+        let text = format!("\x1b]8;;https://h\x07{long}\x1b]8;;\x07end");
+        let markup = Markup::of(|m| output(&text, m)).finish();
+        let (first, second) = (&long[1..], "x");
+        let link = "\x02ahttps://h\x03";
+        assert_eq!(
+            markup,
+            format!("\x01O\x05{link}{first}\x04\x06\x05{link}{second}\x04end\x06\x04")
+        );
     }
 
     #[test]
