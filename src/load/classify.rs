@@ -74,7 +74,16 @@ pub fn evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
     match kind {
         Kind::ModelChange if record.get(Member::Provider).is_some() => Some(Dialect::Pi),
         Kind::ModelChange if record.get(Member::Model).is_some() => Some(Dialect::OhMyPi),
-        Kind::Message if role.schema().is_stored => role.schema().fields.writer(),
+        Kind::Message => {
+            if role.schema().is_stored
+                && let Some(writer) = role.schema().fields.writer()
+            {
+                return Some(writer);
+            }
+            let message = record.message.as_ref()?;
+            message.get(Member::Attribution).map(|_| Dialect::OhMyPi)
+        }
+        Kind::CustomMessage if record.get(Member::Attribution).is_some() => Some(Dialect::OhMyPi),
         _ => kind.schema().fields.writer(),
     }
 }

@@ -29,6 +29,11 @@ pub const KEPT: &str = "pisess.kept";
 /// The member of a converted entry that holds the original.
 const ORIGIN: &str = "pisess";
 
+/// Who caused a message, in files of oh-my-pi. As it shows whose file it is, copies for pi have the
+/// other name.
+const ATTRIBUTION: &str = "attribution";
+const ATTRIBUTION_IN_PI: &str = "pisess.attribution";
+
 /// The members that place an entry.
 const PLACE: [&str; 3] = ["id", "parentId", "timestamp"];
 
@@ -63,18 +68,37 @@ pub fn entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>) -> Cow<
     }
 }
 
-/// Returns an entry with the key that marks a summary as a hook's in the agent's spelling, if it
-/// has the other one. This is undone without the original.
+/// Returns an entry with a key in the agent's spelling, if it has the other one: the key that marks
+/// a summary as a hook's, or the attribution of a message. This is undone without the original.
 fn respelled(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
-    if !matches!(kind, Kind::Compaction | Kind::BranchSummary) {
+    match kind {
+        Kind::Compaction | Kind::BranchSummary => {
+            renamed(entry, other(to).agent().hook_key, to.agent().hook_key)
+        }
+        Kind::CustomMessage => renamed(entry, attribution_key(other(to)), attribution_key(to)),
+        Kind::Message => {
+            let message = entry.get("message")?;
+            let message = renamed(message, attribution_key(other(to)), attribution_key(to))?;
+            Some(with(entry, "message", &message))
+        }
+        _ => None,
+    }
+}
+
+fn attribution_key(agent: Dialect) -> &'static str {
+    match agent {
+        Dialect::Pi => ATTRIBUTION_IN_PI,
+        Dialect::OhMyPi => ATTRIBUTION,
+    }
+}
+
+/// Returns an object with a key renamed; `None` if it has no such key, or has the new one already.
+fn renamed(object: Raw, from: &str, key: &str) -> Option<Vec<u8>> {
+    let value = object.get(from)?;
+    if object.get(key).is_some() {
         return None;
     }
-    let (from, key) = (other(to).agent().hook_key, to.agent().hook_key);
-    let value = entry.get(from)?;
-    if entry.get(key).is_some() {
-        return None;
-    }
-    let mut edit = LineEdit::new(entry.bytes()).ok()?;
+    let mut edit = LineEdit::new(object.bytes()).ok()?;
     let member = Object::new().raw(key, value).finish();
     edit.put_in_place_of(from, &member[1..member.len() - 1]);
     Some(edit.finish())

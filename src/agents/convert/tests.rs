@@ -93,6 +93,33 @@ fn each_sample_comes_back_as_it_was() {
     }
 }
 
+/// An attribution shows that a file is oh-my-pi's, so a copy for pi has none, under that name.
+#[test]
+fn an_attribution_does_not_make_the_copy_oh_my_pis() {
+    let session = |lines: &[&str]| {
+        let header = r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#;
+        let text = format!("{header}\n{}\n", lines.join("\n"));
+        crate::load::load(&text.into_bytes(), &Default::default()).unwrap()
+    };
+    let typed = line(
+        "message",
+        r#""message":{"role":"user","content":"a","attribution":"user","timestamp":1}"#,
+    );
+    let sent = line(
+        "custom_message",
+        r#""customType":"x","content":"a","display":true,"attribution":"agent""#,
+    );
+    for entry in [typed, sent] {
+        assert_eq!(session(&[&entry]).dialect, Dialect::OhMyPi, "{entry}");
+        let there = there_and_back(Dialect::OhMyPi, &entry);
+        assert_eq!(session(&[&there]).dialect, Dialect::Pi, "{there}");
+        // The text is not there twice.
+        assert_eq!(there.matches(r#""content":"a""#).count(), 1, "{there}");
+        let model = line("model_change", r#""provider":"p","modelId":"m""#);
+        assert_eq!(session(&[&model, &entry]).dialect, Dialect::Pi);
+    }
+}
+
 #[test]
 fn each_entry_comes_back_as_it_was() {
     use Dialect::{OhMyPi, Pi};

@@ -43,11 +43,12 @@ fn turn(turn: Raw, is_explained: impl Fn() -> io::Result<bool>, emit: &mut Emit)
         return emit(turn.bytes());
     };
     let is_explained = is_explained()?;
-    let [id, error, stop_reason] =
-        content::members(turn, ["errorId", "errorMessage", "stopReason"]);
+    let names = ["errorId", "errorMessage", "stopReason", "requestControls"];
+    let [id, error, stop_reason, controls] = content::members(turn, names);
     let interrupted = stop_reason.is_some_and(|reason| reason.is("aborted"))
         && message::is_user_interrupt(id, error);
-    if !is_explained && interrupted && kept.is_empty() {
+    // Later requests repeat the controls of a request, so its turn is kept even if it is empty.
+    if !is_explained && interrupted && kept.is_empty() && controls.is_none() {
         return Ok(());
     }
     let is_empty = turn
@@ -499,6 +500,25 @@ mod tests {
             converted(&[turn(r#","stopReason":"aborted""#), note])[0],
             r#"{"role":"assistant","content":[{"type":"text","text":"a"}],"stopReason":"aborted"}"#
         );
+    }
+
+    /// In a session that is opened again, no interrupted turn is left (`repair`).
+    #[test]
+    fn an_empty_interrupted_turn_is_kept_for_the_controls_of_its_request() {
+        let is_emitted = |more: &str| {
+            let message = format!(
+                r#"{{"content":[],"stopReason":"aborted","errorMessage":"Interrupted by user"{more}}}"#
+            );
+            let mut emitted = Vec::new();
+            let mut take = |json: &[u8]| {
+                emitted.push(json.to_vec());
+                Ok(())
+            };
+            turn(Raw::checked(message.as_bytes()), || Ok(false), &mut take).unwrap();
+            emitted == [message.into_bytes()]
+        };
+        assert!(!is_emitted(""));
+        assert!(is_emitted(r#","requestControls":{"toolRemoval":["a"]}"#));
     }
 
     #[test]

@@ -167,6 +167,8 @@ members! {
     ErrorId = "errorId",
     /// oh-my-pi: whether the turn was retried.
     RetryRecovery = "retryRecovery",
+    /// oh-my-pi: who caused a message, `user` or `agent`.
+    Attribution = "attribution",
     /// The calls that a tool made itself.
     NestedCalls = "nestedCalls",
     IsError = "isError",
