@@ -298,10 +298,7 @@ impl Outcome {
             action if is_own => action,
             _ => Action::Create,
         };
-        let migrated = session
-            .migration_tail()
-            .filter(|_| action != Action::Nothing && action != Action::Append);
-        let migrated = change.title_line.clone().into_iter().chain(migrated);
+        let title_line = change.title_line.clone().into_iter();
         let lines = change.entries.iter().map(|entry| entry.line.clone());
         let names = change
             .entries
@@ -311,7 +308,7 @@ impl Outcome {
         Outcome {
             action,
             path: path.to_owned(),
-            lines: migrated.chain(lines).collect(),
+            lines: title_line.chain(lines).collect(),
             is_titled: change.title_line.is_some(),
             copied: 0,
             names: names.collect(),

@@ -81,7 +81,7 @@ pub fn append(
         return Ok(false);
     }
     remove_copies(&mut session.collected.billed);
-    session.leaf = link::leaf(session, whole.leaf_record, &[]);
+    session.leaf = link::leaf(session, whole.leaf_record);
     Ok(true)
 }
 

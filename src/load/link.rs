@@ -61,7 +61,7 @@ pub fn link(
                 &fragment.numbered_targets,
             );
         }
-        session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
+        session.leaf = leaf(&session, fragment.leaf_record);
     }
     remove_copies(&mut session.collected.billed);
     session.problems.sort_by_key(|problem| problem.line);
@@ -377,21 +377,10 @@ fn cut_cycle(
     })
 }
 
-/// Returns the leaf: in a draft tree with heads, the last head; else the last entry with an id or,
-/// if that is a `leaf` record, the entry it refers to.
-pub fn leaf(
-    session: &Session,
-    record: Option<(EntryIx, Slice)>,
-    links: &[DraftLink],
-) -> Option<EntryIx> {
-    let head = links
-        .iter()
-        .rev()
-        .find(|link| link.head)
-        .map(|link| link.entry);
-    if session.format == Format::Draft && head.is_some() {
-        return head;
-    }
+/// Returns the leaf: the last entry with an id or, if that is a `leaf` record, the entry it refers
+/// to. A `head` of a draft tree is a child of the entry it points to, so that at the end of a file
+/// it moves the leaf there.
+pub fn leaf(session: &Session, record: Option<(EntryIx, Slice)>) -> Option<EntryIx> {
     let last = session
         .all()
         .rev()

@@ -155,14 +155,13 @@ impl Change {
         copy_range(source, start..session.header.span.start, out)?;
         out.write_all(&session.migrated_header())?;
         write_rest(session, source, session.header.span.end(), out)?;
-        let tail = session.migration_tail();
-        let mut lines = tail
-            .iter()
-            .chain(self.entries.iter().map(|entry| &entry.line));
         let adds = session.format != Format::V3 || !self.is_empty();
         let unfinished = !session.ends_with_newline && adds;
         out.write_all(if unfinished { b"\n" } else { b"" })?;
-        lines.try_for_each(|line| write_line(line, out))
+        for entry in &self.entries {
+            write_line(&entry.line, out)?;
+        }
+        Ok(())
     }
 }
 
@@ -185,7 +184,6 @@ impl NewSession {
     ) -> io::Result<(usize, Vec<Vec<u8>>)> {
         let mut own = self.head.clone();
         let Some(pieces) = &self.entries else {
-            own.extend(session.migration_tail());
             return Ok((own.len() + session.entries.len(), own));
         };
         let reader = EntryReader::new(session, source);
@@ -216,10 +214,6 @@ impl NewSession {
                 write_rest(session, source, start, out)?;
                 let ends = session.ends_with_newline || start == source.len();
                 out.write_all(if ends { b"" } else { b"\n" })?;
-                session
-                    .migration_tail()
-                    .iter()
-                    .try_for_each(|tail| write_line(tail, out))?;
             }
             Some(pieces) => {
                 let reader = EntryReader::new(session, source);

@@ -92,22 +92,6 @@ impl Session {
         }
     }
 
-    /// Returns the entry that migration appends to a draft tree if entries follow its last head: a
-    /// child of that head, because in version 3 the last entry is the leaf.
-    pub fn migration_tail(&self) -> Option<Vec<u8>> {
-        let leaf = self.leaf.filter(|_| self.format == Format::Draft)?;
-        let last = EntryIx::new(self.entries.len() - 1);
-        (leaf != last).then(|| {
-            Object::new()
-                .str("type", "custom")
-                .str("customType", "head")
-                .str("id", &self.deterministic_id(self.records, |_| false))
-                .text("parentId", &self.id(leaf))
-                .text("timestamp", &self.draft_timestamp(last))
-                .finish()
-        })
-    }
-
     /// Adds `id`, `parentId` and the kept id of a compaction (version 1 to 2).
     fn tree_keys(&self, ix: EntryIx, edit: &mut Edit) {
         edit.set("id", &encoded(&self.id(ix)));

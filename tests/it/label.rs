@@ -267,21 +267,15 @@ fn an_older_file_stays_when_the_operation_does_not_happen() {
 }
 
 #[test]
-fn a_draft_tree_gets_its_leaf_and_the_label_behind_it() {
+fn a_draft_tree_is_migrated_and_the_label_is_its_leaf() {
     let s = Sandbox::with(&["draft-tree.jsonl"]);
     s.run("label ./draft-tree.jsonl b5936be4 good");
-    assert_snapshot!(s.lines_from("draft-tree.jsonl", 17), @r#"
-    {"type":"custom","customType":"head","id":"8b6883da","parentId":"b9e0ca9d","timestamp":"2026-03-14T09:29:53.589Z"}
-    {"type":"label","id":"226b1b5c","parentId":"b9e0ca9d","timestamp":"2026-05-04T12:00:00.000Z","targetId":"b5936be4","label":"good"}
-    "#);
+    assert_snapshot!(s.lines_from("draft-tree.jsonl", 17), @r#"{"type":"label","id":"226b1b5c","parentId":"5e29b866","timestamp":"2026-05-04T12:00:00.000Z","targetId":"b5936be4","label":"good"}"#);
     assert_snapshot!(s.run("path ./draft-tree.jsonl"), @"
-     2  e6d4541d  2026-03-14 09:26  user: Build a small CLI
-     3  e0181802             09:26  [which language] assistant: In which language?
-     7  07434132             09:27  branch summary: Tried Node: cli.js came out fine but slow to start.
-     8  5c4417ce             09:27  user: Rust, then
-     9  b5936be4             09:27  [good] assistant: Here is main.rs.
-    15  b9e0ca9d             09:28  custom: head
-    18  226b1b5c  2026-05-04 12:00  label: good
+    13  0d98c807  2026-03-14 09:28  compaction: 0 tokens · A CLI was wanted; Node and Rust were tried.
+    14  f8d11dfd             09:28  user: Write its manual
+    16  5e29b866             09:29  assistant: Half a page will do.
+    17  226b1b5c  2026-05-04 12:00  label: good
     ");
 }
 

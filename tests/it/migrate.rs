@@ -2,6 +2,7 @@
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
+use serde_json::Value;
 
 #[test]
 fn version_one() {
@@ -65,26 +66,67 @@ fn draft_tree() {
     {"type":"message","id":"f8d11dfd","parentId":"0d98c807","message":{"role":"user","content":"Write its manual"},"timestamp":"2026-03-14T09:28:53.589Z"}
     {"type":"custom","id":"b9e0ca9d","parentId":"b5936be4","timestamp":"2026-03-14T09:28:53.589Z","customType":"head","data":{"name":"main"}}
     {"type":"message","id":"5e29b866","parentId":"f8d11dfd","message":{"role":"assistant","content":[{"type":"text","text":"Half a page will do."}],"stopReason":"stop"},"timestamp":"2026-03-14T09:29:53.589Z"}
-    {"type":"custom","customType":"head","id":"8b6883da","parentId":"b9e0ca9d","timestamp":"2026-03-14T09:29:53.589Z"}
     "#);
     assert_snapshot!(s.run("tree ./draft-tree.jsonl --filter all"), @"
-    e6d4541d  ├─ • user: Build a small CLI  (8 entries, 1mo)
-    e0181802  │  • [which language] assistant: In which language?
-    07434132  │  ├─ • branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1mo)
-    5c4417ce  │  │  • user: Rust, then
-    b5936be4  │  │  • [rust] assistant: Here is main.rs.
-    b9e0ca9d  │  │  ├─ • custom: head
-    8b6883da  │  │  │  • custom: head  ← active
-    2d4e6ebd  │  │  └─ label: rust
-    73434a73  │  ├─ user: Node  (2 entries, 1mo)
-    ac2053f3  │  │  assistant: Here is cli.js.
-    02ed4d0f  │  │  custom: head
-    132ceec8  │  └─ branch summary: Rust works, too.  (1 entry, 1mo)
-    5c92886b  │     label: which language
-    0d98c807  └─ ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──  (3 entries, 1mo)
-    f8d11dfd     user: Write its manual
-    5e29b866     assistant: Half a page will do.
+    0d98c807  ├─ • ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──  (3 entries, 1mo)
+    f8d11dfd  │  • user: Write its manual
+    5e29b866  │  • assistant: Half a page will do.  ← active
+    e6d4541d  └─ user: Build a small CLI  (8 entries, 1mo)
+    e0181802     [which language] assistant: In which language?
+    73434a73     ├─ user: Node  (2 entries, 1mo)
+    ac2053f3     │  assistant: Here is cli.js.
+    02ed4d0f     │  custom: head
+    07434132     ├─ branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1mo)
+    5c4417ce     │  user: Rust, then
+    b5936be4     │  [rust] assistant: Here is main.rs.
+    2d4e6ebd     │  ├─ label: rust
+    b9e0ca9d     │  └─ custom: head
+    132ceec8     └─ branch summary: Rust works, too.  (1 entry, 1mo)
+    5c92886b        label: which language
     ");
+}
+
+/// The example for compactions in the design of the draft tree: the compaction and what follows it
+/// come after the last head.
+#[test]
+fn in_a_draft_tree_the_last_entry_is_the_leaf() {
+    let said = |parent: i32, role: &str, text: &str| {
+        format!(
+            r#"{{"type":"message","parent":{parent},"message":{{"role":"{role}","content":"{text}"}}}}"#
+        )
+    };
+    let mut lines = vec![
+        r#"{"type":"session","id":"s","parent":-1,"cwd":"/"}"#.to_owned(),
+        said(0, "user", "one"),
+        said(1, "assistant", "two"),
+        said(2, "user", "three"),
+        said(3, "assistant", "four"),
+        r#"{"type":"head","parent":4,"name":"main"}"#.to_owned(),
+        r#"{"type":"compaction","parent":0,"summary":"S","summarizedPath":[1,2,3,4,5]}"#.to_owned(),
+        said(6, "user", "seven"),
+    ];
+    let messages = |lines: &[String]| {
+        let s = Sandbox::new();
+        s.put("draft.jsonl", lines.join("\n") + "\n");
+        let read = s.run("context ./draft.jsonl");
+        s.run("migrate -q ./draft.jsonl");
+        assert_eq!(s.run("context ./draft.jsonl"), read);
+        s.run("append ./draft.jsonl --user eight");
+        let continued = s.run("context ./draft.jsonl");
+        [read, continued].map(|context| {
+            let context: Value = serde_json::from_str(&context).unwrap();
+            let texts = context["messages"].as_array().unwrap().iter();
+            let texts = texts.map(|message| match message.get("summary") {
+                Some(summary) => summary.as_str().unwrap().to_owned(),
+                None => message["content"].as_str().unwrap_or("eight").to_owned(),
+            });
+            texts.collect::<Vec<_>>().join(" ")
+        })
+    };
+    assert_eq!(messages(&lines), ["S seven", "S seven eight"]);
+    // A head at the end stands for the entry it points to.
+    lines.push(r#"{"type":"head","parent":2,"name":"main"}"#.to_owned());
+    assert_eq!(messages(&lines), ["one two", "one two eight"]);
 }
 
 #[test]
@@ -383,7 +425,7 @@ fn a_folder_means_its_own_sessions() {
     v3         3       45         0        3       0
     ");
     assert_snapshot!(s.run("migrate -r --json ./a"), @r#"
-    {"path":"./a/below/four.jsonl","from":"v3","to":"v3","entries":16,"status":"current"}
+    {"path":"./a/below/four.jsonl","from":"v3","to":"v3","entries":15,"status":"current"}
     {"path":"./a/one.jsonl","from":"v3","to":"v3","entries":9,"status":"current"}
     {"path":"./a/three.jsonl","from":"v3","to":"v3","entries":31,"status":"current"}
     {"path":"./a/two.jsonl","from":"v3","to":"v3","entries":5,"status":"current"}

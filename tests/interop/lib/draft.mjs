@@ -1,5 +1,5 @@
-// Files of the draft tree, the design before the current tree: parents are record numbers, `head` records the
-// leaf. No agent ever wrote such files, so their meaning is derived here from the design.
+// Files of the draft tree, the design before the current tree: parents are record numbers, and the last record is the
+// leaf, often a `head`. No agent ever wrote such files, so their meaning is derived here from the design.
 
 import { write } from "./json.mjs";
 import { text, words } from "./words.mjs";
@@ -25,19 +25,18 @@ export function draftSession(random) {
   ];
   message("user")();
   for (let i = random.between(1, 20); i > 0; i--) random.weighted(steps)();
-  records.push({ type: "head", parent: at, timestamp: "2026-01-31T11:00:00.000Z", name: "main" });
+  if (random.chance(0.6)) records.push({ type: "head", parent: at, timestamp: "2026-01-31T11:00:00.000Z", name: "main" });
   return records.map((record) => write(record, random));
 }
 
 /**
- * Returns `[role, content]` of each message that a model would see: from the last head up to the header, or to the
+ * Returns `[role, content]` of each message that a model would see: from the last record up to the header, or to the
  * last compaction.
  */
 export function meaning(lines) {
   const records = lines.map((line) => JSON.parse(line));
   const messages = [];
-  let at = records.findLastIndex((record) => record.type === "head");
-  if (at < 0) at = records.length - 1;
+  let at = records.length - 1;
   while (at >= 0) {
     const { type, parent, backToIndex, message, summary } = records[at];
     if (type === "message") messages.unshift([message.role, message.content]);
