@@ -382,12 +382,38 @@ impl Compact<'_> {
         let answer = hook.ask(event, self.open, ui)?;
         self.args.summary.follow(&answer);
         if let Some(id) = &answer.first_kept {
-            let refused = |(why, _)| hook.failed(&format!("its `firstKeptEntryId` {why}: {id}"));
-            let kept = self.cut(self.open.session.find(id)).map_err(refused)?;
-            *preparation = self.prepare(kept)?;
+            self.move_cut(preparation, id, answer.summary.is_some(), hook)?;
         }
         preparation.tokens_before = answer.tokens_before.unwrap_or(preparation.tokens_before);
         Ok(answer.summary)
+    }
+
+    /// Moves the cut to the entry that a hook named, which may be any on the path: pi stores it
+    /// unchecked. Without a summary of the hook (`has_summary`), something must precede it.
+    fn move_cut(
+        &self,
+        preparation: &mut Preparation,
+        id: &Text,
+        has_summary: bool,
+        hook: &Shell,
+    ) -> Result<(), Failure> {
+        let session = &self.open.session;
+        let path = session.path(session.leaf);
+        let Some(kept) = session.find(id).filter(|kept| path.contains(kept)) else {
+            let why = format!("its `firstKeptEntryId` is not on the path to the leaf: {id}");
+            return Err(hook.failed(&why));
+        };
+
+        if let Some(moved) = self.prepared(FirstKept::Entry(kept))? {
+            *preparation = moved;
+            return Ok(());
+        }
+        if !has_summary {
+            let why = format!("no message precedes its `firstKeptEntryId`: {id}");
+            return Err(hook.failed(&why));
+        }
+        preparation.first_kept = Some(kept);
+        Ok(())
     }
 
     /// Returns the event for a hook before a compaction (`session_before_compact`).

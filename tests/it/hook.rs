@@ -428,6 +428,79 @@ fn a_hooks_summary_is_stored_as_it_is() {
     "#);
 }
 
+/// pi stores the first kept entry of an extension unchecked.
+#[test]
+fn a_hook_may_keep_from_any_entry_of_the_path() {
+    let kept = |file: &str, answer: &str| {
+        let s = Sandbox::with(&[file]);
+        let line = format!(
+            "compact ./{file} --first-kept none --hook '{}'",
+            keeper(&s, answer)
+        );
+        s.run(&line);
+        let text = s.text(file);
+        let entry: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        entry["firstKeptEntryId"].as_str().unwrap().to_owned()
+    };
+    // Also from the first entry, and from a result without its call.
+    for id in ["1a2b3c01", "1a2b3c02", "1a2b3c03", "1a2b3c07"] {
+        let answer = format!(r#"{{"compaction":{{"summary":"mine","firstKeptEntryId":"{id}"}}}}"#);
+        assert_eq!(kept(TWO, &answer), id);
+    }
+    let result = last_result("tour.jsonl");
+    let answer = format!(r#"{{"summary":"mine","firstKeptEntryId":"{result}"}}"#);
+    assert_eq!(kept("tour.jsonl", &answer), result);
+    let answer = format!(r#"{{"firstKeptEntryId":"{result}"}}"#);
+    assert_eq!(kept("tour.jsonl", &answer), result);
+
+    let refused = |answer: &str| {
+        let s = Sandbox::with(&[TWO]);
+        let hook = keeper(&s, answer);
+        let line = format!("compact ./{TWO} --keep-recent-tokens 1 --hook '{hook}'");
+        s.pisess(&line).done().fails(2)
+    };
+    for id in ["1a2b3c05", "nowhere"] {
+        let said = refused(&format!(
+            r#"{{"summary":"mine","firstKeptEntryId":"{id}"}}"#
+        ));
+        assert!(said.contains("is not on the path to the leaf"), "{said}");
+        assert!(!said.contains("--first-kept"), "{said}");
+    }
+}
+
+/// Returns the id of the last tool result on the path to the leaf.
+fn last_result(name: &str) -> String {
+    let s = Sandbox::with(&[name]);
+    let path = s.run(&format!("path ./{name} --json"));
+    let entries = path
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut results = entries.filter(|entry| entry["message"]["role"] == "toolResult");
+    results.next_back().unwrap()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+/// Nobody gave --first-kept, so no hint names it.
+#[test]
+fn a_hooks_cut_that_leaves_nothing_is_refused_as_the_hooks() {
+    let s = Sandbox::with(&[TWO]);
+    let hook = keeper(&s, r#"{"firstKeptEntryId":"1a2b3c01"}"#);
+    let said = s
+        .pisess(&format!(
+            "compact ./{TWO} --keep-recent-tokens 1 --hook '{hook}'"
+        ))
+        .done()
+        .fails(2);
+    assert_eq!(s.bytes(TWO), fixture(TWO));
+    assert!(
+        said.contains("no message precedes its `firstKeptEntryId`: 1a2b3c01"),
+        "{said}"
+    );
+    assert!(!said.contains("--first-kept"), "{said}");
+}
+
 #[test]
 fn a_summary_that_is_given_stands_before_a_hooks() {
     for line in [
