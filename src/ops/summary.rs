@@ -114,11 +114,11 @@ pub fn details(files: &FileLists) -> Vec<u8> {
         .finish()
 }
 
+/// Adds the usage, if the agent stores it, and whether a hook supplied the summary. Both agents store
+/// this also if it is false.
 fn flagged(entry: Object, agent: &Agent, summary: &Summary) -> Object {
     let usage = summary.usage.as_ref().filter(|_| agent.stores_usage);
     entry
         .with(usage, |entry, usage| entry.json("usage", usage))
-        .with(summary.from_hook.then_some(agent.hook_key), |entry, key| {
-            entry.bool(key, true)
-        })
+        .bool(agent.hook_key, summary.from_hook)
 }

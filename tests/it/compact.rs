@@ -27,7 +27,7 @@ fn keeps_from_an_entry() {
     1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"They chose a paper.","firstKeptEntryId":"1a2b3c06","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"They chose a paper.","firstKeptEntryId":"1a2b3c06","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
     assert_snapshot!(s.run("context ./two-branches.jsonl --as text"), @"
     [User]: The conversation history before this point was compacted into the following summary:
 
@@ -101,7 +101,7 @@ fn lists_files_of_calls_with_another_key() {
 fn keeps_nothing() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("compact ./two-branches.jsonl --first-kept none --summary 'They chose a paper.'");
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"They chose a paper.","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"They chose a paper.","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
     assert_snapshot!(s.run("context ./two-branches.jsonl --as text"), @"
     [User]: The conversation history before this point was compacted into the following summary:
 
@@ -115,7 +115,7 @@ fn keeps_nothing() {
 fn keeps_about_so_many_tokens() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("compact ./two-branches.jsonl --keep-recent-tokens 1 --summary short");
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"1a2b3c07","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"1a2b3c07","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn the_built_in_summary() {
     </modified-files>
     "#);
     assert_snapshot!(entry["details"], @r#"{"modifiedFiles":["/home/u/code/ferry/src/clock.rs","/home/u/code/ferry/tests/midnight.rs"],"readFiles":[]}"#);
-    assert!(entry.get("fromHook").is_none());
+    assert_eq!(entry["fromHook"], false);
     // Another run writes the same summary.
     let t = Sandbox::with(&["tour.jsonl"]);
     t.run("compact ./tour.jsonl --first-kept none");
@@ -446,7 +446,7 @@ fn in_an_oh_my_pi_file() {
     let s = Sandbox::with(&["omp.jsonl"]);
     assert_snapshot!(s.run("compact ./omp.jsonl --first-kept 93a4b5c6 --summary 'Photos are sorted.'"), @"226b1b5c");
     assert!(s.bytes("omp.jsonl").starts_with(&fixture("omp.jsonl")));
-    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"compaction","id":"226b1b5c","parentId":"d7e8f90a","timestamp":"2026-05-04T12:00:00.000Z","summary":"Photos are sorted.","firstKeptEntryId":"93a4b5c6","tokensBefore":10380,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"compaction","id":"226b1b5c","parentId":"d7e8f90a","timestamp":"2026-05-04T12:00:00.000Z","summary":"Photos are sorted.","firstKeptEntryId":"93a4b5c6","tokensBefore":10380,"details":{"readFiles":[],"modifiedFiles":[]},"fromExtension":false}"#);
     assert_snapshot!(s.run("tree ./omp.jsonl --filter all"), @"
     0a1b2c3d  • model: anthropic/claude-sonnet-4-5
     1b2c3d4e  • thinking: high
@@ -481,11 +481,11 @@ fn dry_run_and_json() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("compact -n ./two-branches.jsonl --first-kept none --summary short"), @r#"
     append 1 line to ./two-branches.jsonl
-    {"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}
+    {"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}
     2> pisess: the context has 31 tokens, and would have 2
     "#);
-    assert_snapshot!(s.unchanged("compact -n --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);
-    assert_snapshot!(s.run("compact --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);
+    assert_snapshot!(s.unchanged("compact -n --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":null}"#);
+    assert_snapshot!(s.run("compact --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":null}"#);
 }
 
 #[test]

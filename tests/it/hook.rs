@@ -378,7 +378,7 @@ fn no_answer_means_go_on() {
             entry["summary"].as_str().unwrap().starts_with("## Goal"),
             "{answer}"
         );
-        assert!(entry.get("fromHook").is_none(), "{answer}");
+        assert_eq!(entry["fromHook"], false, "{answer}");
     }
 }
 
@@ -515,8 +515,8 @@ fn a_summary_that_is_given_stands_before_a_hooks() {
         ));
         let entry = written(&s);
         assert_eq!(
-            (&entry["summary"], entry.get("fromHook")),
-            (&json!("given"), None),
+            (&entry["summary"], &entry["fromHook"]),
+            (&json!("given"), &json!(false)),
             "{line}"
         );
         assert_eq!(heard(&s)[1]["fromExtension"], false, "{line}");
@@ -558,10 +558,7 @@ fn a_hook_gives_instructions_to_the_summarizer() {
             .ends_with("Say it in one word."),
         "{entry}"
     );
-    assert!(
-        entry.get("fromHook").is_none(),
-        "the text is the summarizer's"
-    );
+    assert_eq!(entry["fromHook"], false, "the text is the summarizer's");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn a_branch_comes_back_as_a_summary() {
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
-    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n## Goal\nThe last request, word for word (entry 1a2b3c04):\n> Tissue paper then. How big?\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- (none)\n\n### In Progress\n- (none)\n\n### Blocked\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n1. The request under Goal was replied to. What is next is below, if anything.\n\nThe assistant's last words:\n> Half a metre; larger ones tear.\n\n## Critical Context\n- (none)","details":{"readFiles":[],"modifiedFiles":[]}}
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n## Goal\nThe last request, word for word (entry 1a2b3c04):\n> Tissue paper then. How big?\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- (none)\n\n### In Progress\n- (none)\n\n### Blocked\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n1. The request under Goal was replied to. What is next is below, if anything.\n\nThe assistant's last words:\n> Half a metre; larger ones tear.\n\n## Critical Context\n- (none)","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}
     {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"both"}
     "#);
     assert!(
@@ -30,7 +30,7 @@ fn a_branch_comes_back_as_a_summary() {
 fn in_words_of_ones_own() {
     let s = Sandbox::with(&["two-branches.jsonl", "omp.jsonl"]);
     s.run("merge ./two-branches.jsonl 1a2b3c04 --summary 'Asked about tissue paper.'");
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c04","summary":"Asked about tissue paper.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c04","summary":"Asked about tissue paper.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
     assert_snapshot!(s.run("context ./two-branches.jsonl --as text"), @"
     [User]: Which paper for a kite?
 
@@ -156,9 +156,9 @@ fn in_pipes_and_on_paper() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("merge -n ./two-branches.jsonl 1a2b3c05 --summary s"), @r#"
     append 1 line to ./two-branches.jsonl
-    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}
     "#);
-    assert_snapshot!(s.run("merge --json ./two-branches.jsonl 1a2b3c05 --summary s -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);
+    assert_snapshot!(s.run("merge --json ./two-branches.jsonl 1a2b3c05 --summary s -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":null}"#);
     let done = s
         .pisess("merge - 1a2b3c05")
         .stdin(fixture("two-branches.jsonl"))

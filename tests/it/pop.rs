@@ -21,7 +21,7 @@ fn question_by_question() {
     226b1b5c
     Now a line for the changelog, for people who don't read code.
     ");
-    assert_snapshot!(s.text("tour.jsonl").lines().last().unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"dc705e93","timestamp":"2026-05-04T12:00:00.000Z","fromId":"2f5dc03e","summary":"The changelog was written.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.text("tour.jsonl").lines().last().unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"dc705e93","timestamp":"2026-05-04T12:00:00.000Z","fromId":"2f5dc03e","summary":"The changelog was written.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
     assert_snapshot!(s.run("pop ./tour.jsonl --summary 'The evening was tested.' --label tested"), @"
     27aa2424
     Good. Please add a test for exactly that evening.
@@ -181,7 +181,7 @@ fn the_summary_need_not_be_asked_for() {
 fn back_to_an_entry() {
     let s = Sandbox::with(&[TWO]);
     assert_snapshot!(s.run("pop ./two-branches.jsonl 1a2b3c02 --summary 'Washi needs a spar.'"), @"226b1b5c");
-    assert_snapshot!(s.lines_from(TWO, 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c02","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.lines_from(TWO, 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c02","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_question_without_an_answer_leaves_nothing_to_tell() {
     assert_snapshot!(s.lines_from(TWO, 10), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"aaaa0001","to":"1a2b3c07"},"id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z"}"#);
     assert_snapshot!(s.run("pop -n ./two-branches.jsonl --summary 'Washi needs a spar.'"), @r#"
     append 1 line to ./two-branches.jsonl
-    {"type":"branch_summary","id":"27aa2424","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"226b1b5c","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]}}
+    {"type":"branch_summary","id":"27aa2424","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"226b1b5c","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}
     "#);
 }
 
@@ -252,7 +252,7 @@ fn in_an_oh_my_pi_file() {
     226b1b5c
     Look at the EXIF data of c.jpg
     ");
-    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"5f607182","timestamp":"2026-05-04T12:00:00.000Z","fromId":"5f607182","summary":"EXIF says 2021.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"5f607182","timestamp":"2026-05-04T12:00:00.000Z","fromId":"5f607182","summary":"EXIF says 2021.","details":{"readFiles":[],"modifiedFiles":[]},"fromExtension":false}"#);
     assert_snapshot!(s.run("pop ./omp.jsonl --summary 'All are sorted.'"), @"
     27aa2424
     Sort the photos by year
@@ -267,7 +267,7 @@ fn an_older_file_is_migrated_and_moved_in_one_rename() {
     226b1b5c
     Make me a calendar.
     ");
-    assert_snapshot!(s.text("v1.jsonl").strip_prefix(&migrated).unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"80b80871","timestamp":"2026-05-04T12:00:00.000Z","fromId":"cebfaa52","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.text("v1.jsonl").strip_prefix(&migrated).unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"80b80871","timestamp":"2026-05-04T12:00:00.000Z","fromId":"cebfaa52","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn dry_run_json_and_streams() {
     let s = Sandbox::with(&[TWO]);
     assert_snapshot!(s.unchanged("pop -n ./two-branches.jsonl --summary s"), @r#"
     append 1 line to ./two-branches.jsonl
-    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}
     "#);
     let done = s.pisess("pop - --summary s").stdin(fixture(TWO)).done();
     assert_snapshot!(done.stderr, @"
@@ -283,5 +283,5 @@ fn dry_run_json_and_streams() {
     Washi then. How big?
     ");
     assert!(done.stdout.starts_with(&fixture(TWO)));
-    assert_snapshot!(s.run("pop --json ./two-branches.jsonl --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Washi then. How big?"}"#);
+    assert_snapshot!(s.run("pop --json ./two-branches.jsonl --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":"Washi then. How big?"}"#);
 }

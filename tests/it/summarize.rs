@@ -28,7 +28,7 @@ fn goes_to_another_branch() {
     1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4mo)
     1a2b3c07     assistant: A metre and more, with a bamboo spar.
     ");
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
     assert!(
         s.bytes("two-branches.jsonl")
             .starts_with(&fixture("two-branches.jsonl"))
@@ -58,7 +58,7 @@ fn a_user_message_means_the_place_before_it() {
 fn root_is_the_empty_conversation() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("summarize ./two-branches.jsonl root --summary 'Kites were made.'");
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Kites were made.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Kites were made.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     226b1b5c  ├─ • branch summary: Kites were made.  ← active  (1 entry, now)
     1a2b3c01  └─ [start] user: Which paper for a kite?  (6 entries, 4mo)
@@ -89,7 +89,7 @@ fn with_a_label() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summary 'Washi needs a spar.' --label back");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
-    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]}}
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}
     {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"back"}
     "#);
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
@@ -111,7 +111,7 @@ fn leaves_another_entry_than_the_leaf() {
     assert_eq!(json["oldLeafId"], "1a2b3c05");
     assert_eq!(json["commonAncestorId"], "1a2b3c03");
     s.run("summarize ./two-branches.jsonl 1a2b3c07 --from 1a2b3c05 --summary 'Tissue tears.'");
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"Tissue tears.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"Tissue tears.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn nothing_left_behind_is_a_no() {
     );
     // A given summary is written anyway.
     s.run("summarize ./two-branches.jsonl @ --summary 'All is well.'");
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"All is well.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"All is well.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn the_built_in_summary() {
     "#);
     assert_snapshot!(entry["details"], @r#"{"modifiedFiles":["/home/u/code/ferry/src/clock.rs"],"readFiles":[]}"#);
     assert_eq!(entry["fromId"], "5c07d14b");
-    assert!(entry.get("fromHook").is_none());
+    assert_eq!(entry["fromHook"], false);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn from_a_command() {
     s.run(
         "summarize ./two-branches.jsonl 1a2b3c05 --summarizer 'cat >/dev/null; echo Washi it was.'",
     );
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\nWashi it was.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\nWashi it was.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
     let s = Sandbox::with(&["two-branches.jsonl"]);
     // A summarizer that prints all that it reads.
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summarizer cat");
@@ -426,7 +426,7 @@ fn in_an_oh_my_pi_file() {
     226b1b5c
     Look at the EXIF data of c.jpg
     ");
-    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"5f607182","timestamp":"2026-05-04T12:00:00.000Z","fromId":"5f607182","summary":"EXIF says 2021.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"5f607182","timestamp":"2026-05-04T12:00:00.000Z","fromId":"5f607182","summary":"EXIF says 2021.","details":{"readFiles":[],"modifiedFiles":[]},"fromExtension":false}"#);
     assert_snapshot!(s.run("tree ./omp.jsonl"), @"
     2c3d4e5f  • user: Sort the photos by year
     3d4e5f60  • assistant: I'll list them first.
@@ -444,10 +444,10 @@ fn dry_run_and_json() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
     assert_snapshot!(s.unchanged("summarize -n ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"
     append 1 line to ./two-branches.jsonl
-    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}
     "#);
-    assert_snapshot!(s.unchanged("summarize -n --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Tissue paper then. How big?"}"#);
-    assert_snapshot!(s.run("summarize --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Tissue paper then. How big?"}"#);
+    assert_snapshot!(s.unchanged("summarize -n --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":"Tissue paper then. How big?"}"#);
+    assert_snapshot!(s.run("summarize --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":"Tissue paper then. How big?"}"#);
     let migrated = s.run("migrate ./v1.jsonl -o -");
     s.run("summarize ./v1.jsonl c307e4fd --summary s");
     assert!(s.text("v1.jsonl").starts_with(&migrated));
@@ -515,5 +515,5 @@ fn what_is_appended_meanwhile_is_not_lost_from_sight() {
     s.run(&format!(
         "compact ./two-branches.jsonl --first-kept 1a2b3c06 --summarizer '{append}'"
     ));
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 10), @r#"{"type":"compaction","id":"226b1b5c","parentId":"aaaa0001","timestamp":"2026-05-04T12:00:00.000Z","summary":"s","firstKeptEntryId":"1a2b3c06","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 10), @r#"{"type":"compaction","id":"226b1b5c","parentId":"aaaa0001","timestamp":"2026-05-04T12:00:00.000Z","summary":"s","firstKeptEntryId":"1a2b3c06","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
 }

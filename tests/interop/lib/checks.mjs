@@ -176,7 +176,8 @@ export const KINDS = {
       const args = ["compact", world.file, "--summary", summary, "--keep-recent-tokens", `${keepRecentTokens}`];
       if (!prepared) return unwritten(world, args);
       const { firstKeptEntryId: firstKept, tokensBefore, details } = prepared;
-      const action = { kind: "compaction", summary, firstKept, tokensBefore, details, options: { details } };
+      const options = { details, fromExtension: false };
+      const action = { kind: "compaction", summary, firstKept, tokensBefore, details, fromHook: false, options };
       const [answer] = await world.ask([{ kind: "write", action }]);
       return written(world, args, answer[0]);
     },
@@ -310,7 +311,7 @@ export const KINDS = {
       if (prepared.problem) return prepared.problem;
       const found = difference(plain(entriesToSummarize), prepared.value.entriesToSummarize);
       if (found || !readFiles) return found;
-      const action = { kind: "merge", from: id, to: leaf, summary, details: { readFiles, modifiedFiles } };
+      const action = { kind: "merge", from: id, to: leaf, summary, details: { readFiles, modifiedFiles }, byExtension: false };
       const [[line]] = await world.ask([{ kind: "write", action }]);
       return written(world, [...args, "--summary", summary], JSON.stringify({ ...JSON.parse(line), fromId: id }));
     },
@@ -515,7 +516,7 @@ function lastQuestion(entries) {
 async function left(world, args, { newLeafId: to, readFiles, modifiedFiles }, summary) {
   // If the target's parent is not in the file, pi throws; pisess moves to before the first entry.
   if (!readFiles || (to !== null && !hasEntry(world, to))) return null;
-  const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles } };
+  const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles }, byExtension: false };
   const [answer] = await world.ask([{ kind: "write", action }]);
   return written(world, [...args, "--summary", summary], answer[0]);
 }
@@ -577,12 +578,11 @@ async function unwritten(world, args) {
   return code === 1 ? null : exit(1, code, stderr);
 }
 
-/** Removes random ids and times, and flags that are false, which may as well be absent. */
-function unstamped({ id, timestamp, fromHook, fromExtension, ...entry }) {
+/** Removes random ids and times. */
+function unstamped({ id, timestamp, ...entry }) {
   if (entry.firstKeptEntryId === id) entry.firstKeptEntryId = "itself";
   if (entry.systemMessage) entry.systemMessage = { ...entry.systemMessage, timestamp: 0 };
-  const flags = Object.entries({ fromHook, fromExtension }).filter(([, flag]) => flag);
-  return { ...entry, ...Object.fromEntries(flags) };
+  return entry;
 }
 
 /**

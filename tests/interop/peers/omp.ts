@@ -289,12 +289,12 @@ function perform(session: any, action: any) {
 		case "compaction":
 			return session.appendCompaction(action.summary, action.shortSummary, action.firstKept, action.tokensBefore, action.options);
 		case "branch_summary":
-			return session.branchWithSummary(action.to, action.summary, action.details, action.fromExtension);
+			return session.branchWithSummary(action.to, action.summary, action.details, action.byExtension);
 		case "entries":
 			return action.entries.forEach((entry: any) => append(session, entry, action.now));
 		case "merge":
 			session.branch(action.from);
-			return session.branchWithSummary(action.to, action.summary, action.details);
+			return session.branchWithSummary(action.to, action.summary, action.details, action.byExtension);
 		case "custom":
 			action.to === null ? session.resetLeaf() : session.branch(action.to);
 			return session.appendCustomEntry(action.customType, action.data);

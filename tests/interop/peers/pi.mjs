@@ -204,7 +204,7 @@ function perform(session, action) {
     case "compaction":
       return session.appendCompaction(action.summary, action.firstKept, action.tokensBefore, action.details, action.fromHook, action.usage);
     case "branch_summary":
-      return session.branchWithSummary(action.to, action.summary, action.details, action.fromHook);
+      return session.branchWithSummary(action.to, action.summary, action.details, action.byExtension);
     case "entries":
       return action.entries.forEach((entry) => append(session, entry, action.now));
     case "edit":
@@ -212,7 +212,7 @@ function perform(session, action) {
       return part(() => session.appendContextEdit(action.target, action.replacement));
     case "merge":
       session.branch(action.from);
-      return session.branchWithSummary(action.to, action.summary, action.details);
+      return session.branchWithSummary(action.to, action.summary, action.details, action.byExtension);
     case "custom":
       action.to === null ? session.resetLeaf() : session.branch(action.to);
       return session.appendCustomEntry(action.customType, action.data);
