@@ -14,6 +14,7 @@ import { compareHanded } from "./handed.mjs";
 import { compareImported } from "./imported.mjs";
 import { compareExtension, compareSkill } from "./installed.mjs";
 import { compareListed } from "./listed.mjs";
+import { compareLive } from "./live.mjs";
 import { compareRepaired } from "./repaired.mjs";
 import { shrink } from "./shrink.mjs";
 import { HOME } from "./words.mjs";
@@ -129,6 +130,7 @@ async function compareAll(peers, numbers) {
   if (!options.session && isWanted({ kind: "list" })) await listed(tools, numbers);
   if (!options.session && isWanted({ kind: "skill" })) await compareSkill(tools, report("skill"));
   if (!options.session && isWanted({ kind: "extension" })) await extension(tools);
+  if (!options.session && isWanted({ kind: "live" })) await live(tools);
 }
 
 /** Runs the checks of the extension in the newest pi as published, and in the version before it. */
@@ -136,6 +138,12 @@ async function extension(tools) {
   const program = (path) => [process.execPath, join(modules, path)];
   await compareExtension(tools, "pi-1.6.0", program(`${PI}/dist/bundle/cli.js`), report("extension"));
   await compareExtension(tools, "pi-0.87.1", program("pi-0.87.1/dist/cli.js"), report("extension"));
+}
+
+/** Has the newest pi continue sessions that pisess changed. */
+async function live(tools) {
+  const command = [process.execPath, join(modules, PI, "dist/bundle/cli.js")];
+  await compareLive(tools, command, report("live"));
 }
 
 /** Returns a function that counts a result, and prints it if the answers differ. */
