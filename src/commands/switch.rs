@@ -7,7 +7,8 @@ use crate::cli::output::{Exit, Failure, Ui, fitted, visible};
 use crate::cli::rows::entry::{row_options, said};
 use crate::load::Options;
 use crate::ops::label::last_of_conversation;
-use crate::ops::navigate::{navigate, return_to};
+use crate::ops::navigate::{Navigation, navigate, return_to};
+use crate::ops::switch::behind_marks;
 use crate::ops::tree::rows;
 use crate::session::reference::{LEAF, PREVIOUS, Position};
 use std::path::{Path, PathBuf};
@@ -40,7 +41,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The agents continue from the last entry of the file, so a mark is appended under REF: an entry
 /// that no model sees. If REF is a user message, the session continues from before it, and its text
-/// is printed, to be edited and sent again. If REF is already the leaf, nothing is written.
+/// is printed, to be edited and sent again. If REF is already the leaf, nothing is written; to undo
+/// a user message at the leaf, use `pisess pop`.
 ///
 /// With `-` as REF, the leaf moves back to where it was before its last move, by whichever program;
 /// repeated, it toggles between the two. An entry whose id is `-` is `id:-`.
@@ -73,12 +75,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         open.resolve_above(&args.to)?
     };
-    let navigate = if args.to == PREVIOUS {
-        return_to
-    } else {
-        navigate
-    };
-    let navigation = navigate(&open.session, open.session.leaf, target);
+    let navigation = navigation(&open, &args.to, target)?;
     let place = described(&mut open, navigation.new_leaf, ui)?;
     let MoveArgs { summary, write, .. } = &args.options;
     let wants_summary = args.summarize || summary.is_asked_for();
@@ -100,6 +97,24 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.status(&format!("now at {place}"));
     }
     Ok(exit)
+}
+
+/// Plans the move to `target`, which `reference` refers to. The leaf itself stays the leaf, even if
+/// it is a user message: in pi, too, selecting the current leaf does nothing.
+fn navigation(
+    open: &OpenSession,
+    reference: &str,
+    target: Position,
+) -> Result<Navigation, Failure> {
+    let leaf = open.session.leaf;
+    let place = open.input.read(behind_marks(&open.reader(), leaf))?;
+    let is_leaf = target == leaf || target == place;
+
+    if is_leaf || reference == PREVIOUS {
+        Ok(return_to(&open.session, leaf, target))
+    } else {
+        Ok(navigate(&open.session, leaf, target))
+    }
 }
 
 /// The maximum width of the text of an entry in a message.

@@ -83,6 +83,40 @@ fn a_user_message_means_the_place_before_it() {
     ");
 }
 
+/// As in pi, selecting the current leaf does nothing, whatever it is; `pop` asks again.
+#[test]
+fn the_leaf_stays_the_leaf_even_if_it_is_a_request() {
+    for options in [
+        "--user 'How big?'",
+        "--custom-message note --text 'How big?'",
+    ] {
+        let s = Sandbox::with(&[TWO]);
+        let id = s.run(&format!("append ./{TWO} {options}"));
+        let id = id.trim();
+        for place in ["@", id] {
+            let done = s.unchanged(&format!("switch ./{TWO} {place}"));
+            assert_eq!(done.stdout, b"", "{options} {place}");
+            let plan = s.unchanged(&format!("switch ./{TWO} {place} --json"));
+            let plan: Value = serde_json::from_slice(&plan.stdout).unwrap();
+            assert_eq!(plan["action"], "nothing", "{options} {place}");
+            assert_eq!(plan["editorText"], Value::Null, "{options} {place}");
+        }
+        // Back at it, it is the leaf again, although a mark follows it.
+        s.run(&format!("switch -q ./{TWO} 1a2b3c05"));
+        s.run(&format!("switch -q ./{TWO} -"));
+        s.unchanged(&format!("switch -q ./{TWO} {id}"));
+
+        // From below, it is asked again.
+        s.run(&format!("append ./{TWO} --user 'And how heavy?'"));
+        let again = s.run(&format!("switch ./{TWO} {id}"));
+        assert!(again.ends_with("How big?\n"), "{again}");
+    }
+    let s = Sandbox::with(&[TWO]);
+    s.run(&format!("append ./{TWO} --user 'How big?'"));
+    let popped = s.run(&format!("pop ./{TWO}"));
+    assert!(popped.ends_with("How big?\n"), "{popped}");
+}
+
 #[test]
 fn root_is_the_empty_conversation() {
     let s = Sandbox::with(&[TWO, "hazards/header-only.jsonl"]);

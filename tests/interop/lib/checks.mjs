@@ -192,14 +192,15 @@ export const KINDS = {
       { kind: "prepare", keepRecentTokens },
       { kind: "path", id: leaf },
     ],
-    async compare(world, { id, keepRecentTokens }, [context, path, summarize, prepare, branch]) {
+    async compare(world, { id, leaf, keepRecentTokens }, [context, path, summarize, prepare, branch]) {
       const event = { messages: context.messages, branchEntries: path };
       const found = await told(world, ["context", world.file, ref(id)], (actual) => difference(event, pick(actual, event)));
       if (found) return found;
       const left = (actual) => difference(abandoned(summarize), abandoned(actual.preparation));
       // If the target's parent is not in the file, pi moves to an entry that it then does not find.
       const lands = summarize.newLeafId === null || hasEntry(world, summarize.newLeafId);
-      const missed = lands && summarize.readFiles && (await told(world, ["switch", world.file, ref(id), "--summary", "s"], left));
+      const moves = id !== leaf && lands && summarize.readFiles;
+      const missed = moves && (await told(world, ["switch", world.file, ref(id), "--summary", "s"], left));
       if (missed) return missed;
       if (!prepare) return null;
       return told(world, ["compact", world.file, "--keep-recent-tokens", `${keepRecentTokens}`], (actual) =>
@@ -317,12 +318,16 @@ export const KINDS = {
     },
   },
 
-  /** The entry is the one that the agent would append after a move to the same place. */
+  /**
+   * The entry is the one that the agent would append after a move to the same place. Selecting the leaf does nothing,
+   * as in pi.
+   */
   switch: {
     questions: ({ id }) => [{ kind: "summarize", id }, { kind: "entries" }],
     async compare(world, { id }, [{ oldLeafId: from, newLeafId: to }, entries]) {
-      if (to !== null && !hasEntry(world, to)) return null;
       const args = ["switch", world.file, ref(id)];
+      if (id === from) return nothingWritten(world, args);
+      if (to !== null && !hasEntry(world, to)) return null;
       if (standsAt(entries, from, to)) return nothingWritten(world, args);
       const action = { kind: "custom", to, customType: "pisess.switch", data: { from, to } };
       const [answer] = await world.ask([{ kind: "write", action }]);
