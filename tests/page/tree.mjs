@@ -3,8 +3,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { exported, fixtures, open, pisess, rows, session, tour } from "./browser.mjs";
-import { clean, holds, pathIds, rowIds, same, style, test } from "./check.mjs";
-import { chain, says, user } from "./make.mjs";
+import { clean, holds, pathIds, rowIds, same, style, test, waitFor } from "./check.mjs";
+import { calls, chain, result, says, user } from "./make.mjs";
 
 for (const name of ["tour", "omp", "two-branches"]) {
   const file = join(fixtures, `${name}.jsonl`);
@@ -64,6 +64,21 @@ await test("rows have no marks of Markdown", async () => {
   const says = ["Done. Here it is: ## Summary Now **bold** and `code`, see [docs](https://x.org) ```ts const a = 1", "1. **First** of `two`", "> quoted `words`", "all of src/**/*.rs and a_b_c, #151"];
   const page = await open(exported(session("marksinrows", chain(...says.map(user)))));
   same(await page.locator(".row .says").allTextContents(), ["Done. Here it is: Summary Now bold and code, see docs const a = 1", "1. First of two", "quoted words", "all of src/**/*.rs and a_b_c, #151"], "rows");
+  await clean(page);
+});
+
+await test("a file without a directory keeps its distance from the name of the tool", async () => {
+  const read = (id, path) => [calls(id, "read", { path }), result(id, "read", "text")];
+  const page = await open(exported(session("distance", chain(user("go"), ...read("c1", "file1.ts"), ...read("c2", "src/file2.ts")))), { hash: "#e0" });
+  await waitFor(page, "e0");
+  await rowIds(page);
+  const gaps = () => page.evaluate(() => [...document.querySelectorAll(".row .file, .workline .file")].map((file) => {
+    const before = file.previousElementSibling;
+    return [file.textContent, before.className, Math.round(file.getBoundingClientRect().left - before.getBoundingClientRect().right)];
+  }));
+  const found = await gaps();
+  holds(found.some(([name]) => name === "file1.ts") && found.some(([name]) => name === "file2.ts"), `rows: ${JSON.stringify(found)}`);
+  for (const [name, before, gap] of found) same(gap, before === "folder" ? 0 : gap >= 4 ? gap : 4, `${name} behind ${before}`);
   await clean(page);
 });
 
