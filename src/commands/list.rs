@@ -15,7 +15,7 @@ use crate::cli::rows::list::print;
 use crate::cli::sessions::{NONE_HERE, PathsArgs, SessionsArgs, warn_of_torn};
 use crate::format::{ID, id_end};
 use crate::import::Origin;
-use crate::load::{LoadError, Options};
+use crate::load::{LoadError, Options, WrongFile};
 use crate::ops::list::{
     ListRow, Listed, Order, Reading, families, first_message, group, own, read, rows, sort,
 };
@@ -410,7 +410,11 @@ fn one(
             reading.listed.owner.clone_from(&file.owner);
             Ok(Some((reading, damaged)))
         }
-        Err(LoadError::NotASession { .. }) if !file.named => Ok(None),
+        Err(LoadError::NotASession { what, .. })
+            if !file.named && what != WrongFile::EventStream =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(Failure::load(&visible(&file.path.to_string_lossy()), error)),
     }
 }

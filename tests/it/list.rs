@@ -652,3 +652,39 @@ fn sessions_of_all_worktrees_of_a_repository() {
     s.put(".git/HEAD", "");
     assert_eq!(listed("list --repo --json"), ". broken\n. plain");
 }
+
+/// What `pi --mode json` prints begins with a session header, but its events are no entries.
+#[test]
+fn the_output_of_json_mode_is_not_a_session() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+    let message = r#"{"role":"user","content":"hi","timestamp":1}"#;
+    let events = [
+        header.to_owned(),
+        r#"{"type":"agent_start"}"#.to_owned(),
+        r#"{"type":"turn_start"}"#.to_owned(),
+        format!(r#"{{"type":"message_start","message":{message}}}"#),
+        format!(r#"{{"type":"message_end","message":{message}}}"#),
+        format!(r#"{{"type":"agent_end","messages":[{message}]}}"#),
+    ];
+    s.put("run.jsonl", events.join("\n") + "\n");
+    let said = s.pisess("list ./run.jsonl").done().fails(2);
+    assert_snapshot!(said, @"./run.jsonl:2: not a session, but the events that `pi --mode json` prints (hint: pi writes the session itself to its store, unless it runs with --no-session)");
+    for line in [
+        "tree ./run.jsonl",
+        "check ./run.jsonl",
+        "label ./run.jsonl :2 x",
+    ] {
+        assert_eq!(s.pisess(line).done().fails(2), said, "{line}");
+    }
+    let listed = s.pisess("list .").done();
+    assert_eq!(listed.code, 0);
+    assert_eq!(listed.stderr, format!("pisess: note: {said}\n"));
+    assert_eq!(listed.text().lines().count(), 2);
+    // A session may mention them.
+    s.put(
+        "run.jsonl",
+        format!("{header}\n{}\n", user("aaaa0001", None, "agent_start")),
+    );
+    assert_eq!(s.pisess("list ./run.jsonl").done().code, 0);
+}

@@ -48,6 +48,9 @@ pub enum WrongFile {
     /// The first value is not a header.
     #[error("not a session: this value is not a session header")]
     OtherFirst,
+    /// After the header, there are events of `pi --mode json`.
+    #[error("not a session, but the events that `pi --mode json` prints")]
+    EventStream,
     /// The id in the header is not a string.
     #[error("the session header has no id")]
     NoSessionId,
@@ -63,6 +66,9 @@ impl WrongFile {
             WrongFile::Empty => "an agent writes the header with the first message",
             WrongFile::CarriageReturns => {
                 "convert the line endings, for example with: tr '\\r' '\\n'"
+            }
+            WrongFile::EventStream => {
+                "pi writes the session itself to its store, unless it runs with --no-session"
             }
             WrongFile::Newer(_) => {
                 "pisess supports version 3 and older, which the coding agents write"
@@ -106,14 +112,23 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     while at < source.len() {
         let end = (2 * at).max(FIRST).min(source.len());
         let found = read_chunks(&mut buffer, source, at..end, |chunk| {
-            let next = |line: Line| {
+            let mut chunk_lines = chunk.lines();
+            while let Some(line) = chunk_lines.next() {
                 lines += 1;
-                header(&line, LineNo(lines), &mut title_slot, &mut problems).transpose()
-            };
-            chunk
-                .lines()
-                .find_map(next)
-                .map_or(ControlFlow::Continue(()), ControlFlow::Break)
+                let found = header(&line, LineNo(lines), &mut title_slot, &mut problems);
+                let Some(found) = found.transpose() else {
+                    continue;
+                };
+                let is_stream = chunk_lines.next().is_some_and(|next| is_event(next.bytes));
+                return ControlFlow::Break(match found {
+                    Ok(_) if is_stream => Err(LoadError::NotASession {
+                        line: Some(LineNo(lines + 1)),
+                        what: WrongFile::EventStream,
+                    }),
+                    found => found,
+                });
+            }
+            ControlFlow::Continue(())
         })?;
         if let ControlFlow::Break(found) = found {
             let (header, format, end) = found?;
@@ -132,6 +147,26 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
         line: None,
         what: no_header(source, title_slot.is_some())?,
     })
+}
+
+/// The types of the events with which the output of `pi --mode json` can begin after its header. No
+/// entry has such a type.
+const FIRST_EVENTS: [&str; 6] = [
+    "agent_start",
+    "turn_start",
+    "message_start",
+    "queue_update",
+    "compaction_start",
+    "auto_retry_start",
+];
+
+/// Whether a line is such an event, which pi prints with its type first.
+fn is_event(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(b"{\"type\":\"") else {
+        return false;
+    };
+    let name = rest.split(|&byte| byte == b'"').next().unwrap_or_default();
+    FIRST_EVENTS.iter().any(|event| event.as_bytes() == name)
 }
 
 /// Returns the header, its format and where its line ends, if this line is the header. Keeps the
