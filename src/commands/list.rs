@@ -17,7 +17,8 @@ use crate::format::{ID, id_end};
 use crate::import::Origin;
 use crate::load::{LoadError, Options, WrongFile};
 use crate::ops::list::{
-    ListRow, Listed, Order, Reading, families, first_message, group, own, read, rows, sort,
+    ListRow, Listed, Order, Reading, distinct_titles, families, first_message, group, own, read,
+    rows, sort,
 };
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
@@ -74,6 +75,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// those of all of its worktrees, and of the directories in them. With --all or SESSION, sessions
 /// of one repository are listed together. A session whose directory no longer exists belongs to the
 /// nearest directory above that does.
+///
+/// If many first messages begin alike, as those of a scheduler do (`[cron:ID …]`), what they share
+/// is replaced with `…`, so that each row shows the first sentence in which it differs. Ids and
+/// numbers are not compared. --json prints every message whole.
 ///
 /// On a terminal, a project is shown by the end of its path that tells it from the others, and a
 /// narrow terminal has fewer columns. Rows are sorted by the last message; with `--sort`, the
@@ -173,7 +178,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
     } else {
         warn_of_last(&list, &rows, last.as_deref(), args, ui);
-        print(&list, &rows, last.as_deref(), args.sort, ui)?;
+        let distinct = distinct_titles(&list, &rows, read_first_message);
+        print(&list, &rows, &distinct, last.as_deref(), args.sort, ui)?;
     }
     Ok(if failed { Exit::Cannot } else { Exit::Done })
 }
@@ -440,13 +446,18 @@ fn imported(
     Ok(Some(reading))
 }
 
+/// Returns all of the first message, unless the file has changed meanwhile.
+fn read_first_message(session: &Listed) -> Option<Text<'static>> {
+    let input = Input::open_path(&session.path, &|_| false).ok()?;
+    first_message(session, input.source()).ok()
+}
+
 fn json(session: &Listed, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let agent = args.source.map_or(session.agent.agent().name, Origin::name);
     let repository = args.repo.then(|| session.repository.as_deref().map(path));
     // If the file has changed meanwhile, the start of the user message that was kept is printed.
-    let input = Input::open_path(&session.path, &|_| false).ok();
-    let question = input.and_then(|input| first_message(session, input.source()).ok());
+    let question = read_first_message(session);
     let kept = || {
         session
             .question

@@ -21,8 +21,11 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{FoundFile, Glance, ReadAt};
+use shared_start::shared_starts;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+mod shared_start;
 
 /// A session in a list.
 #[derive(Clone, Debug)]
@@ -266,6 +269,22 @@ impl Listed {
     }
 }
 
+impl Listed {
+    /// Returns the first question, if the session has no name and is titled by it. A command, and a
+    /// message that a chat program forwarded, are not.
+    fn titling_question(&self) -> Option<&Question> {
+        let Some(Opening::Words(title)) = &self.opening else {
+            return None;
+        };
+        let question = self.question.as_ref()?;
+        let text = question.text.to_string_lossy();
+        let title = title.to_string_lossy();
+        let word = text.split_whitespace().next();
+        let is_titled_by_it = self.name.is_none() && word == title.split_whitespace().next();
+        is_titled_by_it.then_some(question)
+    }
+}
+
 /// Returns the title of a session with this number of messages, or that it has none.
 pub fn titled(title: &Text, messages: u32) -> String {
     match (messages, title.is_empty()) {
@@ -273,6 +292,70 @@ pub fn titled(title: &Text, messages: u32) -> String {
         (_, true) => "(no text)".to_owned(),
         _ => title.to_string_lossy().trim().to_owned(),
     }
+}
+
+/// The most bytes of a line that is read again to find what its message does not share.
+const LONGEST_SHARED: u64 = 1 << 20;
+
+/// Returns what is shown in place of titles that begin like those of many other rows, by index in
+/// the list: what follows the shared start. Only sessions that are titled by their first message
+/// are compared. `whole` returns all of a first message; it is called only if its known start is
+/// shared in full.
+pub fn distinct_titles(
+    list: &[Listed],
+    rows: &[ListRow],
+    mut whole: impl FnMut(&Listed) -> Option<Text<'static>>,
+) -> HashMap<usize, String> {
+    let mut sessions: Vec<usize> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
+    for row in rows {
+        let session = &list[row.at];
+        if let Some(question) = session.titling_question() {
+            sessions.push(row.at);
+            texts.push(question.text.to_string_lossy().into_owned());
+        }
+    }
+
+    let mut starts = shared_starts(&borrowed(&texts));
+    let mut has_more = false;
+    for (number, &at) in sessions.iter().enumerate() {
+        let session = &list[at];
+        let is_whole = session
+            .question
+            .as_ref()
+            .is_none_or(|question| question.is_whole);
+        let is_short = session
+            .question_span
+            .is_some_and(|span| span.len <= LONGEST_SHARED);
+        if starts[number].is_all
+            && !is_whole
+            && is_short
+            && let Some(text) = whole(session)
+        {
+            texts[number] = text.to_string_lossy().into_owned();
+            has_more = true;
+        }
+    }
+    if has_more {
+        starts = shared_starts(&borrowed(&texts));
+    }
+
+    let mut titles = HashMap::default();
+    for ((&at, text), start) in sessions.iter().zip(&texts).zip(&starts) {
+        let rest = text[start.length..].split_whitespace();
+        let rest: Vec<&str> = rest.take(MOST_WORDS).collect();
+        if start.length > 0 && !rest.is_empty() {
+            titles.insert(at, format!("… {}", rest.join(" ")));
+        }
+    }
+    titles
+}
+
+/// The most words of a title that can be seen.
+const MOST_WORDS: usize = 200;
+
+fn borrowed(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(String::as_str).collect()
 }
 
 /// A row of a list: a session and its place in the tree of sessions.

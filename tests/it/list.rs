@@ -653,6 +653,54 @@ fn sessions_of_all_worktrees_of_a_repository() {
     assert_eq!(listed("list --repo --json"), ". broken\n. plain");
 }
 
+/// Prompts of a scheduler begin alike. What they share is not shown in every row.
+#[test]
+fn rows_show_what_their_first_messages_do_not_share() {
+    let s = Sandbox::new();
+    let rules = "You are one of many workers. ".repeat(20);
+    let prompts = [
+        "[cron:1f6a0c3e-9d41-4c02-b1aa-0c7d5e3f2a10] Check the mail".to_owned(),
+        "[cron:88c01b2f-77aa-4d1e-8f00-5b6c7d8e9f01] Sort the invoices".to_owned(),
+        "[cron:a0b1c2d3-1111-4222-8333-944455556666] Check the weather".to_owned(),
+        format!("# Your Job\\n\\n{rules}\\n\\nReview the parser"),
+        format!("# Your Job\\n\\n{rules}\\n\\nWrite the notes"),
+        format!("# Your Job\\n\\n{rules}\\n\\nFix the tests"),
+        "Why is the sky blue?".to_owned(),
+    ];
+    for (at, prompt) in prompts.iter().enumerate() {
+        let question = user(&format!("aaaa000{at}"), None, prompt);
+        s.put(&format!("{at}.jsonl"), crate::sandbox::session(&[question]));
+    }
+    let listed = s.run("list .");
+    let mut titles: Vec<&str> = listed
+        .lines()
+        .skip(1)
+        .map(|row| row.rsplit("  ").next().unwrap())
+        .collect();
+    titles.sort_unstable();
+    assert_eq!(
+        titles,
+        [
+            "Why is the sky blue?",
+            "… Check the mail",
+            "… Check the weather",
+            "… Fix the tests",
+            "… Review the parser",
+            "… Sort the invoices",
+            "… Write the notes",
+        ],
+        "{listed}"
+    );
+    let whole = s.run("list . --json");
+    assert!(rows(&whole).iter().any(|row| {
+        let message = row["firstMessage"].as_str().unwrap();
+        message.starts_with("# Your Job\n\nYou are") && message.ends_with("Review the parser")
+    }));
+    // Alone, each is shown as it begins.
+    let alone = s.run("list ./0.jsonl ./6.jsonl");
+    assert!(alone.contains("[cron:1f6a0c3e"), "{alone}");
+}
+
 /// What `pi --mode json` prints begins with a session header, but its events are no entries.
 #[test]
 fn the_output_of_json_mode_is_not_a_session() {

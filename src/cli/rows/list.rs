@@ -46,17 +46,19 @@ impl Fact {
     }
 }
 
-/// Prints the rows of a list, with titles. `last` is the session that `last` names; the column of
-/// `order` is always shown.
+/// Prints the rows of a list, with titles. `distinct` are the titles shown in place of those that
+/// begin like many others, by index in the list. `last` is the session that `last` names; the
+/// column of `order` is always shown.
 pub fn print(
     list: &[Listed],
     rows: &[ListRow],
+    distinct: &HashMap<usize, String>,
     last: Option<&Path>,
     order: Order,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let width = ui.width();
-    let mut facts = facts(list, rows, last, ui)?;
+    let mut facts = facts(list, rows, distinct, last, ui)?;
     facts.retain(|fact| fact.is_shown || fact.key == Some(order));
     let room = width.map_or(usize::MAX, |width| width + GAP);
     while facts.iter().map(Fact::width).sum::<usize>() > room {
@@ -85,6 +87,7 @@ pub fn print(
 fn facts(
     list: &[Listed],
     rows: &[ListRow],
+    distinct: &HashMap<usize, String>,
     last: Option<&Path>,
     ui: &Ui,
 ) -> Result<Vec<Fact>, Failure> {
@@ -134,7 +137,10 @@ fn facts(
     };
     let titles = rows
         .iter()
-        .map(|row| (title(&list[row.at], row), style(&list[row.at])))
+        .map(|row| {
+            let title = title(&list[row.at], distinct.get(&row.at), row);
+            (title, style(&list[row.at]))
+        })
         .collect();
 
     let differ = |cells: &[(String, Style)]| cells.iter().any(|(text, _)| *text != cells[0].0);
@@ -291,8 +297,9 @@ fn distinct_ends(paths: &[String]) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the name or the first user message, after the marks of the row's position.
-fn title(session: &Listed, row: &ListRow) -> String {
+/// Returns the name or the first user message, or what is shown in its place, after the marks of
+/// the row's position.
+fn title(session: &Listed, distinct: Option<&String>, row: &ListRow) -> String {
     let branch = match (row.ancestors, row.is_last) {
         (0, _) => String::new(),
         (ancestors, true) => format!("{}└─ ", "   ".repeat(ancestors.min(24) - 1)),
@@ -308,7 +315,10 @@ fn title(session: &Listed, row: &ListRow) -> String {
     } else {
         ""
     };
-    let text = titled(&session.title(), session.messages);
+    let text = match distinct {
+        Some(distinct) => distinct.clone(),
+        None => titled(&session.title(), session.messages),
+    };
     visible(&format!(
         "{branch}{}{archived}{text}",
         agent.unwrap_or_default()

@@ -1,0 +1,230 @@
+//! What the first messages of many listed sessions have in common at their start.
+//!
+//! A scheduler or a script begins each prompt alike (`[cron:ID …]`, `# Your Job`), and a list shows
+//! only the start of each. Only the form counts: texts are compared word by word, and runs of
+//! letters and digits with a digit (ids, numbers, times) are all alike.
+//!
+//! ```text
+//! [cron:1f6a-…] Check the mail      │ Check the mail
+//! [cron:88c0-…] Sort the invoices   │ Sort the invoices
+//! ```
+
+use foldhash::HashMap;
+
+/// The least number of texts that begin alike, and the least share of all texts (one in so many).
+const LEAST: usize = 3;
+const LEAST_SHARE: usize = 4;
+
+/// The least number of bytes that are worth dropping: an ordinary `Please` or `Can you` stays.
+const LEAST_BYTES: usize = 10;
+
+/// The most words of a text that are compared.
+const MOST_WORDS: usize = 4_000;
+
+/// Where a text goes on after what it shares with others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharedStart {
+    /// The number of bytes to drop; 0 if nothing is shared.
+    pub length: usize,
+    /// Whether the whole text is shared, as far as it is known here.
+    pub is_all: bool,
+}
+
+/// A word of a text.
+struct Word {
+    /// The word, with `0` in place of each run that has a digit.
+    shape: String,
+    /// The offset of its end.
+    end: usize,
+    /// Whether a sentence, a line or a bracket ends with it.
+    is_last: bool,
+}
+
+/// Returns what each text shares with others at its start.
+pub fn shared_starts(texts: &[&str]) -> Vec<SharedStart> {
+    let words: Vec<Vec<Word>> = texts.iter().map(|text| words_of(text)).collect();
+    let mut starts = vec![SharedStart::default(); texts.len()];
+    let least = LEAST.max(texts.len().div_ceil(LEAST_SHARE));
+    for group in alike(0..texts.len(), 0, &words) {
+        if group.len() >= least {
+            follow(group, &words, &mut starts);
+        }
+    }
+    starts
+}
+
+/// Follows texts with the same first word, as long as most of them go on alike.
+fn follow(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
+    let most = LEAST.max(group.len() / 2 + 1);
+    let mut together = group;
+    let mut shared = 1;
+    loop {
+        let groups = alike(together.iter().copied(), shared, words);
+        let largest = groups.into_iter().max_by_key(Vec::len).unwrap_or_default();
+        let goes_on = largest.len() >= most;
+        for &text in &together {
+            if !goes_on || !largest.contains(&text) {
+                starts[text] = shared_start(&words[text], shared);
+            }
+        }
+        if !goes_on {
+            return;
+        }
+        together = largest;
+        shared += 1;
+    }
+}
+
+/// Returns those of the texts that have a word at this position, grouped by its shape.
+fn alike(
+    texts: impl Iterator<Item = usize>,
+    position: usize,
+    words: &[Vec<Word>],
+) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::default();
+    for text in texts {
+        let Some(word) = words[text].get(position) else {
+            continue;
+        };
+        let at = *known.entry(&word.shape).or_insert(groups.len());
+        if at == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[at].push(text);
+    }
+    groups
+}
+
+/// Returns what is dropped of a text that shares so many words: whole sentences if there are any,
+/// so that the next sentence is shown. Part of a sentence is dropped only if it begins with a mark
+/// such as a bracket. A text that is shared in full loses only its first sentence.
+fn shared_start(words: &[Word], shared: usize) -> SharedStart {
+    let is_all = shared == words.len();
+    let is_marked = !words[0].shape.starts_with(char::is_alphanumeric);
+    let ends = words[..shared].iter().filter(|word| word.is_last);
+    let mut ends = ends.map(|word| word.end);
+    let length = if is_all {
+        let first = ends.next().unwrap_or(0);
+        let is_part = first < words[shared - 1].end;
+        if is_part { first } else { 0 }
+    } else {
+        let part = if is_marked { words[shared - 1].end } else { 0 };
+        ends.next_back().unwrap_or(part)
+    };
+    SharedStart {
+        length: if length >= LEAST_BYTES { length } else { 0 },
+        is_all,
+    }
+}
+
+fn words_of(text: &str) -> Vec<Word> {
+    let mut words: Vec<Word> = Vec::new();
+    let mut at = 0;
+    for piece in text.split_inclusive(char::is_whitespace) {
+        at += piece.len();
+        let word = piece.trim_end();
+        if word.is_empty() {
+            // More space after the word before.
+            if let Some(last) = words.last_mut() {
+                last.end = at;
+                last.is_last |= piece == "\n";
+            }
+            continue;
+        }
+        if words.len() == MOST_WORDS {
+            break;
+        }
+        words.push(Word {
+            shape: shape(word),
+            end: at,
+            is_last: piece.ends_with('\n') || word.ends_with(ENDS),
+        });
+    }
+    words
+}
+
+/// The characters that end a sentence or a bracket.
+const ENDS: [char; 8] = ['.', '!', '?', ':', ']', '。', '！', '？'];
+
+/// Returns a word with `0` in place of each run of letters, digits and hyphens that has a digit.
+fn shape(word: &str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || c == '-';
+    let mut shape = String::new();
+    for piece in word.split_inclusive(|c| !is_part(c)) {
+        let run = piece.trim_end_matches(|c| !is_part(c));
+        let has_digit = run.contains(|c: char| c.is_ascii_digit());
+        shape.push_str(if has_digit { "0" } else { run });
+        shape.push_str(&piece[run.len()..]);
+    }
+    shape
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns what is left of each text.
+    fn rests<'t>(texts: &[&'t str]) -> Vec<&'t str> {
+        let starts = shared_starts(texts);
+        let rest = |(text, start): (&&'t str, SharedStart)| &text[start.length..];
+        texts.iter().zip(starts).map(rest).collect()
+    }
+
+    #[test]
+    fn ids_and_numbers_are_alike() {
+        let found = rests(&[
+            "[cron:1f6a0c3e-9d41-4c02-b1aa-0c7d5e3f2a10] Check the mail",
+            "[cron:88c01b2f-77aa-4d1e-8f00-5b6c7d8e9f01] Sort the invoices",
+            "[cron:a0b1c2d3-1111-4222-8333-944455556666] Check the weather",
+        ]);
+        assert_eq!(
+            found,
+            ["Check the mail", "Sort the invoices", "Check the weather"]
+        );
+    }
+
+    #[test]
+    fn the_next_sentence_is_shown() {
+        let found = rests(&[
+            "# Your Job\n\nYou are a reviewer. Review the parser",
+            "# Your Job\n\nYou are a reviewer. Review the tests of it",
+            "# Your Job\n\nYou are a reviewer. Write the release notes",
+            "# Your Job\n\nClean up",
+        ]);
+        assert_eq!(
+            found,
+            [
+                "Review the parser",
+                "Review the tests of it",
+                "Write the release notes",
+                "Clean up"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_text_that_is_shared_in_full_keeps_more_than_its_first_sentence() {
+        let text = "[cron:12 mail] Check the mail. Be brief.";
+        assert_eq!(rests(&[text; 5]), ["Check the mail. Be brief."; 5]);
+        assert!(shared_starts(&[text; 5]).iter().all(|start| start.is_all));
+        assert_eq!(rests(&["Check the mail"; 5]), ["Check the mail"; 5]);
+    }
+
+    #[test]
+    fn what_people_write_stays() {
+        let texts = [
+            "Please fix the parser",
+            "Please fix the tests",
+            "Please add a flag",
+            "Why?",
+            "",
+        ];
+        assert_eq!(rests(&texts), texts);
+        // Two sessions of many that begin alike are no pattern.
+        let mut many = vec!["[cron:1] Check the mail", "[cron:2] Check the mail"];
+        let others: Vec<String> = (0..20).map(|at| format!("w{at}x other")).collect();
+        many.extend(others.iter().map(String::as_str));
+        assert_eq!(rests(&many)[..2], many[..2]);
+    }
+}
