@@ -7,7 +7,7 @@
 use super::open::OpenSession;
 use crate::cli::output::{Failure, Ui, visible};
 use crate::cli::process::run::Shell;
-use crate::export::commonmark::one_line;
+use crate::export::commonmark::{Author, one_line};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use foldhash::{HashMap, HashSet};
@@ -97,7 +97,7 @@ impl RendererArgs {
     ) -> Result<HashMap<EntryIx, Text<'static>>, Failure> {
         let rendered = self.render(open, entries, ui)?.into_iter();
         Ok(rendered
-            .map(|(ix, markdown)| (ix, Text::from(one_line(&markdown))))
+            .map(|(ix, markdown)| (ix, Text::from(one_line(&markdown, Author::Program))))
             .collect())
     }
 }

@@ -1,8 +1,9 @@
 //! Converts Markdown to markup; raw HTML stays text.
 //!
 //! Differences from CommonMark: a single `~` strikes nothing out, addresses in a text are links,
-//! and emphasis may end at punctuation that a letter of a script without spaces follows. Long texts
-//! are shown verbatim.
+//! and emphasis may end at punctuation that a letter of a script without spaces follows. What the
+//! user typed keeps its line breaks, and the backslashes of its paths. Long texts are shown
+//! verbatim.
 
 use super::code::{self, Language};
 use super::html::allowed;
@@ -22,13 +23,15 @@ const SECTION: usize = 6 * 1024;
 /// The number of bytes or elements after which a section ends even within a block.
 const MOST: (usize, usize) = (32 * 1024, 400);
 
-/// How line breaks within a paragraph are rendered.
+/// The author of a text, who decides how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Breaks {
-    /// As spaces, as in Markdown.
-    Soft,
-    /// As line breaks, because authors of prompts mean them as such.
-    Hard,
+pub enum Author {
+    /// The user, who does not write Markdown on purpose: a line break is one, and a backslash or an
+    /// entity is shown as it was typed (`C:\Users\Bob\.config`). A backslash still protects the
+    /// character after it.
+    User,
+    /// A model or a program, which writes Markdown.
+    Program,
 }
 
 /// Returns the Markdown extensions that are enabled.
@@ -37,7 +40,7 @@ pub fn options() -> Options {
 }
 
 /// Appends a text as Markdown.
-pub fn push(text: &str, breaks: Breaks, markup: &mut Markup) {
+pub fn push(text: &str, author: Author, markup: &mut Markup) {
     if text.trim().is_empty() {
         return;
     }
@@ -50,7 +53,7 @@ pub fn push(text: &str, breaks: Breaks, markup: &mut Markup) {
             let mut writer = Writer {
                 markup,
                 source: text,
-                breaks,
+                author,
                 code: None,
                 aligned: Vec::new(),
                 cell: 0,
@@ -146,14 +149,19 @@ pub(super) fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
 const LINE: usize = 4 * 1024;
 
 /// Returns a text on one line, without its markup, for rows.
-pub fn one_line(text: &str) -> String {
+pub fn one_line(text: &str, author: Author) -> String {
     let end = (0..=LINE.min(text.len()))
         .rev()
         .find(|&at| text.is_char_boundary(at))
         .unwrap_or(0);
+    let source = &text[..end];
     let mut line = String::new();
-    for event in Parser::new_ext(&text[..end], options()) {
+    for (event, range) in Parser::new_ext(source, options()).into_offset_iter() {
         match event {
+            Event::Text(_) if author == Author::User => line.push_str(as_typed(source, range)),
+            Event::HardBreak if author == Author::User && ends_in_backslash(source, &range) => {
+                line.push_str("\\ ");
+            }
             Event::Text(text)
             | Event::Code(text)
             | Event::Html(text)
@@ -170,6 +178,21 @@ pub fn one_line(text: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Returns a text of the parser as it is in the source: with its entities, and with the backslashes
+/// of its escapes, also the one before it.
+fn as_typed(source: &str, range: std::ops::Range<usize>) -> &str {
+    let before = &source.as_bytes()[..range.start];
+    let backslashes = before.iter().rev().take_while(|&&byte| byte == b'\\');
+    // Of an even number, each escapes the next one, and the last is a text of its own.
+    let is_escaped = backslashes.count() % 2 == 1;
+    &source[range.start - usize::from(is_escaped)..range.end]
+}
+
+/// Whether a line break of the parser was made with a backslash.
+fn ends_in_backslash(source: &str, line_break: &std::ops::Range<usize>) -> bool {
+    source[line_break.clone()].starts_with('\\')
+}
+
 fn is_inline(end: TagEnd) -> bool {
     matches!(
         end,
@@ -180,7 +203,7 @@ fn is_inline(end: TagEnd) -> bool {
 struct Writer<'a, 'm> {
     markup: &'m mut Markup,
     source: &'a str,
-    breaks: Breaks,
+    author: Author,
     /// The language and text of the open code block.
     code: Option<(String, String)>,
     /// The alignment of the columns of the open table.
@@ -202,7 +225,7 @@ impl Writer<'_, '_> {
             Event::End(tag) => self.end(tag, range),
             Event::Text(text) => match &mut self.code {
                 Some((_, code)) => code.push_str(&whole(&text)),
-                None => self.text(&whole(&text)),
+                None => self.prose(&text, range),
             },
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.markup.words(Tag::Code, &whole(&text));
@@ -218,8 +241,14 @@ impl Writer<'_, '_> {
                 self.text(&whole(text.trim_end_matches('\n')));
             }
             Event::InlineHtml(text) => self.text(&whole(&text)),
-            Event::SoftBreak if self.breaks == Breaks::Soft => self.markup.text("\n"),
-            Event::SoftBreak | Event::HardBreak => self.markup.element(Tag::Break, |_| ()),
+            Event::SoftBreak if self.author == Author::Program => self.markup.text("\n"),
+            Event::SoftBreak => self.markup.element(Tag::Break, |_| ()),
+            Event::HardBreak => {
+                if self.author == Author::User && ends_in_backslash(self.source, &range) {
+                    self.markup.text("\\");
+                }
+                self.markup.element(Tag::Break, |_| ());
+            }
             Event::Rule => self.markup.element(Tag::Rule, |_| ()),
             Event::TaskListMarker(done) => {
                 self.markup
@@ -308,6 +337,15 @@ impl Writer<'_, '_> {
             .open_with(Tag::Link, if allowed(&address) { &address } else { "" });
     }
 
+    /// Appends the text at this place of the source: what the user typed as it was typed.
+    fn prose(&mut self, text: &str, range: std::ops::Range<usize>) {
+        let text = match self.author {
+            Author::User => as_typed(self.source, range),
+            Author::Program => text,
+        };
+        self.text(&whole(text));
+    }
+
     /// Appends text, with links for the addresses in it.
     fn text(&mut self, text: &str) {
         let mut rest = text;
@@ -356,7 +394,7 @@ mod tests {
     use super::*;
 
     fn html_of(text: &str) -> String {
-        let markup = Markup::of(|m| push(text, Breaks::Soft, m));
+        let markup = Markup::of(|m| push(text, Author::Program, m));
         crate::export::html::html(&markup, &|_| false, &[])
             .to_string()
             .replace(" dir=\"auto\"", "")
@@ -422,15 +460,47 @@ mod tests {
         );
     }
 
+    /// The text of what the user typed, without its elements.
+    fn typed(text: &str) -> String {
+        let markup = Markup::of(|m| push(text, Author::User, m));
+        let mut shown = String::new();
+        for event in markup.events() {
+            match event {
+                crate::export::markup::Event::Text(text) => shown += text,
+                crate::export::markup::Event::Open(Tag::Break, _) => shown += "\n",
+                _ => {}
+            }
+        }
+        shown
+    }
+
+    #[test]
+    fn what_the_user_typed_keeps_its_backslashes() {
+        for text in [
+            r"look at C:\Users\Bob\.config\_x, please",
+            r"\_x and \\server\share\_y\(1)",
+            r"\\[x \\\_ \* &amp; &copy; \&amp;",
+            r"a\*b\*c in C:\*.txt",
+            "C:\\Users\\\nD:\\-x\\",
+        ] {
+            assert_eq!(typed(text), text);
+            let line = text.replace('\n', " ");
+            assert_eq!(one_line(text, Author::User), line);
+        }
+        // Markdown that the user wrote is still read as such, and code is code.
+        assert_eq!(typed(r"**C:\_x** and `\_y`"), r"C:\_x and \_y");
+        assert_eq!(typed(r"\*no\* \`a\`"), r"\*no\* \`a\`");
+    }
+
     #[test]
     fn one_line_has_no_marks() {
         let text = "# Plan\n\nTwo **of** `three`\nare [done](https://a.b):\n\n- [x] one\n- [ ] two\n\n<b>raw</b>\n";
         assert_eq!(
-            one_line(text),
+            one_line(text, Author::Program),
             "Plan Two of three are done: [x] one [ ] two <b>raw</b>"
         );
         let long = "é".repeat(LINE);
-        assert_eq!(one_line(&long).chars().count(), LINE / 2);
-        assert_eq!(one_line(""), "");
+        assert_eq!(one_line(&long, Author::Program).chars().count(), LINE / 2);
+        assert_eq!(one_line("", Author::User), "");
     }
 }

@@ -1,7 +1,7 @@
 //! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else
 //! folded.
 
-use crate::export::commonmark::Breaks;
+use crate::export::commonmark::Author;
 use crate::export::markup::Tag;
 use crate::export::source::{Source, cut, decoded, shown};
 use crate::export::view_parts::{ENVELOPE, EntryView, prose};
@@ -16,7 +16,7 @@ use std::io;
 pub fn entry_view<'s>(source: &'s Source<'s>, ix: EntryIx) -> io::Result<EntryView<'s>> {
     let mut view = EntryView::new(source, ix);
     match source.contents.rendered.get(&ix) {
-        Some(rendered) => view.prose(rendered, Breaks::Soft),
+        Some(rendered) => view.prose(rendered, Author::Program),
         None => source.reader.with_entry(ix, |line| view.entry(line))??,
     }
     Ok(view)
@@ -31,7 +31,7 @@ impl EntryView<'_> {
                 _ => self.rest("data", line, &[]),
             },
             Kind::CustomMessage => {
-                self.content(line.get("content"), Breaks::Soft);
+                self.content(line.get("content"), Author::Program);
                 self.hidden(line);
                 self.member(line, "details");
             }
@@ -67,7 +67,7 @@ impl EntryView<'_> {
 
     fn message(&mut self, role: Role, message: Raw) -> io::Result<()> {
         match role {
-            Role::User => self.content(message.get("content"), Breaks::Hard),
+            Role::User => self.content(message.get("content"), Author::User),
             Role::Assistant => self.assistant(message),
             Role::ToolResult => self.result(message)?,
             Role::BashExecution | Role::PythonExecution => self.execution(message),
@@ -77,14 +77,14 @@ impl EntryView<'_> {
                 self.system(message);
             }
             Role::Custom | Role::HookMessage => {
-                self.content(message.get("content"), Breaks::Soft);
+                self.content(message.get("content"), Author::Program);
                 self.hidden(message);
                 self.member(message, "details");
             }
             Role::BranchSummary => self.summary("Summary of a branch that was left", None, message),
             Role::CompactionSummary => self.summary("Summary of what came before", None, message),
             Role::Other | Role::Missing => {
-                self.content(message.get("content"), Breaks::Soft);
+                self.content(message.get("content"), Author::Program);
                 self.rest("message", message, &["role", "content", "timestamp"]);
             }
         }
@@ -124,7 +124,7 @@ impl EntryView<'_> {
         let part = |key| message.get(key).and_then(decoded);
         let model = part("responseModel").or_else(|| part("model"));
         self.facts.model = model_name(part("provider").as_deref(), model.as_deref());
-        self.content(message.get("content"), Breaks::Soft);
+        self.content(message.get("content"), Author::Program);
         self.ending(message);
     }
 
@@ -177,7 +177,7 @@ impl EntryView<'_> {
         let summary = line.get("summary").and_then(decoded).unwrap_or_default();
         self.text.push_str(summary.trim());
         self.markup
-            .fold("divider", title, |m| prose(&summary, Breaks::Soft, m));
+            .fold("divider", title, |m| prose(&summary, Author::Program, m));
         if let Some(from) = from {
             self.entry_link("It ended at ", from);
         }
@@ -210,7 +210,7 @@ impl EntryView<'_> {
             };
             self.entry_link(said, target);
         }
-        self.content(replacement.and_then(|new| new.get("content")), Breaks::Soft);
+        self.content(replacement.and_then(|new| new.get("content")), Author::Program);
     }
 
     fn label(&mut self, line: Raw) {

@@ -3,8 +3,9 @@
 //! The first part precedes the entries, so that the tree can be drawn while the rest is still
 //! loading. The facts that require reading the entries follow the entries.
 
-use super::commonmark;
+use super::commonmark::Author;
 use super::markup::visible;
+use super::row_text::readable;
 use super::source::Contents;
 use super::source::cut;
 use super::view_parts::Facts;
@@ -18,7 +19,6 @@ use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{js, string};
-use std::borrow::Cow;
 
 /// The modes of the tree's filter, in the order of their bits.
 const FILTERS: [Filter; 4] = [
@@ -309,7 +309,12 @@ pub fn row(row: &Row) -> String {
     };
     let body = row.body.to_string_lossy();
     let body = if row.path.is_empty() && row.tone != Tone::Tool {
-        readable(&body)
+        let author = if row.tone == Tone::User {
+            Author::User
+        } else {
+            Author::Program
+        };
+        readable(&body, author)
     } else {
         body
     };
@@ -337,52 +342,6 @@ pub fn row(row: &Row) -> String {
         markup.text(&cut(part, BODY).replace(['\n', '\t', '\r'], " "));
     }
     markup.finish()
-}
-
-/// Returns a row's text without marks of Markdown; a skill is shown as the user called it.
-fn readable(body: &str) -> Cow<'_, str> {
-    if let Some(name) = body
-        .strip_prefix("<skill name=\"")
-        .and_then(|rest| rest.split('"').next())
-    {
-        return Cow::Owned(format!("/skill:{name}"));
-    }
-    if !body.contains(['*', '`', '_', '#', '[', '~']) && !body.starts_with(['-', '>']) {
-        return Cow::Borrowed(body);
-    }
-    // The number of an item would be lost.
-    let is_item = body.starts_with(|c: char| c.is_ascii_digit());
-    let line = if is_item {
-        body.to_owned()
-    } else {
-        commonmark::one_line(body)
-    };
-    // A row is one line, so marks that begin a line, and those that end behind the row, remain.
-    let words = line.split_whitespace().filter(|word| {
-        let is_mark = |all: &str| word.chars().all(|c| all.contains(c));
-        !(word.starts_with("```") || is_mark("#") || is_mark("|-:") && word.len() > 3)
-    });
-    let words: Vec<String> = words.map(|word| bare(&word.replace('`', ""))).collect();
-    Cow::Owned(words.join(" "))
-}
-
-/// Returns a word without the marks of emphasis around it; a pattern such as `src/**/*.rs` keeps
-/// its asterisks.
-fn bare(word: &str) -> String {
-    let is_text = |c: Option<char>| c.is_some_and(|c| !"/*\\".contains(c));
-    let begun = word
-        .strip_prefix("**")
-        .filter(|rest| is_text(rest.chars().next()))
-        .unwrap_or(word);
-    match begun.rsplit_once("**") {
-        Some((inner, end))
-            if is_text(inner.chars().next_back())
-                && end.chars().all(|c| c.is_ascii_punctuation()) =>
-        {
-            format!("{inner}{end}")
-        }
-        _ => begun.to_owned(),
-    }
 }
 
 /// Returns the numbers of the entries in batches of about `bytes` bytes and at most `most` entries.

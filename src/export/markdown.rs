@@ -8,7 +8,7 @@
 //! Settings are left out, unless a filter asks for them. The time is written at each request, and
 //! the model at its first answer and where it changes.
 
-use super::commonmark::one_line;
+use super::commonmark::{Author, one_line};
 use super::entry_view::entry_view;
 use super::markup::visible;
 use super::source::{Contents, Source, cut};
@@ -60,7 +60,7 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
             'u' => {
                 let whole = as_heading(&text);
                 let row = drawing.row(ix).body;
-                let first = || line(&cut(&one_line(&row.to_string_lossy()), LONGEST_HEADING));
+                let first = || line(&cut(&one_line(&row.to_string_lossy(), Author::User), LONGEST_HEADING));
                 let heading = whole.map_or_else(first, str::to_owned);
                 write!(out, "\n## {heading}\n")?;
                 notes.splice(0..0, time);

@@ -16,6 +16,7 @@ mod ansi;
 mod code;
 pub mod commonmark;
 mod highlight;
+mod row_text;
 
 pub mod cuts;
 pub mod source;

@@ -2,7 +2,7 @@
 //! are folded.
 
 use super::code::{self, Language};
-use super::commonmark::{self, Breaks};
+use super::commonmark::{self, Author};
 use super::html::{IMAGE_TYPES, is_base64};
 use super::markup::{Markup, Tag};
 use super::source::{Source, cut, decoded};
@@ -56,21 +56,21 @@ impl<'s> EntryView<'s> {
     }
 
     /// Appends a text as Markdown, and keeps its source.
-    pub fn prose(&mut self, text: &str, breaks: Breaks) {
+    pub fn prose(&mut self, text: &str, author: Author) {
         if !self.text.is_empty() {
             self.text.push_str("\n\n");
         }
         self.text.push_str(text.trim());
-        prose(text, breaks, &mut self.markup);
+        prose(text, author, &mut self.markup);
     }
 
     /// Appends the content of a message: a string, or blocks.
-    pub fn content(&mut self, content: Option<Raw>, breaks: Breaks) {
+    pub fn content(&mut self, content: Option<Raw>, author: Author) {
         let Some(content) = content else { return };
         match decoded(content) {
-            Some(text) => self.prose(&text, breaks),
+            Some(text) => self.prose(&text, author),
             None if content.is_array() => {
-                content.items().for_each(|block| self.block(block, breaks));
+                content.items().for_each(|block| self.block(block, author));
             }
             None if content.is_null() => {}
             None => self.json("content", content),
@@ -78,7 +78,7 @@ impl<'s> EntryView<'s> {
     }
 
     /// Appends a block of content.
-    pub fn block(&mut self, block: Raw, breaks: Breaks) {
+    pub fn block(&mut self, block: Raw, author: Author) {
         let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
         let text = |key| block.get(key).and_then(decoded);
         let is_reply = self
@@ -87,13 +87,13 @@ impl<'s> EntryView<'s> {
             .session
             .is_message(self.ix, Role::Assistant);
         match (kind.as_bytes(), text("text"), text("thinking")) {
-            (b"text", Some(text), _) => self.prose(&text, breaks),
+            (b"text", Some(text), _) => self.prose(&text, author),
             (b"toolCall", ..) if is_reply && self.source.contents.cuts.tools => {}
             (b"toolCall", ..) if is_reply => self.call(block),
             (b"thinking" | b"redactedThinking", ..) if self.source.contents.cuts.thinking => {}
             (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
             (b"thinking", _, Some(thinking)) => self.markup.fold("thinking", "Thinking", |m| {
-                commonmark::push(&thinking, Breaks::Soft, m)
+                commonmark::push(&thinking, Author::Program, m)
             }),
             (b"redactedThinking", ..) => self
                 .markup
@@ -158,7 +158,7 @@ impl<'s> EntryView<'s> {
     pub fn fold(&mut self, title: &str, text: &str) {
         if !text.trim().is_empty() {
             self.markup
-                .fold("", title, |m| prose(text, Breaks::Soft, m));
+                .fold("", title, |m| prose(text, Author::Program, m));
         }
     }
 
@@ -167,7 +167,7 @@ impl<'s> EntryView<'s> {
         self.markup.open_with(Tag::Fold, "");
         self.markup.words(Tag::Summary, title);
         self.markup.begin();
-        self.content(content, Breaks::Soft);
+        self.content(content, Author::Program);
         self.markup.end();
         self.markup.close();
     }
@@ -197,11 +197,11 @@ impl<'s> EntryView<'s> {
 }
 
 /// Appends a text as Markdown; what an agent has enclosed in elements is folded.
-pub fn prose(text: &str, breaks: Breaks, markup: &mut Markup) {
+pub fn prose(text: &str, author: Author, markup: &mut Markup) {
     for part in parts(text) {
         let content = |m: &mut Markup| match part {
-            Part::Text(text) => commonmark::push(text, breaks, m),
-            Part::Skill(_, body) => commonmark::push(body, Breaks::Soft, m),
+            Part::Text(text) => commonmark::push(text, author, m),
+            Part::Skill(_, body) => commonmark::push(body, Author::Program, m),
             Part::File(path, body) => code::lines(body, 1, Language::of_path(path), m),
             Part::Read(body) | Part::Modified(body) => code::output(body, m),
         };

@@ -374,18 +374,18 @@ const HEAD: [(&str, &str); 4] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::commonmark::{self, Breaks};
+    use crate::export::commonmark::{self, Author};
     use pulldown_cmark::{Event, Parser};
 
     fn again(text: &str) -> String {
         super::markdown(
-            &Markup::of(|m| commonmark::push(text, Breaks::Soft, m)),
+            &Markup::of(|m| commonmark::push(text, Author::Program, m)),
             &|_| false,
         )
     }
 
     fn shape(text: &str) -> String {
-        Markup::of(|m| commonmark::push(text, Breaks::Soft, m)).finish()
+        Markup::of(|m| commonmark::push(text, Author::Program, m)).finish()
     }
 
     #[test]

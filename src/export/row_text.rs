@@ -1,0 +1,50 @@
+//! Rows of entries as readers see them: without the marks of Markdown.
+
+use super::commonmark::{Author, one_line};
+use std::borrow::Cow;
+
+/// Returns a row's text without marks of Markdown; a skill is shown as the user called it.
+pub fn readable(body: &str, author: Author) -> Cow<'_, str> {
+    if let Some(name) = body
+        .strip_prefix("<skill name=\"")
+        .and_then(|rest| rest.split('"').next())
+    {
+        return Cow::Owned(format!("/skill:{name}"));
+    }
+    if !body.contains(['*', '`', '_', '#', '[', '~']) && !body.starts_with(['-', '>']) {
+        return Cow::Borrowed(body);
+    }
+    // The number of an item would be lost.
+    let is_item = body.starts_with(|c: char| c.is_ascii_digit());
+    let line = if is_item {
+        body.to_owned()
+    } else {
+        one_line(body, author)
+    };
+    // A row is one line, so marks that begin a line, and those that end behind the row, remain.
+    let words = line.split_whitespace().filter(|word| {
+        let is_mark = |all: &str| word.chars().all(|c| all.contains(c));
+        !(word.starts_with("```") || is_mark("#") || is_mark("|-:") && word.len() > 3)
+    });
+    let words: Vec<String> = words.map(|word| bare(&word.replace('`', ""))).collect();
+    Cow::Owned(words.join(" "))
+}
+
+/// Returns a word without the marks of emphasis around it; a pattern such as `src/**/*.rs` keeps
+/// its asterisks.
+fn bare(word: &str) -> String {
+    let is_text = |c: Option<char>| c.is_some_and(|c| !"/*\\".contains(c));
+    let begun = word
+        .strip_prefix("**")
+        .filter(|rest| is_text(rest.chars().next()))
+        .unwrap_or(word);
+    match begun.rsplit_once("**") {
+        Some((inner, end))
+            if is_text(inner.chars().next_back())
+                && end.chars().all(|c| c.is_ascii_punctuation()) =>
+        {
+            format!("{inner}{end}")
+        }
+        _ => begun.to_owned(),
+    }
+}
