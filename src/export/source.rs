@@ -1,13 +1,16 @@
 //! The entries of an export, and the text of their fields.
 
+use super::commonmark::Author;
 use super::cuts::Cuts;
+use super::row_text::readable;
 pub use crate::format::clip as cut;
 use crate::format::counted;
 use crate::ops::branches::branches;
 use crate::ops::plan::copy_all;
 use crate::session::Session;
 use crate::session::content::blocks_of;
-use crate::session::entry::EntryIx;
+use crate::session::entry::{EntryIx, Flags};
+use crate::session::list_stats::is_command;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::{Tree, active};
 use crate::session::usage::{Usage, UsageSums};
@@ -16,6 +19,9 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::io::{self, Write};
+
+/// The most characters of a title.
+const LONGEST_TITLE: usize = 120;
 
 /// The contents of an export, shared by the threads that read it.
 pub struct Contents<'a> {
@@ -203,10 +209,11 @@ impl<'a> Contents<'a> {
             .map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Returns the title of the export: the session's name, or else its project and day.
+    /// Returns the title of the export: the session's name, else the first request that is
+    /// exported, else its project and day.
     pub fn title(&self) -> String {
-        if let Some(name) = self.name() {
-            return cut(&name, 120);
+        if let Some(title) = self.name().or_else(|| self.first_request()) {
+            return cut(&title, LONGEST_TITLE);
         }
         let header = &self.session.header;
         let shown = |text: &Text| text.to_string_lossy().into_owned();
@@ -222,6 +229,27 @@ impl<'a> Contents<'a> {
             .flatten()
             .collect::<Vec<_>>()
             .join(", ")
+    }
+
+    /// Returns the first request, on one line. The name of a command is a request only if no other
+    /// follows.
+    fn first_request(&self) -> Option<String> {
+        let mut command = None;
+        for &ix in &self.entries {
+            if !self.session.entry(ix).flags.has(Flags::USER_REQUEST) {
+                continue;
+            }
+            let (_, row) = self.session.row_parts(ix);
+            let request = readable(&row.to_string_lossy(), Author::User).into_owned();
+            if request.trim().is_empty() {
+                continue;
+            }
+            if !is_command(&row) {
+                return Some(request);
+            }
+            command.get_or_insert(request);
+        }
+        command
     }
 
     /// Returns the position of an entry among the exported ones.

@@ -2,7 +2,7 @@
 
 use crate::agents::row::{ROW_UNITS, forwarded, message_head, normalize};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::list_stats::{EntryKey, ListStats, Opening, PREVIEW, Question};
+use crate::session::list_stats::{EntryKey, ListStats, Opening, PREVIEW, Question, is_command};
 use crate::session::period::Period;
 use crate::session::read::record::{Block, Content, Member, MessageFacts, Typed};
 use crate::session::usage::model_name;
@@ -89,13 +89,6 @@ fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Openi
     let mut row = forwarded(message, blocks)
         .unwrap_or_else(|| normalize(message_head(message, blocks, ROW_UNITS)));
     row.drop_half();
-    let is_command = || {
-        let name = row.as_bytes().strip_prefix(b"/").unwrap_or_default();
-        !name.is_empty()
-            && !name
-                .iter()
-                .any(|&byte| byte == b'/' || byte.is_ascii_whitespace())
-    };
     let is_image = || {
         blocks
             .iter()
@@ -110,7 +103,7 @@ fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Openi
             ))))
         }
         _ if row.is_empty() => is_image().then(|| Opening::Other(Text::from("(image)"))),
-        Role::User if is_command() => Some(Opening::Command(row)),
+        Role::User if is_command(&row) => Some(Opening::Command(row)),
         Role::User => Some(Opening::Words(row)),
         _ => Some(Opening::Other(row)),
     }

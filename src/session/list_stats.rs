@@ -50,6 +50,15 @@ impl Opening {
     }
 }
 
+/// Whether a message of the user is only the name of a command, as `/mode`.
+pub fn is_command(message: &Text) -> bool {
+    let Some(name) = message.as_bytes().strip_prefix(b"/") else {
+        return false;
+    };
+    let ends_name = |&byte: &u8| byte == b'/' || byte.is_ascii_whitespace();
+    !name.is_empty() && !name.iter().any(ends_name)
+}
+
 /// The identity of an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryKey {

@@ -33,7 +33,7 @@ fn a_page_in_the_current_folder() {
     assert_snapshot!(s.run("export ./tour.jsonl"), @"tour.html");
     let page = s.text("tour.html");
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
-    assert!(page.contains("<title>ferry, 2026-03-14</title>"));
+    assert!(page.contains("<title>The 00:10 ferry shows up as &quot;left 23 h ago&quot;"));
     let inside = unpacked(&page);
     for said in [
         "left 23 h ago",
@@ -86,7 +86,7 @@ fn with_a_reference_other_branches_stay() {
 fn the_path_as_markdown() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.unchanged("export ./tour.jsonl label:green --as markdown -o -"), @r#"
-    # ferry, 2026-03-14
+    # The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
 
     ## The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
 
@@ -213,7 +213,7 @@ fn a_long_request_is_quoted_below_its_first_words() {
         asked("Please:\\n\\n1. read `a`\\n2. write *b*", 1),
     );
     assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r"
-    # w, 2026-01-01
+    # Please: 1. read a 2. write b
 
     ## Please: 1. read a 2. write b
 
@@ -230,7 +230,7 @@ fn a_long_request_is_quoted_below_its_first_words() {
 fn the_extension_chooses_the_format() {
     let s = Sandbox::with(&["tour.jsonl"]);
     for (name, start) in [
-        ("a.md", "# ferry"),
+        ("a.md", "# The 00:10 ferry"),
         ("a.HTM", "<!doctype"),
         ("a.html", "<!doctype"),
         ("a", "<!doctype"),
@@ -239,7 +239,7 @@ fn the_extension_chooses_the_format() {
         assert!(s.text(name).starts_with(start), "{name}");
     }
     s.run("export -q ./tour.jsonl -o ./a.txt --as md");
-    assert!(s.text("a.txt").starts_with("# ferry"));
+    assert!(s.text("a.txt").starts_with("# The 00:10 ferry"));
     assert_snapshot!(s.pisess("export ./tour.jsonl -o ./a.pdf").done().fails(2), @"no format has the extension .pdf (hint: give the format: --as html, --as markdown or --as atif)");
 }
 
@@ -248,7 +248,7 @@ fn what_is_left_out_is_nowhere_in_the_export() {
     let s = Sandbox::new();
     s.put("s.jsonl", asked("Build it.", 30));
     assert_snapshot!(s.unchanged("export ./s.jsonl --no-tools --no-thinking --as md -o -"), @"
-    # w, 2026-01-01
+    # Build it.
 
     *Left out: tool calls, thinking.*
 
@@ -259,7 +259,7 @@ fn what_is_left_out_is_nowhere_in_the_export() {
     All built.
     ");
     assert_snapshot!(s.unchanged("export ./s.jsonl --max-lines 2 --no-thinking --as md -o -"), @"
-    # w, 2026-01-01
+    # Build it.
 
     *Left out: thinking, output of tools beyond 2 lines.*
 
@@ -281,7 +281,7 @@ fn what_is_left_out_is_nowhere_in_the_export() {
     All built.
     ");
     assert_snapshot!(s.unchanged("export ./s.jsonl --filter user-only --as md -o -"), @"
-    # w, 2026-01-01
+    # Build it.
 
     *Left out: everything but the requests.*
 
@@ -348,7 +348,7 @@ fn an_export_of_at_most_so_many_bytes() {
     );
     assert_eq!(lines.matches("```").count(), 2);
     assert_snapshot!(sized(300, "--as md"), @"
-    # w, 2026-01-01
+    # Build it.
 
     *Left out: output of tools.*
 
@@ -371,7 +371,7 @@ fn an_export_of_at_most_so_many_bytes() {
     All built.
     ");
     assert_snapshot!(sized(130, "--as md"), @"
-    # w, 2026-01-01
+    # Build it.
 
     *Left out: tool calls, thinking.*
 

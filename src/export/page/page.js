@@ -70,7 +70,7 @@ function redraw() {
 function showHead() {
   const { name, title, cwd, agent } = session;
   const heading = name ?? cwd?.split(/[\\/]/).findLast(Boolean) ?? title;
-  document.title = heading;
+  document.title = title;
   $("title").textContent = heading;
   const times = session.time.filter((time) => time !== null);
   const seconds = times.length ? (times.at(-1) - times[0]) / 1000 : 0;
