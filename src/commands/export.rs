@@ -79,6 +79,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// HTML page, too, contains only the path to REF. The extension of the file chooses the format: `-o
 /// x.md` writes Markdown.
 ///
+/// The title is the name of the session, or its first request. Markdown leaves out settings,
+/// bookkeeping, and messages that the agent does not show, unless --filter asks for them.
+///
 /// A page or a document can leave out tool calls, thinking, entries, and lines of output. With
 /// --max-size, as little as possible is left out: lines of output first, then thinking, then tool
 /// calls, then entries in the middle of the conversation. The page or document names what is left

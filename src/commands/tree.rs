@@ -63,7 +63,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Paths are relative to the working directory of the session. Three or more consecutive tool
 /// results are folded into one row, which has the id of the last. Entries that failed, or were
 /// aborted, edited or omitted, are flagged; what `undo` took back, such as a compaction, ends with
-/// `(undone)`. How many entries were pruned from the session is printed above the first row. On a
+/// `(undone)`, and a message that the agent does not show with `(hidden)`. How many entries were pruned from the session is printed above the first row. On a
 /// terminal, the session's project, size and cost are printed above the tree, and if the pager is
 /// less, it opens at the leaf.
 ///

@@ -32,7 +32,7 @@ impl EntryView<'_> {
             },
             Kind::CustomMessage => {
                 self.content(line.get("content"), Author::Program);
-                self.hidden(line);
+                self.hidden();
                 self.member(line, "details");
             }
             Kind::Compaction => self.compaction(line),
@@ -78,7 +78,7 @@ impl EntryView<'_> {
             }
             Role::Custom | Role::HookMessage => {
                 self.content(message.get("content"), Author::Program);
-                self.hidden(message);
+                self.hidden();
                 self.member(message, "details");
             }
             Role::BranchSummary => self.summary("Summary of a branch that was left", None, message),

@@ -5,7 +5,8 @@
 //! escaped, and a fence is longer than any in its content, so no content can end the block that it
 //! is in.
 //!
-//! Settings are left out, unless a filter asks for them. The time is written at each request, and
+//! What no reader of the conversation needs is left out, unless a filter asks for it: settings,
+//! bookkeeping, and messages that the agent does not show. The time is written at each request, and
 //! the model at its first answer and where it changes.
 
 use super::commonmark::{Author, one_line};
@@ -13,8 +14,8 @@ use super::entry_view::entry_view;
 use super::markup::visible;
 use super::source::{Contents, Source, cut};
 use super::static_html::{edit_notes, name_of, time_of};
-use crate::ops::tree::rows;
-use crate::session::entry::EntryIx;
+use crate::ops::tree::{Filter, rows};
+use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::labels::Labels;
 pub use escape::APART;
 use escape::escaped;
@@ -37,11 +38,10 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     }
     let mut model: Option<String> = None;
     for &ix in &path {
-        let letter = super::index::letter(contents.session.entry(ix));
-        // A label is written at the entry that it labels.
-        if letter == 'l' || letter == 'n' && contents.cuts.filter.is_none() {
+        if is_left_out(contents, ix) {
             continue;
         }
+        let letter = super::index::letter(contents.session.entry(ix));
         let view = entry_view(&source, ix)?;
         let text = writer::markdown(&view.markup, &is_here);
         let mut notes: Vec<String> = Vec::new();
@@ -83,6 +83,27 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(text.as_bytes())?;
     }
     Ok(())
+}
+
+/// Whether an entry of the path is not part of the document.
+fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
+    let entry = contents.session.entry(ix);
+    // A label is written at the entry that it labels.
+    if entry.kind == Kind::Label {
+        return true;
+    }
+    // What a renderer makes of an entry is meant to be read.
+    if contents.rendered.contains_key(&ix) {
+        return false;
+    }
+    match contents.cuts.filter {
+        None => {
+            let is_setting = super::index::letter(entry) == 'n';
+            is_setting || entry.kind.is_bookkeeping() || entry.flags.has(Flags::HIDDEN)
+        }
+        Some(Filter::Default | Filter::NoTools) => entry.flags.has(Flags::HIDDEN),
+        Some(Filter::UserOnly | Filter::LabeledOnly | Filter::All) => false,
+    }
 }
 
 /// Returns the text of an entry alone.

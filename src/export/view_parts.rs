@@ -7,7 +7,7 @@ use super::html::{IMAGE_TYPES, is_base64};
 use super::markup::{Markup, Tag};
 use super::source::{Source, cut, decoded};
 use super::wrapped::{Part, parts};
-use crate::session::entry::{EntryIx, Role};
+use crate::session::entry::{EntryIx, Flags, Role};
 use pisess_json::Raw;
 use pisess_json::pretty::pretty;
 use pisess_json::scan::RawString;
@@ -146,8 +146,9 @@ impl<'s> EntryView<'s> {
     }
 
     /// Appends that the agent does not show the message, if so.
-    pub fn hidden(&mut self, message: Raw) {
-        if message.get("display").and_then(Raw::bool) == Some(false) {
+    pub fn hidden(&mut self) {
+        let entry = self.source.contents.session.entry(self.ix);
+        if entry.flags.has(Flags::HIDDEN) {
             self.facts.is_hidden = true;
             self.markup
                 .words(Tag::Note, "For the model; the agent does not show it");

@@ -45,9 +45,24 @@ pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
         Flags::SKILL_PROMPT,
         kind == Kind::CustomMessage && is_skill(),
     );
+    flags.insert_if(Flags::HIDDEN, is_hidden(typed));
     flags.insert_if(Flags::NO_PARENT_KEY, record.get(Member::ParentId).is_none());
     flags.insert_if(Flags::NO_ID_KEY, !record.has_id);
     flags
+}
+
+/// Whether an entry is a message of an extension that the agent does not show.
+fn is_hidden(typed: &Typed) -> bool {
+    let message = match (typed.kind, typed.role) {
+        (Kind::CustomMessage, _) => typed.record.bytes,
+        (Kind::Message, Role::Custom | Role::HookMessage) => match &typed.record.message {
+            Some(message) => message.bytes,
+            None => return false,
+        },
+        _ => return false,
+    };
+    let display = Raw::checked(message).get("display");
+    display.and_then(Raw::bool) == Some(false)
 }
 
 /// Whether a turn, a tool or a command failed, and whether the user aborted it.

@@ -132,6 +132,9 @@ impl Flags {
     /// There is white space around the value on the line, such as a carriage return.
     pub const PADDED: Flags = Flags(1024);
 
+    /// A message of an extension that the agent does not show: its `display` is `false`.
+    pub const HIDDEN: Flags = Flags(2048);
+
     /// Whether all of `other` are set.
     pub fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0

@@ -650,3 +650,100 @@ fn the_same_command_completes_an_export_of_a_directory() {
         assert!(refused.stderr.contains("it already exists"), "{refused}");
     }
 }
+
+/// Returns a session of these lines, after a header.
+fn lines_of(lines: &[&str]) -> String {
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#;
+    format!("{header}\n{}\n", lines.join("\n"))
+}
+
+#[test]
+fn what_the_user_typed_keeps_its_backslashes() {
+    let s = Sandbox::new();
+    let request = r"Why is C:\\Users\\Bob\\.config\\_x empty?\n\nAnd \\\\srv\\_y?";
+    s.put("s.jsonl", asked(request, 1));
+    let markdown = s
+        .unchanged("export ./s.jsonl aaaa0001 --as md -o -")
+        .to_string();
+    // In Markdown, each backslash is escaped.
+    let path = r"C:\\Users\\Bob\\.config\\\_x";
+    assert_eq!(markdown.matches(path).count(), 3, "{markdown}");
+    let page = s.unchanged("export ./s.jsonl --static -o -").to_string();
+    let in_text = r#"<p dir="auto">Why is C:\Users\Bob\.config\_x empty?</p>"#;
+    assert!(page.contains(in_text), "{page}");
+    let script = unpacked(&s.unchanged("export ./s.jsonl -o -").to_string());
+    let typed = r"C:\Users\Bob\.config\_x";
+    // The row, the text, and its source for copying.
+    assert!(script.matches(typed).count() >= 3, "{script}");
+    assert!(s.run("show ./s.jsonl aaaa0001").contains(typed));
+}
+
+/// Bookkeeping, and messages that the agent hides, are for programs.
+#[test]
+fn markdown_is_the_conversation() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", lines_of(&[
+        r#"{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Go on."}}"#,
+        r#"{"type":"custom","customType":"clock","data":{"hour":9},"id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z"}"#,
+        r#"{"type":"custom_message","customType":"reminder","content":"A hidden word","display":false,"id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:03.000Z"}"#,
+        r#"{"type":"custom_message","customType":"weather","content":"A storm is coming","display":true,"id":"aaaa0004","parentId":"aaaa0003","timestamp":"2026-01-01T00:00:04.000Z"}"#,
+        r#"{"type":"message","id":"aaaa0005","parentId":"aaaa0004","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done."}]}}"#,
+    ]));
+    assert_snapshot!(s.unchanged("export ./s.jsonl --as md -o -"), @"
+    # Go on.
+
+    ## Go on.
+
+    *2026-01-01 00:00 UTC*
+
+    *weather · 2026-01-01 00:00 UTC*
+
+    A storm is coming
+
+    Done.
+    ");
+    let all = s
+        .unchanged("export ./s.jsonl --as md --filter all -o -")
+        .to_string();
+    assert!(
+        all.contains("{\"hour\": 9}") && all.contains("A hidden word"),
+        "{all}"
+    );
+    // What a renderer makes of an entry is part of the conversation.
+    s.put("reply", r#"{"id":"aaaa0002","markdown":"It is **nine**."}"#);
+    let rendered = format!(
+        "export ./s.jsonl --as md -o - --renderer 'clock=cat >/dev/null; cat {}'",
+        s.path("reply").display()
+    );
+    let rendered = s.unchanged(&rendered).to_string();
+    assert!(rendered.contains("It is **nine**."), "{rendered}");
+    assert!(!rendered.contains("A hidden word"), "{rendered}");
+}
+
+#[test]
+fn a_title_tells_sessions_apart() {
+    let s = Sandbox::new();
+    let title = |lines: &[&str]| {
+        s.put("s.jsonl", lines_of(lines));
+        let page = s.unchanged("export ./s.jsonl --static -o -").to_string();
+        let title = page.split_once("<title>").unwrap().1;
+        title.split_once("</title>").unwrap().0.to_owned()
+    };
+    let command = r#"{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"/mode"}}"#;
+    let request = r#"{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"Fix the **clock**,\nplease."}}"#;
+    let name = r#"{"type":"session_info","id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:03.000Z","name":"The clock"}"#;
+    assert_eq!(title(&[command, request, name]), "The clock");
+    assert_eq!(title(&[command, request]), "Fix the clock, please.");
+    assert_eq!(title(&[command]), "/mode");
+    assert_eq!(title(&[]), "w, 2026-01-01");
+    // A title is not taken from a branch that is not exported.
+    let other = r#"{"type":"message","id":"aaaa0004","parentId":null,"timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"user","content":"Another root"}}"#;
+    s.put(
+        "s.jsonl",
+        lines_of(&[request.replace("\"aaaa0001\"", "null").as_str(), other]),
+    );
+    let document = s
+        .unchanged("export ./s.jsonl aaaa0004 --as md -o -")
+        .to_string();
+    assert!(document.starts_with("# Another root\n"), "{document}");
+}

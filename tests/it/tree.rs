@@ -669,3 +669,24 @@ fn reading_writes_nothing() {
         s.unchanged(&format!("label ./{name}"));
     }
 }
+
+/// What an extension adds for the model only is marked.
+#[test]
+fn messages_that_the_agent_hides_are_marked() {
+    let s = Sandbox::new();
+    s.put(
+        "s.jsonl",
+        session(&[
+            user("aaaa0001", None, "go"),
+            r#"{"type":"custom_message","customType":"note","content":"for the model","display":false,"id":"aaaa0002","parentId":"aaaa0001"}"#.to_owned(),
+            r#"{"type":"custom_message","customType":"note","content":"for all","display":true,"id":"aaaa0003","parentId":"aaaa0002"}"#.to_owned(),
+            r#"{"type":"message","id":"aaaa0004","parentId":"aaaa0003","message":{"role":"custom","customType":"note","content":"as a message","display":false}}"#.to_owned(),
+        ]),
+    );
+    assert_snapshot!(s.unchanged("tree ./s.jsonl --filter all"), @"
+    aaaa0001  • user: go
+    aaaa0002  • note: for the model  (hidden)
+    aaaa0003  • note: for all
+    aaaa0004  • custom  ← active  (hidden)
+    ");
+}

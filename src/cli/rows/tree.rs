@@ -322,6 +322,9 @@ impl<'a> Painter<'a> {
         if drawing.is_undone(ix) {
             marks.push(("  (undone)".to_owned(), styles.dim));
         }
+        if drawing.session.entry(ix).flags.has(Flags::HIDDEN) {
+            marks.push(("  (hidden)".to_owned(), styles.dim));
+        }
         if drawing.session.entry(ix).flags.has(Flags::IN_CYCLE) {
             marks.push(("  (cycle of parents)".to_owned(), styles.error));
         }
