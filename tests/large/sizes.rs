@@ -269,6 +269,32 @@ fn a_line_of_200_mb() {
     assert_eq!(s.run("path ./s --ids").lines().count(), 3);
 }
 
+/// The time of a fit is that of a few exports, each linear in the size of the value.
+#[test]
+fn content_nested_400_000_deep_fits() {
+    const LEVELS: usize = 400_000;
+    let deep = format!("{}{}", "[".repeat(LEVELS), "]".repeat(LEVELS));
+    let s = Sandbox::new();
+    put(
+        &s,
+        [
+            user("aaaa0001", None, "go"),
+            user("aaaa0002", Some("aaaa0001"), "DEEP").replace("\"DEEP\"", &deep),
+        ],
+    );
+    let whole = s.pisess("export ./s --as md -o -").done();
+    // No level below the first few has a line, or spaces, of its own.
+    assert!(
+        whole.stdout.len() < deep.len() + 10_000,
+        "{}",
+        whole.stdout.len()
+    );
+    assert!(whole.text().contains(&deep[30..deep.len() - 30]));
+    let fitted = s.pisess("export ./s --as md --max-size 65536 -o -").done();
+    assert_eq!(fitted.code, 0, "{}", fitted.stderr);
+    assert!(fitted.stdout.len() <= 65_536);
+}
+
 #[test]
 fn ten_thousand_sessions() {
     const COUNT: usize = 10_000;

@@ -3,8 +3,8 @@
 use super::Raw;
 use super::scan::tokens;
 
-/// The number of levels to indent; deeper ones are aligned with the last, so that the output for a
-/// value nested a million levels deep does not grow quadratically.
+/// The number of levels that are spread over lines. What is deeper stays on one line, so that the
+/// output for a value nested a million levels deep is hardly longer than the value.
 const MOST_LEVELS: usize = 24;
 
 /// Values up to this length, in bytes, stay on one line.
@@ -25,11 +25,8 @@ pub fn pretty(value: Raw) -> Vec<u8> {
             b'{' | b'[' => {
                 first(breaks && empty, &mut out, open.len());
                 out.push(byte);
-                open.push(
-                    container_lengths
-                        .next()
-                        .is_some_and(|length| length > SHORT),
-                );
+                let length = container_lengths.next().unwrap_or(0);
+                open.push(length > SHORT && open.len() < MOST_LEVELS);
                 empty = true;
                 continue;
             }
@@ -88,7 +85,7 @@ fn lengths(bytes: &[u8]) -> Vec<usize> {
 
 fn new_line(out: &mut Vec<u8>, depth: usize) {
     out.push(b'\n');
-    out.extend(std::iter::repeat_n(b' ', 2 * depth.min(MOST_LEVELS)));
+    out.extend(std::iter::repeat_n(b' ', 2 * depth));
 }
 
 #[cfg(test)]
@@ -136,6 +133,6 @@ mod tests {
     #[test]
     fn the_deepest_value_does_not_grow_beyond_bounds() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(shown(&deep).len() < 60 * deep.len());
+        assert!(shown(&deep).len() < deep.len() + 60 * MOST_LEVELS);
     }
 }
