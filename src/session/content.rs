@@ -83,7 +83,12 @@ pub fn content_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
 /// Returns the text of content, as oh-my-pi does: a string unchanged, or the text blocks joined,
 /// without texts that are not strings.
 pub fn joined_text(content: Option<Raw>, separator: &str) -> Text<'static> {
-    joined(content, separator, |block| block.get_text("text")).into_owned()
+    borrowed_text(content, separator).into_owned()
+}
+
+/// Returns the text as [`joined_text`] does, borrowed if it is one string that needs no decoding.
+pub fn borrowed_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
+    joined(content, separator, |block| block.get_text("text"))
 }
 
 fn joined<'a>(

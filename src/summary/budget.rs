@@ -39,3 +39,6 @@ pub(super) const RECENT: usize = 1_000;
 pub(super) const HELD: usize = 64;
 /// Units of a call's argument that are read.
 pub(super) const READ: usize = 2_000;
+/// The bytes of a message's text that are read: half of them at its start, half at its end. No
+/// section quotes a text of which more could matter.
+pub(super) const LONGEST_TEXT: usize = 1 << 20;

@@ -1,10 +1,10 @@
 //! What the summary takes from one message.
 
-use super::budget::{POINT, READ};
-use super::quote::quoted;
+use super::budget::{LONGEST_TEXT, POINT, READ};
+use super::quote::{quoted, shortened};
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
 use crate::agents::readable::{self, Folders};
-use crate::session::content::joined_text;
+use crate::session::content::borrowed_text;
 use crate::session::forwarded;
 use crate::session::outcome::Outcome;
 use crate::session::read::record::{Block, Member, message_facts};
@@ -84,7 +84,10 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
         "compactionSummary" | "branchSummary" => "summary",
         _ => "content",
     };
-    let text = joined_text(get(key), "\n").into_string_lossy();
+    let text = shortened(
+        &borrowed_text(get(key), "\n").to_string_lossy(),
+        LONGEST_TEXT,
+    );
     match &*role {
         "user" if !truthy(get("synthetic")) => Message::User(words(text, &blocks)),
         "developer" if truthy(get("userInitiated")) => Message::User(words(text, &blocks)),

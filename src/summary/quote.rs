@@ -103,12 +103,50 @@ pub(super) fn ends(text: &str, max: usize) -> String {
     };
     let head = fitting(pieces.iter().copied(), room * 2 / 3);
     let tail = text.len() - fitting(pieces.iter().rev().copied(), room / 3);
-    let (start, missing, end) = (
-        text[..head].trim_end(),
-        units(&text[head..tail]),
-        text[tail..].trim_start(),
-    );
-    format!("{start}\n[… {missing} characters left out …]\n{end}")
+    let start = text[..head].trim_end();
+    let end = text[tail..].trim_start();
+    let missing = units_of_whole(&text[head..tail]);
+    format!("{start}{}{end}", gap(missing))
+}
+
+/// Returns the start and the end of a text of more than `most` bytes, around a line that reports
+/// how much is missing, so that a long message is not searched, redacted and copied in full.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let head = boundary(text, most / 2);
+    let tail = boundary(text, text.len() - most / 2);
+    // The end begins with a whole word: half a secret could not be recognized.
+    let word = text[tail..].find(char::is_whitespace).unwrap_or(0);
+    let missing = units(&text[head..tail + word]);
+    format!("{}{}{}", &text[..head], gap(missing), &text[tail + word..])
+}
+
+/// Returns the nearest offset from `at` backwards that is between two characters.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut boundary = at;
+    while !text.is_char_boundary(boundary) {
+        boundary -= 1;
+    }
+    boundary
+}
+
+/// The marks around the number of characters in the line that stands for them.
+const GAP: [&str; 2] = ["\n[… ", " characters left out …]\n"];
+
+fn gap(missing: usize) -> String {
+    format!("{}{missing}{}", GAP[0], GAP[1])
+}
+
+/// Returns the number of units of a text before [`shortened`] left out a part of it.
+fn units_of_whole(text: &str) -> usize {
+    let marked = text.split_once(GAP[0]).and_then(|(before, rest)| {
+        let (number, behind) = rest.split_once(GAP[1])?;
+        let missing: usize = number.parse().ok()?;
+        Some(units(before) + missing + units(behind))
+    });
+    marked.unwrap_or_else(|| units(text))
 }
 
 /// Returns the text without escape sequences and characters that act on a terminal, and with the

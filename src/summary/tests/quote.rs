@@ -92,3 +92,24 @@ fn a_remark_without_what_leads_over() {
         assert_eq!(substance(remark), left);
     }
 }
+
+/// A message of which only the ends were read counts what is missing of the whole.
+#[test]
+fn a_shortened_text_counts_what_it_lost() {
+    let text = format!("Begin {}end.", "middle ".repeat(30_000));
+    let read = shortened(&text, 20_000);
+    assert!(read.len() < 20_100, "{}", read.len());
+    assert!(read.starts_with("Begin middle ") && read.ends_with(" middle end."));
+    let short = ends(&read, 300);
+    let missing: usize = short.split(' ').find_map(|word| word.parse().ok()).unwrap();
+    assert_eq!(
+        missing,
+        ends(&text, 300)
+            .split(' ')
+            .find_map(|word| word.parse::<usize>().ok())
+            .unwrap()
+    );
+    assert_eq!(shortened("short", 20_000), "short");
+    let wide = "字".repeat(9_000);
+    assert!(shortened(&wide, 1_000).len() < 1_100);
+}
