@@ -10,27 +10,31 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// How a piece of the output appears.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style<'a> {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Style {
     pub word: Option<Word>,
     /// The address that it links to.
-    pub link: Option<&'a str>,
+    pub link: Option<String>,
 }
 
 /// Calls `put` with the pieces of `text`, in order; some may be empty.
-pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(Style<'a>, &'a str)) {
+pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(&Style, &'a str)) {
+    words_after(text, &mut Style::default(), put);
+}
+
+/// Does the same for the next part of a text, where the parts before it have selected a style.
+pub fn words_after<'a>(text: &'a str, style: &mut Style, put: &mut dyn FnMut(&Style, &'a str)) {
     if !text.contains(['\x1b', '\r', '\x08']) {
-        return put(Style::default(), text);
+        return put(style, text);
     }
-    let mut style = Style::default();
     for line in text.split_inclusive('\n') {
         let end = line.trim_end_matches(['\r', '\n']).len();
         let shown = line[..end].rfind('\r').map_or(0, |at| at + 1);
         // Colours and links of overwritten text still apply.
-        pieces(&line[..shown], &mut style, &mut |_, _| ());
-        pieces(&line[shown..end], &mut style, put);
+        pieces(&line[..shown], style, &mut |_, _| ());
+        pieces(&line[shown..end], style, put);
         if line.ends_with('\n') {
-            put(Style::default(), "\n");
+            put(&Style::default(), "\n");
         }
     }
 }
@@ -39,11 +43,11 @@ pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(Style<'a>, &'a str)) {
 /// any other; or a backspace. Of one that is cut short, all that is there.
 const SEQUENCE: &str = r"\x1b(?:\[[^@-~]*[@-~]?|[\]P_^][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])?|\x08";
 
-fn pieces<'a>(line: &'a str, style: &mut Style<'a>, put: &mut dyn FnMut(Style<'a>, &'a str)) {
+fn pieces<'a>(line: &'a str, style: &mut Style, put: &mut dyn FnMut(&Style, &'a str)) {
     static SEQUENCES: LazyLock<Regex> = LazyLock::new(|| Regex::new(SEQUENCE).expect("a constant"));
     let mut at = 0;
     for sequence in SEQUENCES.find_iter(line) {
-        put(*style, &line[at..sequence.start()]);
+        put(style, &line[at..sequence.start()]);
         at = sequence.end();
 
         if let Some(codes) = colour_codes(sequence.as_str()) {
@@ -51,10 +55,10 @@ fn pieces<'a>(line: &'a str, style: &mut Style<'a>, put: &mut dyn FnMut(Style<'a
         } else if let Some(address) = link_address(sequence.as_str()) {
             // No fragment: what a command printed knows nothing of the page.
             let is_allowed = allowed(address) && !address.starts_with('#');
-            style.link = is_allowed.then_some(address);
+            style.link = is_allowed.then(|| address.to_owned());
         }
     }
-    put(*style, &line[at..]);
+    put(style, &line[at..]);
 }
 
 /// Returns the codes of a sequence that selects colours.
@@ -112,7 +116,7 @@ mod tests {
                 Some(word) => format!("<{}:{text}>", word.code()),
                 None => text.to_owned(),
             };
-            out += &match style.link {
+            out += &match &style.link {
                 Some(address) => format!("[{shown}]({address})"),
                 None => shown,
             };

@@ -5,6 +5,7 @@ pub use super::highlight::Language;
 use super::highlight::words;
 use super::markup::{Markup, Tag, Word};
 use crate::format::changes::Sign;
+use pisess_json::string::{decode, parts};
 
 /// The lines and bytes of the section that is shown at first.
 const FIRST: (usize, usize) = (24, 4 * 1024);
@@ -39,14 +40,32 @@ pub fn output(text: &str, markup: &mut Markup) {
     let text = text.strip_suffix('\n').unwrap_or(text);
     markup.element(Tag::Output, |markup| {
         let mut pen = Pen::new(markup);
-        ansi::words(text, &mut |style, text| match style.link {
-            Some(address) if !text.is_empty() => {
-                pen.markup.open_with(Tag::Link, address);
-                pen.put(style.word, text);
-                pen.markup.close();
-            }
-            _ => pen.put(style.word, text),
-        });
+        ansi::words(text, &mut |style, text| pen.put_styled(style, text));
+        pen.finish();
+    });
+}
+
+/// The number of bytes of a long string that are decoded at a time.
+const PART: usize = 1 << 20;
+
+/// Appends a JSON string, given by the bytes between its quotes, as terminal output.
+pub fn output_of(string: &[u8], markup: &mut Markup) {
+    markup.element(Tag::Output, |markup| {
+        let mut pen = Pen::new(markup);
+        let mut style = ansi::Style::default();
+        let mut parts = parts(string, PART).peekable();
+        while let Some(part) = parts.next() {
+            let text = decode(part);
+            let text = text.to_string_lossy();
+            let is_last = parts.peek().is_none();
+            let text = match text.strip_suffix('\n') {
+                Some(line) if is_last => line,
+                _ => &text,
+            };
+            ansi::words_after(text, &mut style, &mut |style, text| {
+                pen.put_styled(style, text)
+            });
+        }
         pen.finish();
     });
 }
@@ -106,6 +125,19 @@ impl<'m> Pen<'m> {
             self.bytes += piece.len();
             rest = more;
         }
+    }
+
+    /// Writes a piece of terminal output.
+    fn put_styled(&mut self, style: &ansi::Style, text: &str) {
+        let Some(address) = &style.link else {
+            return self.put(style.word, text);
+        };
+        if text.is_empty() {
+            return;
+        }
+        self.markup.open_with(Tag::Link, address);
+        self.put(style.word, text);
+        self.markup.close();
     }
 
     /// Returns the length of the part of `text` that fits in the section: whole lines if possible;

@@ -175,7 +175,7 @@ impl EntryView<'_> {
 
     fn summary(&mut self, title: &str, from: Option<EntryIx>, line: Raw) {
         let summary = line.get("summary").and_then(decoded).unwrap_or_default();
-        self.text.push_str(summary.trim());
+        self.keep_source(summary.trim());
         self.markup
             .fold("divider", title, |m| prose(&summary, Author::Program, m));
         if let Some(from) = from {
@@ -210,7 +210,10 @@ impl EntryView<'_> {
             };
             self.entry_link(said, target);
         }
-        self.content(replacement.and_then(|new| new.get("content")), Author::Program);
+        self.content(
+            replacement.and_then(|new| new.get("content")),
+            Author::Program,
+        );
     }
 
     fn label(&mut self, line: Raw) {

@@ -58,16 +58,20 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
         let time = time_of(contents, ix);
         match letter {
             'u' => {
-                let whole = as_heading(&text);
-                let row = drawing.row(ix).body;
-                let first = || line(&cut(&one_line(&row.to_string_lossy(), Author::User), LONGEST_HEADING));
-                let heading = whole.map_or_else(first, str::to_owned);
-                write!(out, "\n## {heading}\n")?;
+                let whole = as_heading(&text).map(str::to_owned);
+                // A long request would be in memory twice.
+                drop(text);
                 notes.splice(0..0, time);
-                write_notes(&notes, out)?;
-                if whole.is_none() {
-                    out.write_all(writer::quoted(&view.markup, &is_here).as_bytes())?;
+                if let Some(heading) = whole {
+                    write!(out, "\n## {heading}\n")?;
+                    write_notes(&notes, out)?;
+                    continue;
                 }
+                let row = one_line(&drawing.row(ix).body.to_string_lossy(), Author::User);
+                let heading = line(&cut(&row, LONGEST_HEADING));
+                write!(out, "\n## {heading}\n")?;
+                write_notes(&notes, out)?;
+                out.write_all(writer::quoted(&view.markup, &is_here).as_bytes())?;
                 continue;
             }
             'a' | 't' => {
@@ -108,8 +112,10 @@ fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
 
 /// Returns the text of an entry alone.
 pub fn quotation(source: &Source, ix: EntryIx) -> io::Result<String> {
-    let text = writer::markdown(&entry_view(source, ix)?.markup, &|_| false);
-    Ok(text.trim_start_matches('\n').to_owned())
+    let mut text = writer::markdown(&entry_view(source, ix)?.markup, &|_| false);
+    let line_breaks = text.len() - text.trim_start_matches('\n').len();
+    text.drain(..line_breaks);
+    Ok(text)
 }
 
 /// Writes remarks of the document, on a line of their own.

@@ -249,7 +249,7 @@ impl Markup {
     }
 
     /// Returns what it consists of, in order.
-    pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
+    pub fn events(&self) -> impl Iterator<Item = Event<'_>> + Clone {
         const MARKS: [char; 7] = [OPEN, OPEN_WITH, CLOSE, SECTION, SECTION_END, WORD, WORD_END];
         let mut rest = self.as_str();
         std::iter::from_fn(move || {
@@ -285,8 +285,8 @@ impl Markup {
     /// Returns what it consists of, without some elements and their content.
     pub fn events_without(
         &self,
-        is_omitted: impl Fn(Tag, &str) -> bool,
-    ) -> impl Iterator<Item = Event<'_>> {
+        is_omitted: impl Fn(Tag, &str) -> bool + Clone,
+    ) -> impl Iterator<Item = Event<'_>> + Clone {
         let mut levels = 0;
         self.events().filter(move |event| {
             let outside = levels == 0;

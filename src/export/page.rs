@@ -239,17 +239,22 @@ fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::
         if number > range.start {
             text.push(BETWEEN);
         }
-        text += view.markup.as_str();
+        // A long text is not shown without JavaScript, so it is not copied.
+        if is_said[number] && !view.has_long_text {
+            let prose = prose(&view.markup);
+            if !prose.as_str().is_empty() {
+                said.push((number as u32, prose));
+            }
+        }
+        if text.is_empty() {
+            text = view.markup.finish();
+        } else {
+            text += view.markup.as_str();
+        }
         if !view.text.is_empty() {
             text.push(SOURCE);
             text += &visible(&view.text);
         }
-        let prose = is_said[number].then(|| prose(&view.markup));
-        said.extend(
-            prose
-                .filter(|prose| !prose.as_str().is_empty())
-                .map(|prose| (number as u32, prose)),
-        );
         images.append(&mut view.images);
     }
     let mut bytes = Vec::new();

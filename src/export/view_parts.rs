@@ -12,6 +12,9 @@ use pisess_json::Raw;
 use pisess_json::pretty::pretty;
 use pisess_json::scan::RawString;
 
+/// The length in bytes above which a text is long: as little of it as possible is held at a time.
+const LONGEST_TEXT: usize = 8 << 20;
+
 /// The members that every entry has.
 pub const ENVELOPE: [&str; 4] = ["type", "id", "parentId", "timestamp"];
 
@@ -24,8 +27,10 @@ pub struct EntryView<'s> {
     pub markup: Markup,
     /// Its images in base64, with their names in the markup.
     pub images: Vec<(String, String)>,
-    /// The Markdown of its texts, for copying.
+    /// The Markdown of its texts, for copying; empty if one is long, and is copied as it is shown.
     pub text: String,
+    /// Whether one of its texts is long.
+    pub has_long_text: bool,
     pub facts: Facts,
 }
 
@@ -51,50 +56,74 @@ impl<'s> EntryView<'s> {
             markup,
             images: Vec::new(),
             text: String::new(),
+            has_long_text: false,
             facts,
         }
     }
 
     /// Appends a text as Markdown, and keeps its source.
     pub fn prose(&mut self, text: &str, author: Author) {
+        self.keep_source(text.trim());
+        prose(text, author, &mut self.markup);
+    }
+
+    /// Keeps the source of a text, for copying, unless one is long.
+    pub(super) fn keep_source(&mut self, text: &str) {
+        if text.len() > LONGEST_TEXT {
+            self.has_long_text = true;
+            self.text = String::new();
+        }
+        if self.has_long_text {
+            return;
+        }
         if !self.text.is_empty() {
             self.text.push_str("\n\n");
         }
-        self.text.push_str(text.trim());
-        prose(text, author, &mut self.markup);
+        self.text.push_str(text);
+    }
+
+    /// Appends a JSON string as Markdown. A very long one is decoded in parts, so that its text is
+    /// not in memory as well as its line and its markup.
+    fn string(&mut self, string: Raw, author: Author) {
+        let raw = string.raw_string().unwrap_or_default();
+        if raw.len() > LONGEST_TEXT {
+            self.has_long_text = true;
+            self.text = String::new();
+            return code::output_of(raw, &mut self.markup);
+        }
+        let text = string.text().unwrap_or_default();
+        self.prose(&text.to_string_lossy(), author);
     }
 
     /// Appends the content of a message: a string, or blocks.
     pub fn content(&mut self, content: Option<Raw>, author: Author) {
         let Some(content) = content else { return };
-        match decoded(content) {
-            Some(text) => self.prose(&text, author),
-            None if content.is_array() => {
-                content.items().for_each(|block| self.block(block, author));
+        if content.is_string() {
+            self.string(content, author);
+        } else if content.is_array() {
+            for block in content.items() {
+                self.block(block, author);
             }
-            None if content.is_null() => {}
-            None => self.json("content", content),
+        } else if !content.is_null() {
+            self.json("content", content);
         }
     }
 
     /// Appends a block of content.
     pub fn block(&mut self, block: Raw, author: Author) {
         let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
-        let text = |key| block.get(key).and_then(decoded);
+        let string = |key| block.get(key).filter(|value| value.is_string());
         let is_reply = self
             .source
             .contents
             .session
             .is_message(self.ix, Role::Assistant);
-        match (kind.as_bytes(), text("text"), text("thinking")) {
-            (b"text", Some(text), _) => self.prose(&text, author),
+        match (kind.as_bytes(), string("text"), string("thinking")) {
+            (b"text", Some(text), _) => self.string(text, author),
             (b"toolCall", ..) if is_reply && self.source.contents.cuts.tools => {}
             (b"toolCall", ..) if is_reply => self.call(block),
             (b"thinking" | b"redactedThinking", ..) if self.source.contents.cuts.thinking => {}
-            (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
-            (b"thinking", _, Some(thinking)) => self.markup.fold("thinking", "Thinking", |m| {
-                commonmark::push(&thinking, Author::Program, m)
-            }),
+            (b"thinking", _, Some(thinking)) => self.thinking(thinking),
             (b"redactedThinking", ..) => self
                 .markup
                 .words(Tag::Note, "Thinking, encrypted by the provider"),
@@ -107,6 +136,17 @@ impl<'s> EntryView<'s> {
                 },
                 block,
             ),
+        }
+    }
+
+    /// Appends what the model thought, folded, unless it is empty.
+    fn thinking(&mut self, thinking: Raw) {
+        let text = thinking.text().unwrap_or_default();
+        let text = text.to_string_lossy();
+        if !text.trim().is_empty() {
+            self.markup.fold("thinking", "Thinking", |m| {
+                commonmark::push(&text, Author::Program, m)
+            });
         }
     }
 

@@ -43,6 +43,9 @@ use std::ops::ControlFlow;
 /// The length from which a second worker saves time.
 const SMALL: u64 = 1 << 20;
 
+/// The length of a line, in bytes, that does not stay in memory once the file is loaded.
+const LONGEST_KEPT: usize = 16 << 20;
+
 /// What to keep besides the envelopes.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -217,6 +220,8 @@ fn pass(
         fragments.put(fragment);
         Ok::<(), LoadError>(())
     })?;
+    // What is done with the session next may need as much memory for such a line.
+    READER.with_borrow_mut(|(buffer, _)| buffer.release(LONGEST_KEPT));
     Ok(whole)
 }
 

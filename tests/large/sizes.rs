@@ -2,9 +2,10 @@
 //! generated, in the size at which an agent failed; slow commands run once.
 
 use crate::every::{self, CHANGES, READS};
-use crate::sandbox::{Sandbox, fixture, session, user};
+use crate::sandbox::{Sandbox, fixture, program, session, split, user};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Write};
+use std::process::{Command, Stdio};
 
 /// Writes a session `./s` of these lines.
 fn put(s: &Sandbox, lines: impl IntoIterator<Item = String>) {
@@ -267,6 +268,78 @@ fn a_line_of_200_mb() {
     s.run("label ./s @ 'the end'");
     assert!(s.path("s").metadata().unwrap().len() > size);
     assert_eq!(s.run("path ./s --ids").lines().count(), 3);
+}
+
+/// Runs pisess, whose output must be longer than a pipe holds, and returns the most memory that it
+/// used, in kilobytes. It is read before the output ends, when the process still runs.
+fn peak_of(s: &Sandbox, line: &str) -> u64 {
+    let mut child = Command::new(program())
+        .args(split(line))
+        .current_dir(s.path(""))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut output = child.stdout.take().unwrap();
+    let mut piece = vec![0; 1 << 16];
+    let mut peak = 0;
+    loop {
+        let status = std::fs::read_to_string(&status).unwrap();
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let most = most.and_then(|most| most.split_whitespace().next());
+        peak = peak.max(most.map_or(0, |most| most.parse().unwrap()));
+        if output.read(&mut piece).unwrap() == 0 {
+            break;
+        }
+    }
+    assert!(child.wait().unwrap().success(), "{line}");
+    peak
+}
+
+/// Exports hold the line and what is made of it, and nothing else of its size.
+#[test]
+fn a_text_of_100_mb_is_in_memory_twice() {
+    const LENGTH: usize = 100_000_000;
+    // What else is in memory, in kilobytes.
+    const REST: u64 = 32 << 10;
+    for text in ["x", "the quick brown fox\\n", "caf\\u00e9 \\\\ and more"] {
+        let s = Sandbox::new();
+        let long = text.repeat(LENGTH / text.len());
+        put(
+            &s,
+            [
+                user("aaaa0001", None, "go"),
+                user("aaaa0002", Some("aaaa0001"), &long),
+            ],
+        );
+        drop(long);
+        let line = s.path("s").metadata().unwrap().len() >> 10;
+        for command in [
+            "export ./s --as md -o -",
+            "export ./s -o -",
+            "show ./s @ --as markdown",
+        ] {
+            let peak = peak_of(&s, command);
+            assert!(
+                peak <= 2 * line + REST,
+                "{command}, {text:?}: {peak} KB for a line of {line} KB"
+            );
+        }
+        // A summary is short, so its memory is limited instead.
+        let mut shell = Command::new("sh");
+        shell
+            .args([
+                "-c",
+                "ulimit -v \"$1\" && exec \"$0\" summarize ./s root -n",
+            ])
+            .arg(program())
+            .arg((3 * line + 300_000).to_string())
+            .current_dir(s.path(""));
+        let done = shell.output().unwrap();
+        assert!(done.status.success(), "{text:?}: {done:?}");
+    }
 }
 
 /// The time of a fit is that of a few exports, each linear in the size of the value.

@@ -91,6 +91,50 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
     }
 }
 
+/// Divides the bytes between the quotes into parts of about `most` bytes, which decoded one by one
+/// are the decoded string: no escape, character or pair of surrogates is divided. A part ends after
+/// a line break if it has one.
+pub fn parts(raw: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
+    let mut rest = raw;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (part, more) = rest.split_at(part_len(rest, most));
+        rest = more;
+        Some(part)
+    })
+}
+
+fn part_len(raw: &[u8], most: usize) -> usize {
+    if raw.len() <= most {
+        return raw.len();
+    }
+    let mut at = 0;
+    let mut line_end = None;
+    while at < most {
+        let Some(plain) = memchr(b'\\', &raw[at..most]) else {
+            at = most;
+            break;
+        };
+        at += plain;
+        let (code_point, width) = unescaped(&raw[at..]);
+        at += width;
+        if code_point == u32::from(b'\n') {
+            line_end = Some(at);
+        }
+    }
+    if let Some(line_end) = line_end {
+        return line_end;
+    }
+
+    // The rest of a character. An escape ends where it ends.
+    while raw.get(at).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        at += 1;
+    }
+    at
+}
+
 /// Whether the bytes are UTF-8.
 pub fn is_utf8(bytes: &[u8]) -> bool {
     simdutf8::basic::from_utf8(bytes).is_ok()
@@ -311,6 +355,24 @@ mod tests {
                 assert_eq!(left, units - head.utf16_len());
             }
         }
+    }
+
+    #[test]
+    fn parts_are_the_whole() {
+        let raw = r"ab\nc\ud83d\ude00\\\ud83dé😀\u00e9\n\n".repeat(50) + "tail of some length";
+        for most in 1..40 {
+            let mut joined = Text::default();
+            let mut count = 0;
+            for part in parts(raw.as_bytes(), most) {
+                joined.push(&decode(part));
+                count += 1;
+            }
+            assert_eq!(joined, decode(raw.as_bytes()), "{most}");
+            assert!(count > raw.len() / (most + 13), "{count} {most}");
+        }
+        let lines = parts(br"one\ntwo\nthree", 12).collect::<Vec<_>>();
+        assert_eq!(lines, [&br"one\ntwo\n"[..], b"three"]);
+        assert_eq!(parts(b"", 4).count(), 0);
     }
 
     #[test]

@@ -146,6 +146,14 @@ impl PageBuffer {
         self.used = 0..0;
     }
 
+    /// Removes all bytes, and frees the memory if it has had space for more than `most`.
+    pub fn release(&mut self, most: usize) {
+        self.clear();
+        if self.buffer.len() > most {
+            self.buffer = Vec::new();
+        }
+    }
+
     /// Returns the number of bytes that it has had space for.
     pub fn capacity(&self) -> usize {
         self.buffer.len()

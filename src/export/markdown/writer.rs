@@ -1,6 +1,6 @@
 //! Markup as Markdown.
 
-use super::escape::{code, escaped, longest_run, with_addresses};
+use super::escape::{code, escaped, with_addresses};
 use crate::export::html::Html;
 use crate::export::markup::{Event, Markup, Tag};
 
@@ -21,14 +21,26 @@ pub fn quoted(markup: &Markup, is_here: &dyn Fn(&str) -> bool) -> String {
     writer.finish()
 }
 
+/// A fenced block that is being written. Its text is not collected, as it may be long.
+struct Fence {
+    /// The backticks that end it.
+    marks: String,
+    /// The line breaks that are not written yet, because the last of a text is none. The first
+    /// precedes the text.
+    line_breaks: usize,
+    is_empty: bool,
+}
+
 #[derive(Default)]
 struct Writer {
     out: String,
     open: Vec<(Tag, String)>,
     /// The markers that begin each line, one for each open quote and list item.
     prefix: Vec<String>,
-    /// Text being collected: code, summaries, addresses.
+    /// Text being collected: inline code, head lines, addresses.
     held: Option<String>,
+    /// The code block that is open.
+    fence: Option<Fence>,
     /// Whether a block has ended, and the next begins after a blank line.
     ended: bool,
     starts_line: bool,
@@ -47,9 +59,14 @@ impl Writer {
     }
 
     fn write(&mut self, markup: &Markup, is_here: &dyn Fn(&str) -> bool) {
-        for event in markup.events_without(|tag, value| tag == Tag::Call && is_here(value)) {
+        let mut events = markup.events_without(|tag, value| tag == Tag::Call && is_here(value));
+        while let Some(event) = events.next() {
             match event {
                 Event::Text(text) => self.text(text),
+                Event::Open(tag, value) if is_fenced(tag) => {
+                    let longest_run = longest_run_inside(events.clone());
+                    self.open_fence(tag, value, longest_run);
+                }
                 Event::Open(tag, value) => self.open(tag, value),
                 Event::Close => self.close(),
                 Event::Section | Event::SectionEnd | Event::Word(_) | Event::WordEnd => {}
@@ -84,6 +101,9 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
+        if self.fence.is_some() {
+            return self.fenced_text(text);
+        }
         if let Some(held) = &mut self.held {
             *held += text;
             return;
@@ -117,6 +137,9 @@ impl Writer {
 
     fn open(&mut self, tag: Tag, value: &str) {
         self.open.push((tag, value.to_owned()));
+        if self.fence.is_some() {
+            return;
+        }
         if let Some(held) = &mut self.held {
             // In a head line, the name and the subject are separate.
             if let Some((mark, _)) = in_head(tag) {
@@ -204,11 +227,17 @@ impl Writer {
         let Some((tag, value)) = self.open.pop() else {
             return;
         };
+        if self.fence.is_some() {
+            if is_fenced(tag) {
+                self.close_fence();
+            }
+            return;
+        }
         if let Some(held) = &mut self.held {
             if let Some((_, close)) = in_head(tag) {
                 *held += close;
             }
-            return self.close_held(tag, &value);
+            return self.close_held(tag);
         }
         match tag {
             Tag::Link if !value.is_empty() => {
@@ -246,20 +275,12 @@ impl Writer {
     }
 
     /// Writes the collected text at the end of the element that collects it.
-    fn close_held(&mut self, tag: Tag, value: &str) {
+    fn close_held(&mut self, tag: Tag) {
         if !is_held(tag) {
             return;
         }
         let held = self.held.take().unwrap_or_default();
         match tag {
-            Tag::Block | Tag::Output | Tag::Diff => {
-                let language = if tag == Tag::Diff {
-                    "diff"
-                } else {
-                    value.split(' ').next().unwrap_or_default()
-                };
-                self.fence(&held, language);
-            }
             Tag::Code | Tag::Entry => self.put(&code(&held)),
             Tag::Call => {
                 self.block();
@@ -281,23 +302,65 @@ impl Writer {
         }
     }
 
-    /// Writes a fenced block; the fence is longer than any in the text.
-    fn fence(&mut self, text: &str, language: &str) {
-        let fence = "`".repeat(longest_run(text).max(2) + 1);
+    /// Begins a fenced block; the fence is longer than any run of backticks in it.
+    fn open_fence(&mut self, tag: Tag, value: &str, longest_run: usize) {
+        self.open.push((tag, value.to_owned()));
+        let language = if tag == Tag::Diff {
+            "diff"
+        } else {
+            value.split(' ').next().unwrap_or_default()
+        };
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.');
-        let language = Some(language)
-            .filter(|language| language.chars().all(known))
-            .unwrap_or_default();
+        let language = if language.chars().all(known) {
+            language
+        } else {
+            ""
+        };
+
+        let marks = "`".repeat(longest_run.max(2) + 1);
         self.ended = true;
         self.block();
-        self.put(&format!("{fence}{language}"));
-        for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
-            self.line();
+        self.put(&format!("{marks}{language}"));
+        self.fence = Some(Fence {
+            marks,
+            line_breaks: 1,
+            is_empty: true,
+        });
+    }
+
+    /// Writes text in the open fence.
+    fn fenced_text(&mut self, text: &str) {
+        for (at, line) in text.split('\n').enumerate() {
+            let Some(fence) = &mut self.fence else {
+                return;
+            };
+            fence.line_breaks += usize::from(at > 0);
+            if line.is_empty() {
+                continue;
+            }
+            fence.is_empty = false;
+            let line_breaks = std::mem::take(&mut fence.line_breaks);
+            self.lines(line_breaks);
             self.put(line);
         }
+    }
+
+    fn close_fence(&mut self) {
+        let Some(fence) = self.fence.take() else {
+            return;
+        };
+        let before_text = usize::from(fence.is_empty);
+        let ends_in_line_break = fence.line_breaks > before_text;
+        self.lines(fence.line_breaks - usize::from(ends_in_line_break));
         self.line();
-        self.put(&fence);
+        self.put(&fence.marks);
         self.ended = true;
+    }
+
+    fn lines(&mut self, count: usize) {
+        for _ in 0..count {
+            self.line();
+        }
     }
 
     fn finish(mut self) -> String {
@@ -332,15 +395,39 @@ fn is_block(tag: Tag) -> bool {
 fn is_held(tag: Tag) -> bool {
     matches!(
         tag,
-        Tag::Block
-            | Tag::Output
-            | Tag::Diff
-            | Tag::Code
-            | Tag::Entry
-            | Tag::Summary
-            | Tag::ToolHead
-            | Tag::Call
+        Tag::Code | Tag::Entry | Tag::Summary | Tag::ToolHead | Tag::Call
     )
+}
+
+/// Whether the text of the element is written in a fence.
+fn is_fenced(tag: Tag) -> bool {
+    matches!(tag, Tag::Block | Tag::Output | Tag::Diff)
+}
+
+/// Returns the length of the longest run of backticks in an element that was just opened.
+fn longest_run_inside<'m>(events: impl Iterator<Item = Event<'m>>) -> usize {
+    let mut longest = 0;
+    // A run may continue in the next section.
+    let mut run = 0;
+    let mut levels = 1;
+    for event in events {
+        match event {
+            Event::Text(text) if !text.contains('`') => run = 0,
+            Event::Text(text) => {
+                for byte in text.bytes() {
+                    run = if byte == b'`' { run + 1 } else { 0 };
+                    longest = longest.max(run);
+                }
+            }
+            Event::Open(..) => levels += 1,
+            Event::Close => levels -= 1,
+            Event::Section | Event::SectionEnd | Event::Word(_) | Event::WordEnd => {}
+        }
+        if levels == 0 {
+            break;
+        }
+    }
+    longest
 }
 
 /// Returns the mark on both sides of an element, if it has the same on both.
@@ -402,6 +489,30 @@ mod tests {
         for text in texts {
             let found = again(text);
             assert_eq!(shape(&found), shape(text), "{text}\n---\n{found}");
+        }
+    }
+
+    #[test]
+    fn a_fence_has_the_lines_of_its_text() {
+        for (text, wanted) in [
+            ("", "\n```\n\n```\n"),
+            ("\n", "\n```\n\n```\n"),
+            ("a", "\n```\na\n```\n"),
+            ("a\n", "\n```\na\n```\n"),
+            ("\n\na\n\n", "\n```\n\n\na\n\n```\n"),
+            ("a ``` b\n````", "\n`````\na ``` b\n````\n`````\n"),
+        ] {
+            // The same, in one piece and in many.
+            for pieces in [vec![text], text.split_inclusive(|_| true).collect()] {
+                let markup = Markup::of(|m| {
+                    m.open(Tag::Output);
+                    for piece in &pieces {
+                        m.section(|m| m.text(piece));
+                    }
+                    m.close();
+                });
+                assert_eq!(super::markdown(&markup, &|_| false), wanted, "{text:?}");
+            }
         }
     }
 

@@ -57,6 +57,10 @@ const WINDOW: u64 = 256 * 1024;
 /// The maximum read-ahead, as a multiple of the bytes requested from the previous read.
 const AHEAD: u64 = 4;
 
+/// The length of a line, in bytes, that does not stay in memory after it was seen: what was made of
+/// it may be as long.
+const LONGEST_KEPT: usize = 16 << 20;
+
 impl<'a> EntryReader<'a> {
     /// Returns a reader of a session, given the file it was loaded from.
     pub fn new(session: &'a Session, source: &'a dyn ReadAt) -> Self {
@@ -124,6 +128,9 @@ impl<'a> EntryReader<'a> {
             let from = (span.start - window.start) as usize;
             see(&window.bytes()[from..from + span.len as usize])
         });
+        if window.bytes().len() > LONGEST_KEPT {
+            window.buffer.release(LONGEST_KEPT);
+        }
         self.window.replace(window);
         seen
     }
