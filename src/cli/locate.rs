@@ -340,7 +340,8 @@ pub fn everything(ui: &Ui) -> Vec<PathBuf> {
 /// Returns the files below directories that were not given by the user; missing directories are
 /// skipped.
 fn unnamed(mut folders: Vec<PathBuf>) -> FoundFiles {
-    folders.retain(|folder| folder.exists());
+    // What cannot be looked at is reported by the search.
+    folders.retain(|folder| folder.try_exists().unwrap_or(true));
     let mut finding = store::find(&folders, Reach::Whole);
     finding
         .troubles

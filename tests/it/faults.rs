@@ -29,6 +29,8 @@ struct Form {
     prepare: Box<dyn Fn(&Sandbox) + Send + Sync>,
     /// Whether each of several files is changed or not.
     is_batch: bool,
+    /// A note that reports which files stay as they were, and are changed by a later run.
+    note: Option<&'static str>,
     /// Whether exit 4 may leave a file that was to be removed last: it is reported.
     may_keep_source: bool,
 }
@@ -44,7 +46,15 @@ impl Form {
             files,
             prepare: Box::new(prepare),
             is_batch: false,
+            note: None,
             may_keep_source: false,
+        }
+    }
+
+    fn noting(self, note: &'static str) -> Form {
+        Form {
+            note: Some(note),
+            ..self
         }
     }
 
@@ -147,6 +157,10 @@ impl Expected {
         if stderr.contains("panicked") {
             return Some(format!("panicked: {stderr}"));
         }
+        let is_noted = form.note.is_some_and(|note| stderr.contains(note));
+        if is_noted && code == self.code && self.is_changed_in_part(after) {
+            return None;
+        }
         if form.is_batch {
             let is_strange = after.iter().any(|(name, content)| {
                 self.before.get(name) != Some(content) && self.after.get(name) != Some(content)
@@ -164,6 +178,16 @@ impl Expected {
             _ => code == self.code && is_whole,
         };
         (!is_right).then(|| self.describe(code, after, &stderr))
+    }
+
+    /// Whether the files are those after the change, each of them changed or as it was before.
+    fn is_changed_in_part(&self, after: &State) -> bool {
+        let is_known = |(name, content)| {
+            self.after.get(name) == Some(content) || self.before.get(name) == Some(content)
+        };
+        after.len() == self.after.len()
+            && after.keys().all(|name| self.after.contains_key(name))
+            && after.iter().all(is_known)
     }
 
     /// Whether everything is as after the change, and what is there besides is as it was before.
@@ -355,12 +379,17 @@ fn moves_with_a_failing_call() {
             fs::create_dir(s.path("new")).unwrap();
             put_session(s, "two-branches.jsonl");
         }),
-        Form::new("relocate p1 new", "a store", put_store),
-        Form::new("relocate o1 new", "a store", put_store),
-        Form::new("relocate --moved-from old new", "a store", put_store).batch(),
+        Form::new("relocate p1 new", "a store", put_store).noting(NOT_UPDATED),
+        Form::new("relocate o1 new", "a store", put_store).noting(NOT_UPDATED),
+        Form::new("relocate --moved-from old new", "a store", put_store)
+            .noting(NOT_UPDATED)
+            .batch(),
     ];
     try_forms(&forms, Choice::OneOfEach);
 }
+
+/// The note about forks that cannot be read, and still name the former path.
+const NOT_UPDATED: &str = "forks in it are not updated; a later run updates them";
 
 /// Returns the name of the directory of a project in pi's store.
 fn folder_name(s: &Sandbox, project: &str) -> String {
