@@ -353,10 +353,12 @@ fn a_directory_of_sessions_becomes_one_of_trajectories() {
         s.text("to/tour.json"),
         s.run("export -q --as atif ./tour.jsonl -o -")
     );
+    // One that has the same content is kept.
+    s.put("to/omp.json", "another");
     assert_snapshot!(s.pisess("export --as atif ./all -o ./to").done(), @"
+    ./to/tour.json
     2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
     2> pisess: cannot create ./to/omp.json: it already exists (hint: choose another name, or overwrite it with --force)
-    2> pisess: cannot create ./to/tour.json: it already exists (hint: choose another name, or overwrite it with --force)
     exit 2
     ");
     s.put("all/q/omp.jsonl", fixture("v1.jsonl"));
