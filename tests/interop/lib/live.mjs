@@ -141,7 +141,7 @@ class LiveSession {
 
   /** Returns the body that pisess prints, null at the start of the conversation. */
   async printed() {
-    const { code, stdout, stderr } = await this.runner.run(["context", this.file, "--as", "anthropic"]);
+    const { code, stdout, stderr } = await this.runner.run(["context", this.file, "--as", "anthropic", "--model", `${this.name}/scripted`]);
     if (code === 1 && stderr.includes("the context has no message to send")) return null;
     if (code !== 0) throw new Error(`pisess context: exit ${code}: ${stderr}`);
     return JSON.parse(stdout);
