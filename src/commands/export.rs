@@ -514,11 +514,12 @@ impl Export<'_> {
     fn write(&self, contents: &Contents, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(1 << 18, out);
         match self.format {
-            Rendition::Markdown => document(contents, &mut out)?,
+            Rendition::Markdown => document(contents, self.workers, &mut out)?,
             Rendition::Trajectory => {
-                trajectory(contents, &path_of(self.session), &self.nested(), &mut out)?
+                let path = path_of(self.session);
+                trajectory(contents, &path, &self.nested(), self.workers, &mut out)?
             }
-            Rendition::StaticPage => static_page(contents, &mut out)?,
+            Rendition::StaticPage => static_page(contents, self.workers, &mut out)?,
             Rendition::Page => page(contents, self.workers, self.args.attach, &mut out)?,
         }
         io::Write::flush(&mut out)

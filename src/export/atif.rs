@@ -14,14 +14,18 @@ use crate::export::source::Contents;
 use crate::session::Session;
 use crate::session::content::members;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
+use crate::session::read::batches::{BatchSize, batches};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::usage::{UsageSums, model_name};
 use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::time::parse_js_date;
 use pisess_json::write::{Object, write_valid};
+use pisess_store::workers::{Pool, in_order};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::ops::Range;
+use step::{Step, StepMaker};
 
 /// The session of a sub-agent, whose trajectory is embedded.
 pub struct SubAgent<'a> {
@@ -50,22 +54,24 @@ pub fn has_steps(contents: &Contents) -> bool {
 }
 
 /// Writes the trajectory of the path to the leaf, with those of the sub-agents that its results
-/// name, and of theirs. It is an error if the compactions keep the same entries over and over.
+/// name, and of theirs. Several workers make the steps. It is an error if the compactions keep the
+/// same entries over and over.
 pub fn trajectory(
     contents: &Contents,
     path: &str,
     agents: &[SubAgent],
+    workers: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (mut named, mut written) = (BTreeSet::new(), BTreeSet::new());
-    Trajectory::new(contents, path, agents, &mut named, out).write(None)?;
+    Trajectory::new(contents, path, agents, &mut named, out).write(None, workers)?;
     let mut separator = ",\n\"subagent_trajectories\":[\n";
     while let Some(at) = named.difference(&written).next().copied() {
         let agent = &agents[at];
         written.insert(at);
         out.write_all(separator.as_bytes())?;
         Trajectory::new(&agent.contents, &agent.path, agents, &mut named, out)
-            .write(Some(&agent.id))?;
+            .write(Some(&agent.id), workers)?;
         out.write_all(b"}")?;
         separator = ",\n";
     }
@@ -86,25 +92,18 @@ enum Copied {
 /// A trajectory being written.
 struct Trajectory<'a, 'o> {
     contents: &'a Contents<'a>,
-    reader: EntryReader<'a>,
-    /// Reads the results of calls, which are further down than the reply.
-    results: EntryReader<'a>,
+    /// The path of the session's file.
+    path_name: &'a str,
     agents: &'a [SubAgent<'a>],
     /// The numbers of the sub-agents that results of what was written name.
     named: &'o mut BTreeSet<usize>,
-    /// The path of the session's file.
-    path_name: &'a str,
     out: &'o mut dyn Write,
     /// Entries before this time were copied by a fork.
     forked_ms: i64,
-    /// The thinking level in effect.
-    effort: Option<String>,
     steps: usize,
     copies: usize,
     /// Results with a usage of their own, whose reply is a copy.
     unpaid: HashSet<EntryIx>,
-    /// The number of entries that compactions kept.
-    kept: usize,
     sums: UsageSums,
 }
 
@@ -116,48 +115,27 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         named: &'o mut BTreeSet<usize>,
         out: &'o mut dyn Write,
     ) -> Self {
-        let session = contents.session;
         Trajectory {
             contents,
-            reader: EntryReader::new(session, contents.file),
-            results: EntryReader::new(session, contents.file),
+            path_name,
             agents,
             named,
-            path_name,
             out,
-            forked_ms: forked_ms(session),
-            effort: None,
+            forked_ms: forked_ms(contents.session),
             steps: 0,
             copies: 0,
             unpaid: HashSet::default(),
-            kept: 0,
             sums: UsageSums::default(),
         }
     }
 
     /// Writes all but the closing brace. `id` is that of a sub-agent.
-    fn write(&mut self, id: Option<&str>) -> io::Result<()> {
-        let session = self.contents.session;
-        let path = session.path(self.contents.leaf);
-        let mut places = vec![usize::MAX; session.entries.len()];
-        path.iter()
-            .enumerate()
-            .for_each(|(at, ix)| places[ix.at()] = at);
+    fn write(&mut self, id: Option<&str>, workers: usize) -> io::Result<()> {
+        let path = self.contents.session.path(self.contents.leaf);
+        let plan = Plan::of(&path, self.contents, self.forked_ms)?;
         self.begin(id, &path)?;
-        for (at, &ix) in path.iter().enumerate() {
-            let entry = session.entry(ix);
-            self.entry(
-                ix,
-                if entry.time_ms < self.forked_ms {
-                    Copied::Forked
-                } else {
-                    Copied::No
-                },
-            )?;
-            if entry.kind == Kind::Compaction {
-                self.write_kept(ix, at, &places, &path)?;
-            }
-        }
+        self.write_steps(&plan, workers)?;
+
         let whole = self.contents.requests.as_ref();
         if let Some(requests) = whole {
             let own = requests.iter().filter(|(time, _)| *time >= self.forked_ms);
@@ -179,65 +157,64 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         Ok(())
     }
 
-    /// Writes again what a compaction keeps.
-    fn write_kept(
-        &mut self,
-        compaction: EntryIx,
-        at: usize,
-        places: &[usize],
-        path: &[EntryIx],
-    ) -> io::Result<()> {
-        let session = self.contents.session;
-        let line = self.reader.line(compaction)?;
-        let line = Raw::checked(line.trim_ascii());
-        let named = line
-            .get_text("firstKeptEntryId")
-            .and_then(|id| session.find(&id));
-        let kept = named.or_else(|| native::first_kept(session, compaction, line));
-        let Some(from) = kept.map(|kept| places[kept.at()]).filter(|&from| from < at) else {
-            return Ok(());
+    /// Writes the steps in order; several workers make them.
+    fn write_steps(&mut self, plan: &Plan, workers: usize) -> io::Result<()> {
+        let contents = self.contents;
+        let batches = batches(&plan.entries, BatchSize::default(), |planned| {
+            contents.session.entry(planned.ix).span.len
+        });
+        let makers = Pool::new({
+            let (path_name, agents) = (self.path_name, self.agents);
+            move || StepMaker::new(contents, path_name, agents)
+        });
+        let make = |batch: Range<usize>| {
+            makers.with(|maker| {
+                let mut steps = Vec::new();
+                for planned in &plan.entries[batch] {
+                    steps.extend(maker.step(planned, plan.effort(planned))?);
+                }
+                Ok(steps)
+            })
         };
-        self.kept += at - from;
-        if self.kept > MOST_COPIES * path.len().max(1000) {
-            let what =
-                "the compactions of this path keep the same entries too often for a trajectory";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-        }
-        let effort = self.effort.take();
-        for &ix in &path[from..at] {
-            self.entry(ix, Copied::Kept)?;
-        }
-        self.effort = effort;
-        Ok(())
+        in_order(batches, workers, make, |steps: io::Result<Vec<Step>>| {
+            for step in steps? {
+                self.write_step(step)?;
+            }
+            Ok(())
+        })
     }
 
-    /// Writes the step of an entry, if it has one.
-    fn entry(&mut self, ix: EntryIx, copied: Copied) -> io::Result<()> {
-        let line = self.reader.line(ix)?;
-        let line = Raw::checked(line.trim_ascii());
-        if self.contents.session.entry(ix).kind == Kind::ThinkingLevelChange {
-            self.effort = line
-                .get_text("thinkingLevel")
-                .map(|level| level.to_string_lossy().into_owned());
-        }
-        let Some(step) = self.step(ix, line, copied)? else {
+    /// Writes a step under the next number, and counts what it stands for.
+    fn write_step(&mut self, step: Step) -> io::Result<()> {
+        if let Some(result) = step.unless_paid
+            && !self.unpaid.remove(&result)
+        {
             return Ok(());
-        };
-        self.out
-            .write_all(if self.steps == 0 { b"" } else { b",\n" })?;
+        }
+        self.unpaid.extend(step.unpaid);
+        self.named.extend(step.named);
+        self.copies += usize::from(step.is_copy);
+        for usage in &step.usages {
+            self.sums.add(usage);
+        }
+
+        let separator = if self.steps == 0 { "" } else { ",\n" };
         self.steps += 1;
-        write_valid(self.out, &step, self.contents.session.is_utf8())
+        write!(self.out, "{separator}{{\"step_id\":{},", self.steps)?;
+        let members = step.json.strip_prefix(b"{").unwrap_or_default();
+        write_valid(self.out, members, self.contents.session.is_utf8())
     }
 
     /// Writes what is before the steps.
     fn begin(&mut self, id: Option<&str>, path: &[EntryIx]) -> io::Result<()> {
         let session = self.contents.session;
         let session_id = session.header.id.to_string_lossy();
-        let tools = step::definitions((session.agent().checkpoint)(path, &self.reader)?);
+        let reader = EntryReader::new(session, self.contents.file);
+        let tools = step::definitions((session.agent().checkpoint)(path, &reader)?);
         let agent = Object::new()
             .str("name", session.agent().name)
             .str("version", "unknown")
-            .with(self.last_model(path)?, |agent, model| {
+            .with(last_model(path, &reader)?, |agent, model| {
                 agent.str("model_name", &model)
             })
             .with(tools, |agent, tools| agent.json("tool_definitions", &tools));
@@ -251,15 +228,114 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         self.out.write_all(&head)?;
         self.out.write_all(b",\n\"steps\":[\n")
     }
+}
 
-    /// Returns the model of the last reply.
-    fn last_model(&self, path: &[EntryIx]) -> io::Result<Option<String>> {
-        let session = self.contents.session;
-        let is_reply = |ix: &&EntryIx| session.is_message(**ix, Role::Assistant);
-        let Some(&last) = path.iter().rfind(is_reply) else {
-            return Ok(None);
+/// The entries of a trajectory: those of the path, and after each compaction, once more those that
+/// it kept.
+struct Plan {
+    entries: Vec<Planned>,
+    /// The thinking levels, in the order in which they were set.
+    efforts: Vec<Option<String>>,
+}
+
+/// An entry, and what its step depends on besides it.
+#[derive(Debug)]
+struct Planned {
+    ix: EntryIx,
+    copied: Copied,
+    /// The index of the thinking level in effect.
+    effort: u32,
+}
+
+impl Plan {
+    fn of(path: &[EntryIx], contents: &Contents, forked_ms: i64) -> io::Result<Plan> {
+        let session = contents.session;
+        let reader = EntryReader::new(session, contents.file);
+        let mut places = vec![usize::MAX; session.entries.len()];
+        for (at, ix) in path.iter().enumerate() {
+            places[ix.at()] = at;
+        }
+
+        let mut plan = Plan {
+            entries: Vec::with_capacity(path.len()),
+            efforts: vec![None],
         };
-        self.results.with_message(last, model_of)
+        let mut effort = 0;
+        let mut kept = 0;
+        for (at, &ix) in path.iter().enumerate() {
+            let is_forked = session.entry(ix).time_ms < forked_ms;
+            let copied = if is_forked {
+                Copied::Forked
+            } else {
+                Copied::No
+            };
+            effort = plan.add(ix, copied, effort, &reader)?;
+
+            let from = first_kept(ix, &places, &reader)?;
+            let Some(from) = from.filter(|&from| from < at) else {
+                continue;
+            };
+            kept += at - from;
+            if kept > MOST_COPIES * path.len().max(1000) {
+                let what =
+                    "the compactions of this path keep the same entries too often for a trajectory";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
+            let mut kept_effort = 0;
+            for &ix in &path[from..at] {
+                kept_effort = plan.add(ix, Copied::Kept, kept_effort, &reader)?;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Adds an entry, before which a thinking level is in effect. Returns the one after it.
+    fn add(
+        &mut self,
+        ix: EntryIx,
+        copied: Copied,
+        effort: u32,
+        reader: &EntryReader,
+    ) -> io::Result<u32> {
+        let mut effort = effort;
+        if reader.session().entry(ix).kind == Kind::ThinkingLevelChange {
+            effort = self.efforts.len() as u32;
+            self.efforts.push(reader.with_entry(ix, |entry| {
+                let level = entry.get_text("thinkingLevel")?;
+                Some(level.to_string_lossy().into_owned())
+            })?);
+        }
+        self.entries.push(Planned { ix, copied, effort });
+        Ok(effort)
+    }
+
+    fn effort(&self, planned: &Planned) -> Option<&str> {
+        self.efforts[planned.effort as usize].as_deref()
+    }
+}
+
+/// Returns the place on the path of the first entry that a compaction keeps; `None` if the entry is
+/// no compaction, or names none.
+fn first_kept(ix: EntryIx, places: &[usize], reader: &EntryReader) -> io::Result<Option<usize>> {
+    let session = reader.session();
+    if session.entry(ix).kind != Kind::Compaction {
+        return Ok(None);
+    }
+    let kept = reader.with_entry(ix, |entry| {
+        entry
+            .get_text("firstKeptEntryId")
+            .and_then(|id| session.find(&id))
+            .or_else(|| native::first_kept(session, ix, entry))
+    })?;
+    Ok(kept.map(|kept| places[kept.at()]))
+}
+
+/// Returns the model of the last reply.
+fn last_model(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<String>> {
+    let is_reply = |ix: &&EntryIx| reader.session().is_message(**ix, Role::Assistant);
+    match path.iter().rfind(is_reply) {
+        Some(&last) => reader.with_message(last, model_of),
+        None => Ok(None),
     }
 }
 

@@ -106,8 +106,12 @@ fn emphasis_apart(text: &str) -> Cow<'_, str> {
 /// Returns the byte range of the first address of the web in a text.
 pub(super) fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
     let mut from = 0;
-    while let Some(at) = text[from..].find("://").map(|at| from + at) {
-        from = at + 3;
+    while let Some(at) = memchr::memchr(b':', &text.as_bytes()[from..]).map(|at| from + at) {
+        from = at + 1;
+        if !text[from..].starts_with("//") {
+            continue;
+        }
+        from += 2;
         let Some(scheme) = ["https", "http"]
             .into_iter()
             .find(|scheme| text[..at].ends_with(scheme))

@@ -6,6 +6,7 @@ use crate::export::markup::Tag;
 use crate::export::source::{Source, cut, decoded, shown};
 use crate::export::view_parts::{ENVELOPE, EntryView, prose};
 use crate::format::grouped;
+use crate::session::content::members;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::usage::model_name;
 use pisess_json::scan::RawString;
@@ -121,20 +122,22 @@ impl EntryView<'_> {
     }
 
     fn assistant(&mut self, message: Raw) {
-        let part = |key| message.get(key).and_then(decoded);
-        let model = part("responseModel").or_else(|| part("model"));
-        self.facts.model = model_name(part("provider").as_deref(), model.as_deref());
-        self.content(message.get("content"), Author::Program);
+        let names = ["content", "provider", "model", "responseModel"];
+        let [content, provider, model, response_model] = members(message, names);
+        let provider = provider.and_then(decoded);
+        let model = response_model
+            .and_then(decoded)
+            .or_else(|| model.and_then(decoded));
+        self.facts.model = model_name(provider.as_deref(), model.as_deref());
+        self.content(content, Author::Program);
         self.ending(message);
     }
 
     /// Appends how the turn ended, unless it ended normally.
     fn ending(&mut self, message: Raw) {
-        let reason = message
-            .get("stopReason")
-            .and_then(decoded)
-            .unwrap_or_default();
-        let error = message.get("errorMessage").and_then(decoded);
+        let [reason, error] = members(message, ["stopReason", "errorMessage"]);
+        let reason = reason.and_then(decoded).unwrap_or_default();
+        let error = error.and_then(decoded);
         let said = match &*reason {
             "aborted" => "Stopped by the user",
             "error" => "Failed",

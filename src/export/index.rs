@@ -343,21 +343,3 @@ pub fn row(row: &Row) -> String {
     }
     markup.finish()
 }
-
-/// Returns the numbers of the entries in batches of about `bytes` bytes and at most `most` entries.
-pub fn batches(contents: &Contents, bytes: u64, most: usize) -> Vec<std::ops::Range<usize>> {
-    let mut batches = Vec::new();
-    let (mut start, mut sum) = (0, 0);
-    let span = |ix: EntryIx| contents.session.entry(ix).span.len;
-    for (number, &ix) in contents.entries.iter().enumerate() {
-        sum += span(ix);
-        if sum >= bytes || number - start >= most {
-            batches.push(start..number + 1);
-            (start, sum) = (number + 1, 0);
-        }
-    }
-    if start < contents.entries.len() {
-        batches.push(start..contents.entries.len());
-    }
-    batches
-}

@@ -14,79 +14,154 @@ use super::entry_view::entry_view;
 use super::markup::visible;
 use super::source::{Contents, Source, cut};
 use super::static_html::{edit_notes, name_of, time_of};
-use crate::ops::tree::{Filter, rows};
+use crate::ops::tree::{Drawing, Filter, rows};
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::labels::Labels;
 pub use escape::APART;
 use escape::escaped;
+use foldhash::HashMap;
 use std::io::{self, Write};
 
 mod escape;
 mod writer;
 
-/// Writes the path to the leaf.
-pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
-    let source = Source::new(contents);
+/// Writes the path to the leaf. Several workers make its parts.
+pub fn document(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
     let path = contents.path();
-    let edits = edit_notes(&source, &path)?;
-    let labels = Labels::new(contents.session);
-    let drawing = rows(contents.session, contents.leaf);
+    let document = Document {
+        contents,
+        edits: edit_notes(&Source::new(contents), &path)?,
+        labels: Labels::new(contents.session),
+        drawing: rows(contents.session, contents.leaf),
+    };
     let is_here = contents.on_path();
+
     writeln!(out, "# {}", line(&contents.title()))?;
     if let Some(note) = contents.note(contents.others()) {
         write!(out, "\n*{}*\n", line(&note))?;
     }
     let mut model: Option<String> = None;
-    for &ix in &path {
-        if is_left_out(contents, ix) {
-            continue;
+    let make = |source: &Source, ix| document.part(source, ix, &is_here);
+    contents.in_order(&path, workers, make, |part| {
+        let Some(mut part) = part else { return Ok(()) };
+        if let Some(heading) = &part.heading {
+            write!(out, "\n## {heading}\n")?;
         }
-        let letter = super::index::letter(contents.session.entry(ix));
-        let view = entry_view(&source, ix)?;
-        let text = writer::markdown(&view.markup, &is_here);
-        let mut notes: Vec<String> = Vec::new();
-        notes.extend(
-            labels
-                .name(ix)
-                .map(|label| format!("Label “{}”", label.to_string_lossy())),
-        );
-        notes.extend(edits.get(&ix).map(|note| (*note).to_owned()));
+        if part.model.is_some() && part.model != model {
+            part.notes.splice(0..0, part.model.clone());
+            model = part.model;
+        }
+        write_notes(&part.notes, out)?;
+        out.write_all(part.text.as_bytes())
+    })
+}
+
+/// What the parts of a document have in common.
+struct Document<'a> {
+    contents: &'a Contents<'a>,
+    edits: HashMap<EntryIx, &'static str>,
+    labels: Labels<'a>,
+    drawing: Drawing<'a>,
+}
+
+/// What a document shows of an entry.
+struct Part {
+    /// That of a request.
+    heading: Option<String>,
+    /// Remarks, without the model.
+    notes: Vec<String>,
+    /// The model of a reply; it is written where it changes.
+    model: Option<String>,
+    /// The Markdown below the remarks.
+    text: String,
+}
+
+impl Document<'_> {
+    /// Returns the part of an entry; `None` if nothing is shown of it.
+    fn part(
+        &self,
+        source: &Source,
+        ix: EntryIx,
+        is_here: &dyn Fn(&str) -> bool,
+    ) -> io::Result<Option<Part>> {
+        if is_left_out(self.contents, ix) {
+            return Ok(None);
+        }
+        let letter = super::index::letter(self.contents.session.entry(ix));
+        let view = entry_view(source, ix)?;
+        let text = writer::markdown(&view.markup, is_here);
+        let mut notes = self.notes(ix);
         // A message that contains only tool calls is left out: each call is shown with its result.
         if text.is_empty() && notes.is_empty() {
-            continue;
+            return Ok(None);
         }
-        let time = time_of(contents, ix);
+        let time = time_of(self.contents, ix);
         match letter {
             'u' => {
+                notes.splice(0..0, time);
                 let whole = as_heading(&text).map(str::to_owned);
                 // A long request would be in memory twice.
                 drop(text);
-                notes.splice(0..0, time);
-                if let Some(heading) = whole {
-                    write!(out, "\n## {heading}\n")?;
-                    write_notes(&notes, out)?;
-                    continue;
-                }
-                let row = one_line(&drawing.row(ix).body.to_string_lossy(), Author::User);
-                let heading = line(&cut(&row, LONGEST_HEADING));
-                write!(out, "\n## {heading}\n")?;
-                write_notes(&notes, out)?;
-                out.write_all(writer::quoted(&view.markup, &is_here).as_bytes())?;
-                continue;
+                Ok(Some(self.request(ix, whole, notes, || {
+                    writer::quoted(&view.markup, is_here)
+                })))
             }
-            'a' | 't' => {
-                let new = view.facts.model.filter(|new| model.as_ref() != Some(new));
-                notes.splice(0..0, new.clone());
-                model = new.or(model);
+            'a' | 't' => Ok(Some(Part {
+                heading: None,
+                notes,
+                model: view.facts.model,
+                text,
+            })),
+            _ => {
+                let name = name_of(self.contents, ix);
+                notes.splice(0..0, [name].into_iter().chain(time));
+                Ok(Some(Part {
+                    heading: None,
+                    notes,
+                    model: None,
+                    text,
+                }))
             }
-            _ => notes
-                .splice(0..0, [name_of(contents, ix)].into_iter().chain(time))
-                .for_each(drop),
         }
-        write_notes(&notes, out)?;
-        out.write_all(text.as_bytes())?;
     }
-    Ok(())
+
+    /// Returns the remarks on an entry that other entries make: its label, and that it was edited.
+    fn notes(&self, ix: EntryIx) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(label) = self.labels.name(ix) {
+            notes.push(format!("Label “{}”", label.to_string_lossy()));
+        }
+        if let Some(note) = self.edits.get(&ix) {
+            notes.push((*note).to_owned());
+        }
+        notes
+    }
+
+    /// Returns the part of a request: a heading with the `whole` of it, or with its first line, and its
+    /// text.
+    fn request(
+        &self,
+        ix: EntryIx,
+        whole: Option<String>,
+        notes: Vec<String>,
+        quoted: impl FnOnce() -> String,
+    ) -> Part {
+        if whole.is_some() {
+            return Part {
+                heading: whole,
+                notes,
+                model: None,
+                text: String::new(),
+            };
+        }
+        let row = one_line(&self.drawing.row(ix).body.to_string_lossy(), Author::User);
+        Part {
+            heading: Some(line(&cut(&row, LONGEST_HEADING))),
+            notes,
+            model: None,
+            text: quoted(),
+        }
+    }
 }
 
 /// Whether an entry of the path is not part of the document.

@@ -24,6 +24,14 @@ pub(super) const SECTION_END: char = '\x06';
 pub(super) const WORD: char = '\x0e';
 pub(super) const WORD_END: char = '\x0f';
 
+/// Whether it is one of the marks between which text stands, also that in elements.
+fn is_mark(c: char) -> bool {
+    matches!(
+        c,
+        OPEN | OPEN_WITH | CLOSE | SECTION | SECTION_END | WORD | WORD_END
+    )
+}
+
 macro_rules! tags {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $element:literal, $class:literal;)*) => {
         /// The elements that an entry is made of.
@@ -250,10 +258,11 @@ impl Markup {
 
     /// Returns what it consists of, in order.
     pub fn events(&self) -> impl Iterator<Item = Event<'_>> + Clone {
-        const MARKS: [char; 7] = [OPEN, OPEN_WITH, CLOSE, SECTION, SECTION_END, WORD, WORD_END];
         let mut rest = self.as_str();
         std::iter::from_fn(move || {
-            let end = rest.find(MARKS).unwrap_or(rest.len());
+            // Marks are ASCII, so bytes can be compared.
+            let mark = rest.bytes().position(|byte| is_mark(char::from(byte)));
+            let end = mark.unwrap_or(rest.len());
             if end > 0 {
                 let (text, behind) = rest.split_at(end);
                 rest = behind;

@@ -11,6 +11,7 @@ use crate::session::Session;
 use crate::session::content::blocks_of;
 use crate::session::entry::{EntryIx, Flags};
 use crate::session::list_stats::is_command;
+use crate::session::read::batches::{BatchSize, batches};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::{Tree, active};
 use crate::session::usage::{Usage, UsageSums};
@@ -18,7 +19,9 @@ use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
+use pisess_store::workers::{self, Pool};
 use std::io::{self, Write};
+use std::ops::Range;
 
 /// The most characters of a title.
 const LONGEST_TITLE: usize = 120;
@@ -169,6 +172,32 @@ impl<'a> Contents<'a> {
             out.write_all(b"\n")?;
         }
         Ok(())
+    }
+
+    /// Calls `make` for each of some entries, on `workers` threads with a reader for each, and
+    /// `take` with the results, in order.
+    pub fn in_order<T: Send>(
+        &self,
+        entries: &[EntryIx],
+        workers: usize,
+        make: impl Fn(&Source, EntryIx) -> io::Result<T> + Sync,
+        mut take: impl FnMut(T) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let length = |&ix: &EntryIx| self.session.entry(ix).span.len;
+        let batches = batches(entries, BatchSize::default(), length);
+        let sources = Pool::new(|| Source::new(self));
+        let make_batch = |batch: Range<usize>| {
+            sources.with(|source| {
+                let made = entries[batch].iter().map(|&ix| make(source, ix));
+                made.collect::<io::Result<Vec<T>>>()
+            })
+        };
+        workers::in_order(batches, workers, make_batch, |batch| {
+            for made in batch? {
+                take(made)?;
+            }
+            Ok(())
+        })
     }
 
     /// Returns the note that tells readers what is left out. `others` is [`Contents::others`] in a

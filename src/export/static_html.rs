@@ -11,15 +11,13 @@ use foldhash::HashMap;
 use pisess_json::time::iso_string;
 use std::io::{self, Write};
 
-/// Writes the path to the leaf.
-pub fn static_page(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
-    let source = Source::new(contents);
+/// Writes the path to the leaf. Several workers make its parts.
+pub fn static_page(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
     let path = contents.path();
-    let (edits, labels, is_here) = (
-        edit_notes(&source, &path)?,
-        Labels::new(contents.session),
-        contents.on_path(),
-    );
+    let edits = edit_notes(&Source::new(contents), &path)?;
+    let labels = Labels::new(contents.session);
+    let is_here = contents.on_path();
+
     head(contents, STATIC_STYLE, None, out)?;
     writeln!(
         out,
@@ -29,38 +27,71 @@ pub fn static_page(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     if let Some(note) = contents.note(contents.others()) {
         writeln!(out, "<p class=\"note\">{}</p>", Html::text(&note))?;
     }
-    let mut model: Option<String> = None;
-    for &ix in &path {
-        let view = entry_view(&source, ix)?;
+    let make = |source: &Source, ix| {
+        let view = entry_view(source, ix)?;
         let body = html(&view.markup, &is_here, &view.images);
-        let (label, edit) = (labels.name(ix), edits.get(&ix).copied());
+        let label = labels
+            .name(ix)
+            .map(|label| label.to_string_lossy().into_owned());
+        Ok(Part {
+            ix,
+            label,
+            edit: edits.get(&ix).copied(),
+            model: view.facts.model,
+            body,
+        })
+    };
+    let mut model: Option<String> = None;
+    contents.in_order(&path, workers, make, |mut part| {
         // A message that contains only tool calls is omitted: each call is shown with its result.
-        if body.as_str().is_empty() && edit.is_none() && label.is_none() {
-            continue;
+        if part.body.as_str().is_empty() && part.edit.is_none() && part.label.is_none() {
+            return Ok(());
         }
-        let new = view.facts.model.filter(|new| model.as_ref() != Some(new));
-        let in_element = |begin: &str, text: Option<&str>, end: &str| {
-            text.map(|text| format!("{begin}{}{end}", Html::text(text)))
-                .unwrap_or_default()
-        };
-        let heading: Vec<_> = [name_of(contents, ix)]
-            .into_iter()
-            .chain(time_of(contents, ix))
-            .collect();
-        let label_text = label.map(|label| label.to_string_lossy().into_owned());
+        if part.model == model {
+            part.model = None;
+        }
+        part.write(contents, out)?;
+        model = part.model.or(model.take());
+        Ok(())
+    })?;
+    out.write_all(b"</body>\n</html>\n")
+}
+
+/// What a page shows of an entry.
+struct Part {
+    ix: EntryIx,
+    label: Option<String>,
+    /// The note that it was edited.
+    edit: Option<&'static str>,
+    /// The model of a reply, if it is written.
+    model: Option<String>,
+    body: Html,
+}
+
+impl Part {
+    fn write(&self, contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
+        let mut heading = vec![name_of(contents, self.ix)];
+        heading.extend(time_of(contents, self.ix));
         writeln!(
             out,
-            "<article class=\"entry {}\" id=\"e{}\"><header><h2>{}</h2>{}{}</header><div class=\"body\">{}{body}</div></article>",
-            super::index::letter(contents.session.entry(ix)),
-            contents.number(ix).unwrap_or_default(),
+            "<article class=\"entry {}\" id=\"e{}\"><header><h2>{}</h2>{}{}</header><div class=\"body\">{}{}</div></article>",
+            super::index::letter(contents.session.entry(self.ix)),
+            contents.number(self.ix).unwrap_or_default(),
             Html::text(&heading.join(" · ")),
-            in_element("<span class=\"label\">", label_text.as_deref(), "</span>"),
-            in_element("<span>", new.as_deref(), "</span>"),
-            in_element("<div class=\"note\">", edit, "</div>"),
-        )?;
-        model = new.or(model);
+            in_element("<span class=\"label\">", self.label.as_deref(), "</span>"),
+            in_element("<span>", self.model.as_deref(), "</span>"),
+            in_element("<div class=\"note\">", self.edit, "</div>"),
+            self.body,
+        )
     }
-    out.write_all(b"</body>\n</html>\n")
+}
+
+/// Returns a text between tags; nothing if there is no text.
+fn in_element(begin: &str, text: Option<&str>, end: &str) -> String {
+    match text {
+        Some(text) => format!("{begin}{}{end}", Html::text(text)),
+        None => String::new(),
+    }
 }
 
 /// Returns the name of the speaker.

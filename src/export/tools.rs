@@ -10,7 +10,7 @@ use super::view_parts::EntryView;
 use crate::agents::readable;
 use crate::format::changes::{self, Sign};
 use crate::format::counted;
-use crate::session::content::{is_block, joined_text, truthy};
+use crate::session::content::{is_block, joined_text, members, truthy};
 use crate::session::outcome::Outcome;
 use crate::session::paths::below;
 use pisess_json::Raw;
@@ -61,31 +61,27 @@ impl EntryView<'_> {
     }
 
     fn answered(&mut self, call: Raw, message: Raw) {
-        let name = message
-            .get("toolName")
-            .or(call.get("name"))
-            .and_then(decoded);
+        let names = ["toolName", "content", "isError", "prunedAt", "details"];
+        let [name, content, is_error, pruned_at, details] = members(message, names);
+        let [own_name, arguments] = members(call, ["name", "arguments"]);
+        let name = name.or(own_name).and_then(decoded);
         let name = name.unwrap_or("tool".into());
-        let arguments = call.get("arguments").unwrap_or(Raw::NULL);
-        let (text, others) = output(message.get("content"));
-        let failed = message.get("isError").is_some_and(Raw::is_truthy);
+        let arguments = arguments.unwrap_or(Raw::NULL);
+        let (text, others) = output(content);
+        let failed = is_error.is_some_and(Raw::is_truthy);
         let outcome = Outcome::of(message, &text);
         let exit = outcome.exit_code().map(|code| format!("exit {code}"));
         let mut marks = Vec::new();
         if failed {
             marks.push((Tag::BadMark, exit.as_deref().unwrap_or("failed")));
         }
-        if message.get("prunedAt").is_some() {
+        if pruned_at.is_some() {
             marks.push((Tag::Mark, "shortened by the agent"));
         }
         self.markup
             .open_with(Tag::Tool, if failed { "failed" } else { "" });
         self.head(&name, &self.subject(&name, arguments), &marks);
-        let is_work = self.work(
-            &name,
-            arguments,
-            message.get("details").unwrap_or(Raw::NULL),
-        );
+        let is_work = self.work(&name, arguments, details.unwrap_or(Raw::NULL));
         match &*name {
             _ if text.trim().is_empty() && others.is_empty() && !is_work => {
                 self.markup.words(Tag::Note, "no output");

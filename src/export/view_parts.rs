@@ -7,6 +7,7 @@ use super::html::{IMAGE_TYPES, is_base64};
 use super::markup::{Markup, Tag};
 use super::source::{Source, cut, decoded};
 use super::wrapped::{Part, parts};
+use crate::session::content::members;
 use crate::session::entry::{EntryIx, Flags, Role};
 use pisess_json::Raw;
 use pisess_json::pretty::pretty;
@@ -111,14 +112,16 @@ impl<'s> EntryView<'s> {
 
     /// Appends a block of content.
     pub fn block(&mut self, block: Raw, author: Author) {
-        let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
-        let string = |key| block.get(key).filter(|value| value.is_string());
+        let [kind, text, thinking] = members(block, ["type", "text", "thinking"]);
+        let kind = kind.and_then(Raw::text).unwrap_or_default();
+        let text = text.filter(|value| value.is_string());
+        let thinking = thinking.filter(|value| value.is_string());
         let is_reply = self
             .source
             .contents
             .session
             .is_message(self.ix, Role::Assistant);
-        match (kind.as_bytes(), string("text"), string("thinking")) {
+        match (kind.as_bytes(), text, thinking) {
             (b"text", Some(text), _) => self.string(text, author),
             (b"toolCall", ..) if is_reply && self.source.contents.cuts.tools => {}
             (b"toolCall", ..) if is_reply => self.call(block),

@@ -49,21 +49,28 @@ pub fn is_plain(text: &[u8]) -> bool {
 /// Returns the text escaped as by [`visible`] except for newlines and tabs: for text of several
 /// lines.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
-    let is_plain = text
-        .bytes()
-        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
-    let is_kept = |c: char| matches!(c, '\n' | '\t') || !acts(c);
-    if is_plain || text.chars().all(is_kept) {
+    let mut out = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(plain) = text.as_bytes()[at..]
+        .iter()
+        .position(|byte| !matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+    {
+        at += plain;
+        let c = text[at..]
+            .chars()
+            .next()
+            .expect("a character starts at the first byte that is not plain");
+        if acts(c) {
+            out.push_str(&text[copied..at]);
+            push(&mut out, c);
+            copied = at + c.len_utf8();
+        }
+        at += c.len_utf8();
+    }
+    if copied == 0 {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len() + 16);
-    text.chars().for_each(|c| {
-        if is_kept(c) {
-            out.push(c)
-        } else {
-            push(&mut out, c)
-        }
-    });
+    out.push_str(&text[copied..]);
     Cow::Owned(out)
 }
 

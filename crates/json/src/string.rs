@@ -167,36 +167,69 @@ pub fn is_blank(raw: &[u8]) -> bool {
 /// characters and lone surrogates escaped.
 pub fn encode(text: &Text, out: &mut Vec<u8>) {
     out.push(b'"');
-    let bytes = text.as_bytes();
-    let mut plain = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        let (escape, width) = match bytes[at] {
-            b'"' => (Some(Cow::Borrowed("\\\"")), 1),
-            b'\\' => (Some(Cow::Borrowed("\\\\")), 1),
-            0x08 => (Some(Cow::Borrowed("\\b")), 1),
-            0x09 => (Some(Cow::Borrowed("\\t")), 1),
-            0x0a => (Some(Cow::Borrowed("\\n")), 1),
-            0x0c => (Some(Cow::Borrowed("\\f")), 1),
-            0x0d => (Some(Cow::Borrowed("\\r")), 1),
-            control @ 0..0x20 => (Some(Cow::Owned(format!("\\u{control:04x}"))), 1),
-            // A surrogate in WTF-8 is ed a0..bf xx, which no valid UTF-8 contains.
-            0xed if bytes.get(at + 1).is_some_and(|&b| b >= 0xa0) && at + 2 < bytes.len() => {
-                let unit =
-                    0xd000 | u32::from(bytes[at + 1] & 0x3f) << 6 | u32::from(bytes[at + 2] & 0x3f);
-                (Some(Cow::Owned(format!("\\u{unit:04x}"))), 3)
-            }
-            _ => (None, 1),
-        };
-        if let Some(escape) = escape {
-            out.extend_from_slice(&bytes[plain..at]);
-            out.extend_from_slice(escape.as_bytes());
-            plain = at + width;
+    let mut rest = text.as_bytes();
+    loop {
+        let (plain, from) = rest.split_at(unescaped_len(rest));
+        out.extend_from_slice(plain);
+        if from.is_empty() {
+            break;
         }
-        at += width;
+        rest = &from[push_first(from, out)..];
     }
-    out.extend_from_slice(&bytes[plain..]);
     out.push(b'"');
+}
+
+/// The number of bytes that are compared at once.
+const CHUNK: usize = 16;
+
+/// Returns the number of bytes before the first one that may need an escape.
+fn unescaped_len(bytes: &[u8]) -> usize {
+    let mut plain = 0;
+    for chunk in bytes.chunks_exact(CHUNK) {
+        // There is no early return, so that the compiler can use vectors.
+        let any = chunk
+            .iter()
+            .fold(false, |any, &byte| any | may_need_escape(byte));
+        if any {
+            break;
+        }
+        plain += CHUNK;
+    }
+    let rest = bytes[plain..].iter();
+    plain + rest.take_while(|&&byte| !may_need_escape(byte)).count()
+}
+
+/// Whether a string with this byte may need an escape. A surrogate begins with 0xed.
+fn may_need_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\' || byte == 0xed
+}
+
+/// Appends the first character of some bytes of a string, escaped if necessary. Returns how many
+/// of the bytes that takes.
+fn push_first(bytes: &[u8], out: &mut Vec<u8>) -> usize {
+    match *bytes {
+        [b'"', ..] => out.extend_from_slice(b"\\\""),
+        [b'\\', ..] => out.extend_from_slice(b"\\\\"),
+        [0x08, ..] => out.extend_from_slice(b"\\b"),
+        [0x09, ..] => out.extend_from_slice(b"\\t"),
+        [0x0a, ..] => out.extend_from_slice(b"\\n"),
+        [0x0c, ..] => out.extend_from_slice(b"\\f"),
+        [0x0d, ..] => out.extend_from_slice(b"\\r"),
+        [control @ 0..0x20, ..] => push_unit(u32::from(control), out),
+        // A surrogate in WTF-8 is ed a0..bf xx, which no valid UTF-8 contains.
+        [0xed, second @ 0xa0..=0xff, third, ..] => {
+            let unit = 0xd000 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
+            push_unit(unit, out);
+            return 3;
+        }
+        [other, ..] => out.push(other),
+        [] => return 0,
+    }
+    1
+}
+
+fn push_unit(unit: u32, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
 }
 
 /// Returns the string with its quotes.

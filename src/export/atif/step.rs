@@ -1,10 +1,11 @@
 //! The steps of a trajectory, and the values in them.
 
-use super::{Copied, Trajectory, model_of};
+use super::{Copied, Planned, SubAgent, model_of};
 use crate::agents::oh_my_pi::message::starts_user_turn;
-use crate::export::source::{decoded, shown};
+use crate::export::source::{Contents, decoded, shown};
 use crate::session::content::{blocks_of, is_block, joined_text};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::usage::{Usage, UsageSums, end_of, places, sessions};
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
@@ -21,15 +22,64 @@ const USER: &str = "user";
 const AGENT: &str = "agent";
 const SYSTEM: &str = "system";
 
-impl Trajectory<'_, '_> {
+/// A step, before it has a number.
+#[derive(Default)]
+pub(super) struct Step {
+    /// Its JSON, without `step_id`.
+    pub json: Vec<u8>,
+    /// Whether it has `is_copied_context`.
+    pub is_copy: bool,
+    /// The requests to count.
+    pub usages: Vec<Usage>,
+    /// The numbers of the sub-agents that its results name.
+    pub named: Vec<usize>,
+    /// Its results with a usage of their own, if it is a copy.
+    pub unpaid: Vec<EntryIx>,
+    /// For a result that is in the step of its call, that result: this step is there only if that
+    /// of the call did not count its usage.
+    pub unless_paid: Option<EntryIx>,
+}
+
+/// Makes steps; each thread has its own.
+pub(super) struct StepMaker<'a> {
+    contents: &'a Contents<'a>,
+    path_name: &'a str,
+    agents: &'a [SubAgent<'a>],
+    reader: EntryReader<'a>,
+    /// Reads the results of calls, which are further down than the reply.
+    results: EntryReader<'a>,
+}
+
+impl<'a> StepMaker<'a> {
+    pub fn new(
+        contents: &'a Contents<'a>,
+        path_name: &'a str,
+        agents: &'a [SubAgent<'a>],
+    ) -> StepMaker<'a> {
+        StepMaker {
+            contents,
+            path_name,
+            agents,
+            reader: EntryReader::new(contents.session, contents.file),
+            results: EntryReader::new(contents.session, contents.file),
+        }
+    }
+
     /// Returns the step of an entry; `None` if it has none: a setting, or a result that is in the
     /// step of its call.
-    pub(super) fn step(
-        &mut self,
+    pub fn step(&self, planned: &Planned, effort: Option<&str>) -> io::Result<Option<Step>> {
+        let Planned { ix, copied, .. } = *planned;
+        self.reader
+            .with_entry(ix, |line| self.step_of(ix, line, copied, effort))?
+    }
+
+    fn step_of(
+        &self,
         ix: EntryIx,
         line: Raw,
         copied: Copied,
-    ) -> io::Result<Option<Vec<u8>>> {
+        effort: Option<&str>,
+    ) -> io::Result<Option<Step>> {
         let entry = self.contents.session.entry(ix);
         // A compaction keeps messages, not the requests for summaries.
         let is_summary = matches!(
@@ -41,7 +91,7 @@ impl Trajectory<'_, '_> {
         }
         match entry.kind {
             Kind::Message => match line.get("message").filter(|message| message.is_object()) {
-                Some(message) => self.message(ix, message, copied),
+                Some(message) => self.message(ix, message, copied, effort),
                 None => Ok(None),
             },
             Kind::CustomMessage => {
@@ -72,26 +122,15 @@ impl Trajectory<'_, '_> {
     }
 
     fn message(
-        &mut self,
+        &self,
         ix: EntryIx,
         message: Raw,
         copied: Copied,
-    ) -> io::Result<Option<Vec<u8>>> {
+        effort: Option<&str>,
+    ) -> io::Result<Option<Step>> {
         Ok(Some(match self.contents.session.entry(ix).role {
-            Role::Assistant => self.reply(ix, message, copied)?,
-            Role::ToolResult => {
-                let call = message.get_text("toolCallId").unwrap_or_default();
-                let is_answer = self.contents.is_answer(call.as_bytes(), ix);
-                if is_answer && !self.unpaid.remove(&ix) {
-                    return Ok(None);
-                }
-                let result = (!is_answer).then(|| self.result(message, None));
-                let extra = self
-                    .extra(ix)
-                    .str("type", "toolResult")
-                    .with(result, |extra, result| extra.json("result", &result));
-                self.requested(ix, None, "", extra, copied)
-            }
+            Role::Assistant => self.reply(ix, message, copied, effort)?,
+            Role::ToolResult => return Ok(self.tool_result(ix, message, copied)),
             Role::BashExecution | Role::PythonExecution => {
                 let ran = message
                     .get("command")
@@ -105,11 +144,12 @@ impl Trajectory<'_, '_> {
                     .str("content", &output)
                     .json("extra", &extra.finish())
                     .finish();
-                self.begun(ix, USER, copied)
+                let step = self
+                    .begin(ix, USER, copied)
                     .str("message", &ran.unwrap_or_default())
                     .json("observation", &observation(&[result]))
-                    .json("extra", &self.extra(ix).finish())
-                    .finish()
+                    .json("extra", &self.extra(ix).finish());
+                Step::of(step, copied)
             }
             Role::User => self.added(ix, USER, message, copied),
             Role::Custom | Role::HookMessage => self.added(
@@ -135,44 +175,75 @@ impl Trajectory<'_, '_> {
         }))
     }
 
+    /// Returns the step of a result that is in no other; or that is in one that may not count its
+    /// usage.
+    fn tool_result(&self, ix: EntryIx, message: Raw, copied: Copied) -> Option<Step> {
+        let call = message.get_text("toolCallId").unwrap_or_default();
+        let is_answer = self.contents.is_answer(call.as_bytes(), ix);
+        if is_answer && self.contents.session.usage_of(ix).is_none() {
+            return None;
+        }
+        let mut named = Vec::new();
+        let mut extra = self.extra(ix).str("type", "toolResult");
+        if !is_answer {
+            extra = extra.json("result", &self.result(message, None, &mut named));
+        }
+        Some(Step {
+            named,
+            unless_paid: is_answer.then_some(ix),
+            ..self.requested(ix, None, "", extra, copied)
+        })
+    }
+
     /// Returns the step of a message that no request made.
-    fn added(&mut self, ix: EntryIx, source: &str, message: Raw, copied: Copied) -> Vec<u8> {
+    fn added(&self, ix: EntryIx, source: &str, message: Raw, copied: Copied) -> Step {
         let extra = self
             .extra(ix)
             .with(message.get("customType"), |extra, kind| {
                 extra.str("custom_type", &shown(kind))
             });
         let said = content(message.get("content").or(message.get("summary")));
-        self.begun(ix, source, copied)
+        let step = self
+            .begin(ix, source, copied)
             .json("message", &said)
-            .json("extra", &extra.finish())
-            .finish()
+            .json("extra", &extra.finish());
+        Step::of(step, copied)
     }
 
     /// Returns a step of the system; with the usage of its request, if it has one, it is the
     /// agent's.
     fn requested(
-        &mut self,
+        &self,
         ix: EntryIx,
         model: Option<String>,
         text: &str,
         extra: Object,
         copied: Copied,
-    ) -> Vec<u8> {
-        let usage = self.contents.session.usage_of(ix).copied();
+    ) -> Step {
+        let usages = Vec::from_iter(self.contents.session.usage_of(ix).copied());
+        let is_billed = !usages.is_empty();
         let step = self
-            .begun(ix, if usage.is_some() { AGENT } else { SYSTEM }, copied)
-            .with(model.filter(|_| usage.is_some()), |step, model| {
+            .begin(ix, if is_billed { AGENT } else { SYSTEM }, copied)
+            .with(model.filter(|_| is_billed), |step, model| {
                 step.str("model_name", &model)
             })
             .str("message", text);
-        self.metered(step, usage.as_slice(), copied)
-            .json("extra", &extra.finish())
-            .finish()
+        let step = metered(step, &usages, copied).json("extra", &extra.finish());
+        Step {
+            usages,
+            ..Step::of(step, copied)
+        }
+        .without_copied_usage()
     }
 
     /// Returns the step of a reply, with the results of its calls.
-    fn reply(&mut self, ix: EntryIx, message: Raw, copied: Copied) -> io::Result<Vec<u8>> {
+    fn reply(
+        &self,
+        ix: EntryIx,
+        message: Raw,
+        copied: Copied,
+        effort: Option<&str>,
+    ) -> io::Result<Step> {
         let mut usages: Vec<Usage> = self
             .contents
             .session
@@ -188,6 +259,7 @@ impl Trajectory<'_, '_> {
             Copied::Forked
         };
         let (mut calls, mut results, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut named, mut unpaid) = (Vec::new(), Vec::new());
         let said = message.get("content").unwrap_or(Raw::NULL);
         for block in blocks_of(said, "toolCall") {
             let id = block.get("id").and_then(decoded).unwrap_or_default();
@@ -212,13 +284,12 @@ impl Trajectory<'_, '_> {
             if copied == Copied::No {
                 usages.extend(self.contents.session.usage_of(answer));
             } else if copied == Copied::Forked && self.contents.session.usage_of(answer).is_some() {
-                self.unpaid.insert(answer);
+                unpaid.push(answer);
             }
-            let answer = self.results.line(answer)?;
-            let answer = Raw::checked(answer.trim_ascii())
-                .get("message")
-                .unwrap_or(Raw::NULL);
-            results.push(self.result(answer, Some(&id)));
+            results.push(
+                self.results
+                    .with_message(answer, |answer| self.result(answer, Some(&id), &mut named))?,
+            );
         }
         let thinking: Vec<_> = blocks_of(said, "thinking")
             .filter_map(|block| block.get("thinking").and_then(decoded))
@@ -236,27 +307,29 @@ impl Trajectory<'_, '_> {
         }
         let observed = (!calls.is_empty()).then(|| observation(&results));
         let step = self
-            .begun(ix, AGENT, copied)
+            .begin(ix, AGENT, copied)
             .with(model_of(message), |step, model| {
                 step.str("model_name", &model)
             })
-            .with(self.effort.as_deref(), |step, effort| {
-                step.str("reasoning_effort", effort)
-            })
+            .with(effort, |step, effort| step.str("reasoning_effort", effort))
             .json("message", &content(message.get("content")))
             .with(thinking, |step, text| step.str("reasoning_content", &text))
             .list("tool_calls", &calls)
             .with(observed, |step, observed| {
                 step.json("observation", &observed)
             });
-        Ok(self
-            .metered(step, &usages, copied)
-            .json("extra", &extra.finish())
-            .finish())
+        let step = metered(step, &usages, copied).json("extra", &extra.finish());
+        Ok(Step {
+            usages,
+            named,
+            unpaid,
+            ..Step::of(step, copied)
+        }
+        .without_copied_usage())
     }
 
-    /// Returns the result of a call.
-    fn result(&mut self, message: Raw, call: Option<&str>) -> Vec<u8> {
+    /// Returns the result of a call. Adds the numbers of the sub-agents that it names to `named`.
+    fn result(&self, message: Raw, call: Option<&str>, named: &mut Vec<usize>) -> Vec<u8> {
         let details = message.get("details");
         let tool = message.get("toolName");
         let ends = places(
@@ -267,7 +340,7 @@ impl Trajectory<'_, '_> {
         for (number, agent) in self.agents.iter().enumerate() {
             if ends.contains(&end_of(&agent.path)) {
                 references.push(Object::new().str("trajectory_id", &agent.id).finish());
-                self.named.insert(number);
+                named.push(number);
             }
         }
         let is_error = message.get("isError").is_some_and(Raw::is_truthy);
@@ -281,8 +354,7 @@ impl Trajectory<'_, '_> {
     }
 
     /// Returns the first members of a step.
-    fn begun(&mut self, ix: EntryIx, source: &str, copied: Copied) -> Object {
-        self.copies += usize::from(copied != Copied::No);
+    fn begin(&self, ix: EntryIx, source: &str, copied: Copied) -> Object {
         let time = self.contents.session.entry(ix).time_ms;
         // The format's readers take years of four digits only.
         let is_readable = |time: &String| time.len() == 24 && !time.starts_with("0000");
@@ -291,7 +363,6 @@ impl Trajectory<'_, '_> {
             .map(iso_string)
             .filter(is_readable);
         let step = Object::new()
-            .number("step_id", (self.steps + 1) as f64)
             .with(shown, |step, time| step.str("timestamp", &time))
             .str("source", source);
         if copied == Copied::No {
@@ -301,31 +372,45 @@ impl Trajectory<'_, '_> {
         }
     }
 
-    /// Adds the usage of the requests that a step stands for, and counts it unless the step is
-    /// copied.
-    fn metered(&mut self, step: Object, usages: &[Usage], copied: Copied) -> Object {
-        if usages.is_empty() || copied == Copied::Kept {
-            return step;
-        }
-        if copied == Copied::No {
-            usages.iter().for_each(|usage| self.sums.add(usage));
-        }
-        let sums: UsageSums = usages.iter().collect();
-        let names = [
-            "prompt_tokens",
-            "completion_tokens",
-            "cached_tokens",
-            "cost_usd",
-        ];
-        // With what a sub-agent used, the number of requests is not known.
-        let count = (usages.len() == 1).then_some(1.0);
-        step.json("metrics", &metrics(names, &sums).finish())
-            .with(count, |step, count| step.number("llm_call_count", count))
-    }
-
     fn extra(&self, ix: EntryIx) -> Object {
         Object::new().str("entry_id", &self.contents.session.id(ix).to_string_lossy())
     }
+}
+
+impl Step {
+    fn of(object: Object, copied: Copied) -> Step {
+        Step {
+            json: object.finish(),
+            is_copy: copied != Copied::No,
+            ..Step::default()
+        }
+    }
+
+    /// Removes the usage of a copy: it was counted where the step is first.
+    fn without_copied_usage(mut self) -> Step {
+        if self.is_copy {
+            self.usages.clear();
+        }
+        self
+    }
+}
+
+/// Adds the usage of the requests that a step stands for.
+fn metered(step: Object, usages: &[Usage], copied: Copied) -> Object {
+    if usages.is_empty() || copied == Copied::Kept {
+        return step;
+    }
+    let sums: UsageSums = usages.iter().collect();
+    let names = [
+        "prompt_tokens",
+        "completion_tokens",
+        "cached_tokens",
+        "cost_usd",
+    ];
+    // With what a sub-agent used, the number of requests is not known.
+    let count = (usages.len() == 1).then_some(1.0);
+    step.json("metrics", &metrics(names, &sums).finish())
+        .with(count, |step, count| step.number("llm_call_count", count))
 }
 
 /// Returns the sums of a trajectory.

@@ -1,6 +1,6 @@
 //! Markup as Markdown.
 
-use super::escape::{code, escaped, with_addresses};
+use super::escape::{code, escaped, push_escaped, push_with_addresses};
 use crate::export::html::Html;
 use crate::export::markup::{Event, Markup, Tag};
 
@@ -119,14 +119,18 @@ impl Writer {
                 _ if in_table => self.out.push(' '),
                 _ => self.line(),
             }
-            let escape = if in_link { escaped } else { with_addresses };
-            let line = escape(line, self.starts_line);
-            self.out += if self.starts_line {
-                line.trim_start()
+            let start = self.out.len();
+            if in_link {
+                push_escaped(line, self.starts_line, &mut self.out);
             } else {
-                &line
-            };
-            self.starts_line &= line.trim().is_empty();
+                push_with_addresses(line, self.starts_line, &mut self.out);
+            }
+            if self.starts_line {
+                let written = &self.out[start..];
+                let indent = written.len() - written.trim_start().len();
+                self.out.drain(start..start + indent);
+                self.starts_line = self.out.len() == start;
+            }
         }
     }
 

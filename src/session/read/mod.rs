@@ -6,6 +6,8 @@ pub mod whole_lines;
 
 pub mod record;
 
+pub mod batches;
+
 pub mod entry_reader;
 
 pub(crate) mod header;
