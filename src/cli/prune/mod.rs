@@ -288,8 +288,9 @@ impl Job<'_> {
         let source = now.input.source();
         match &self.task {
             Task::Payloads { over, kinds } => {
-                now.input
-                    .read(Prune::payloads_of(&now.session, source, *over, kinds))
+                let workers = now.workers();
+                let found = Prune::payloads_of(&now.session, source, *over, kinds, workers);
+                now.input.read(found)
             }
             Task::Compacted => {
                 Damaged::check(&now.session).map_err(|error| damaged(now, error))?;

@@ -97,14 +97,16 @@ impl Job<'_> {
         let (session, input) = (&self.open.session, &self.open.input);
         let pruned = prune.pruned(session, input.source());
         let after = pruned.over(input.source());
+        let workers = self.open.workers();
         let options = Options {
             messages: true,
-            workers: self.open.workers(),
+            workers,
             ..Options::default()
         };
         let loaded = load(&after, &options).map_err(|error| Failure::load(&input.name, error))?;
-        let before = input.read(context_tokens(session, input.source()))?;
-        Ok([before, input.read(context_tokens(&loaded, &after))?])
+        let before = input.read(context_tokens(session, input.source(), workers))?;
+        let after = input.read(context_tokens(&loaded, &after, workers))?;
+        Ok([before, after])
     }
 
     fn print_payloads(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {

@@ -29,7 +29,7 @@ use crate::ops::patched::Pieces;
 use crate::ops::plan::NewEntry;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo, Span};
-use crate::session::read::entry_reader::EntryReader;
+use crate::session::read::entry_reader::{EntryReader, Message, read_in_order};
 use pisess_store::{ReadAt, copy_range, with_suffix};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -237,18 +237,24 @@ fn place_of(part: &[u8], line: &[u8], place: Span) -> Span {
 }
 
 /// Returns the size of the context at the leaf, as the sum of the agent's estimates for its
-/// messages.
+/// messages. Several workers read them.
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn context_tokens(session: &Session, source: &dyn ReadAt) -> io::Result<u64> {
-    let reader = EntryReader::new(session, source);
-    let context = (session.agent().context)(&session.path(session.leaf), &reader)?;
-    context
-        .messages
-        .iter()
-        .map(|message| message.with(&reader, session.agent().message_tokens))
-        .sum()
+pub fn context_tokens(session: &Session, source: &dyn ReadAt, workers: usize) -> io::Result<u64> {
+    let reader = || EntryReader::new(session, source);
+    let context = (session.agent().context)(&session.path(session.leaf), &reader())?;
+    let messages: Vec<&Message> = context.messages.iter().collect();
+    let mut sum = 0;
+    let add = |_, tokens: u64| sum += tokens;
+    read_in_order(
+        &messages,
+        workers,
+        reader,
+        session.agent().message_tokens,
+        add,
+    )?;
+    Ok(sum)
 }
 
 #[cfg(test)]

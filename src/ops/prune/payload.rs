@@ -9,13 +9,17 @@
 use super::{Prune, Value, place_of, side};
 use crate::format::size;
 use crate::session::Session;
+use crate::session::content::members;
 use crate::session::entry::{EntryIx, Role, Span};
+use crate::session::read::batches::{BatchSize, batches};
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_json::{Raw, string};
 use pisess_store::ReadAt;
+use pisess_store::workers::{Pool, in_order};
 use std::io;
+use std::ops::Range;
 
 /// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,23 +55,38 @@ const TIMES_THE_NOTE: usize = 3;
 
 impl Prune {
     /// Finds the payloads of a session: those of these kinds that take more than `over` bytes in
-    /// their line.
+    /// their line. Several workers read the lines.
     pub fn payloads_of(
         session: &Session,
         source: &dyn ReadAt,
         over: u64,
         kinds: &[ValueKind],
+        workers: usize,
     ) -> io::Result<Prune> {
+        let length = |&ix: &EntryIx| session.entry(ix).span.len;
+        let mut entries: Vec<EntryIx> = session.all().collect();
+        // Nothing in a reply is a payload.
+        entries.retain(|ix| length(ix) > over && !session.is_message(*ix, Role::Assistant));
+
+        let readers = Pool::new(|| EntryReader::new(session, source));
+        let find = |batch: Range<usize>| {
+            readers.with(|reader| {
+                let mut found = Vec::new();
+                for &entry in &entries[batch] {
+                    let place = session.entry(entry).span;
+                    found.extend(reader.with_stored(place, |stored| {
+                        payloads(entry, stored, place, over, kinds)
+                    })?);
+                }
+                Ok(found)
+            })
+        };
         let mut values = Vec::new();
-        let reader = EntryReader::new(session, source);
-        for entry in session
-            .all()
-            .filter(|&ix| session.entry(ix).span.len > over)
-        {
-            let span = session.entry(entry).span;
-            let line = reader.stored(span)?;
-            values.extend(payloads(entry, &line, span, over, kinds));
-        }
+        let batches = batches(&entries, BatchSize::default(), length);
+        in_order(batches, workers, find, |found: io::Result<Vec<Value>>| {
+            values.append(&mut found?);
+            Ok::<(), io::Error>(())
+        })?;
         Ok(Prune {
             name: side::PAYLOADS,
             entries: Vec::new(),
@@ -86,88 +105,104 @@ fn payloads(
     over: u64,
     kinds: &[ValueKind],
 ) -> Vec<Value> {
-    let mut found = Vec::new();
+    let mut found = Found {
+        entry,
+        stored,
+        place,
+        over,
+        kinds,
+        values: Vec::new(),
+    };
     let line = Raw::checked(stored.trim_ascii());
-    let mut add = |kind, field: String, value: Raw, note: Vec<u8>| {
-        let span = place_of(value.bytes(), stored, place);
-        if kinds.contains(&kind) && span.len > over.max((TIMES_THE_NOTE * note.len()) as u64) {
-            found.push(Value {
-                entry,
+    let [kind, message] = members(line, ["type", "message"]);
+    let is_custom = kind.is_some_and(|kind| kind.is("custom_message"));
+    let message = message.filter(|message| message.is_object() && !is_custom);
+    let (holder, prefix) = match message {
+        Some(message) => (message, "message."),
+        None if is_custom => (line, ""),
+        None => return Vec::new(),
+    };
+    let names = ["role", "toolName", "content", "output", "details"];
+    let [role, tool, content, output, details] = members(holder, names);
+    let role = Role::of(role);
+    let what = output_of(role, tool);
+
+    if let Some(content) = content.filter(|_| role != Role::Assistant) {
+        found.add_content(content, prefix, what.as_deref());
+    }
+    if let (Some(what), Some(output)) = (&what, output.filter(|output| output.is_string())) {
+        let field = format!("{prefix}output");
+        found.add(ValueKind::Result, field, output, || text_note(what, output));
+    }
+    let has_details =
+        is_custom || matches!(role, Role::ToolResult | Role::Custom | Role::HookMessage);
+    if let Some(details) = details.filter(|_| has_details) {
+        let field = format!("{prefix}details");
+        found.add(ValueKind::Details, field, details, || details_note(details));
+    }
+    found.values
+}
+
+/// The payloads of an entry that were found.
+struct Found<'a> {
+    entry: EntryIx,
+    stored: &'a [u8],
+    place: Span,
+    over: u64,
+    kinds: &'a [ValueKind],
+    values: Vec<Value>,
+}
+
+impl Found<'_> {
+    /// Adds the payloads in the content of a message. `what` is the name of the tool or command
+    /// whose output it is.
+    fn add_content(&mut self, content: Raw, prefix: &str, what: Option<&str>) {
+        if let Some(what) = what
+            && content.is_string()
+        {
+            let field = format!("{prefix}content");
+            self.add(ValueKind::Result, field, content, || {
+                text_note(what, content)
+            });
+        }
+        for (at, item) in content.items().enumerate() {
+            if item.bytes().len() as u64 <= self.over {
+                continue;
+            }
+            if let Some(note) = image_note(item) {
+                let field = format!("{prefix}content[{at}]");
+                self.add(ValueKind::Image, field, item, || note);
+                continue;
+            }
+            let [kind, text] = members(item, ["type", "text"]);
+            let is_text = kind.is_some_and(|kind| kind.is("text"));
+            if let (Some(what), Some(text)) = (what, text)
+                && is_text
+                && text.is_string()
+            {
+                let field = format!("{prefix}content[{at}].text");
+                self.add(ValueKind::Result, field, text, || text_note(what, text));
+            }
+        }
+    }
+
+    /// Adds a value, unless its kind is not wanted, or it is too short to be replaced by the note.
+    fn add(&mut self, kind: ValueKind, field: String, value: Raw, note: impl FnOnce() -> Vec<u8>) {
+        let span = place_of(value.bytes(), self.stored, self.place);
+        if !self.kinds.contains(&kind) || span.len <= self.over {
+            return;
+        }
+        let note = note();
+        if span.len > (TIMES_THE_NOTE * note.len()) as u64 {
+            self.values.push(Value {
+                entry: self.entry,
                 field,
                 kind,
                 span,
                 note,
             });
         }
-    };
-    let is_custom = line
-        .get("type")
-        .is_some_and(|kind| kind.is("custom_message"));
-    let (holder, prefix) = match line
-        .get("message")
-        .filter(|message| message.is_object() && !is_custom)
-    {
-        Some(message) => (message, "message."),
-        None if is_custom => (line, ""),
-        None => return found,
-    };
-    let role = Role::of(holder.get("role"));
-    let what = output_of(holder, role);
-    if let Some(content) = holder.get("content").filter(|_| role != Role::Assistant) {
-        if let (Some(what), true) = (&what, content.is_string()) {
-            add(
-                ValueKind::Result,
-                format!("{prefix}content"),
-                content,
-                text_note(what, content),
-            );
-        }
-        for (at, item) in content.items().enumerate() {
-            let text = item
-                .get("text")
-                .filter(|_| item.get("type").is_some_and(|kind| kind.is("text")));
-            match (image_note(item), text, &what) {
-                (Some(note), ..) => add(
-                    ValueKind::Image,
-                    format!("{prefix}content[{at}]"),
-                    item,
-                    note,
-                ),
-                (None, Some(text), Some(what)) if text.is_string() => {
-                    add(
-                        ValueKind::Result,
-                        format!("{prefix}content[{at}].text"),
-                        text,
-                        text_note(what, text),
-                    );
-                }
-                _ => {}
-            }
-        }
     }
-    if let (Some(what), Some(output)) = (
-        &what,
-        holder.get("output").filter(|output| output.is_string()),
-    ) {
-        add(
-            ValueKind::Result,
-            format!("{prefix}output"),
-            output,
-            text_note(what, output),
-        );
-    }
-    let has_details =
-        is_custom || matches!(role, Role::ToolResult | Role::Custom | Role::HookMessage);
-    if let Some(details) = holder.get("details").filter(|_| has_details) {
-        let note = format!("[details removed, {}]", size(details.bytes().len()));
-        add(
-            ValueKind::Details,
-            format!("{prefix}details"),
-            details,
-            Object::new().str("pruned", &note).finish(),
-        );
-    }
-    found
 }
 
 /// Returns the value at a path returned by [`payloads`].
@@ -182,12 +217,12 @@ pub fn at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     })
 }
 
-/// Returns the name in a note for the tool or command that wrote the message; `None` for other
-/// messages.
-fn output_of(message: Raw, role: Role) -> Option<String> {
+/// Returns the name in a note for the tool or command that wrote a message with this role; `None`
+/// for other messages. `tool` is the message's `toolName`.
+fn output_of(role: Role, tool: Option<Raw>) -> Option<String> {
     match role {
         Role::ToolResult => {
-            let name = message.get_text("toolName").filter(|name| !name.is_empty());
+            let name = tool.and_then(Raw::text).filter(|name| !name.is_empty());
             Some(name.map_or_else(
                 || "a tool".to_owned(),
                 |name| name.head_whole(40).to_string_lossy().into_owned(),
@@ -196,6 +231,11 @@ fn output_of(message: Raw, role: Role) -> Option<String> {
         Role::BashExecution | Role::PythonExecution => Some("a command".to_owned()),
         _ => None,
     }
+}
+
+fn details_note(details: Raw) -> Vec<u8> {
+    let note = format!("[details removed, {}]", size(details.bytes().len()));
+    Object::new().str("pruned", &note).finish()
 }
 
 fn text_note(what: &str, text: Raw) -> Vec<u8> {
@@ -233,6 +273,7 @@ fn image_note(block: Raw) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::{Options, load};
 
     fn found(line: &str) -> String {
         let place = Span {
@@ -279,6 +320,20 @@ mod tests {
         ] {
             assert_eq!(found(&line), "", "{line}");
         }
+    }
+
+    #[test]
+    fn replies_are_not_read() {
+        let text = concat!(
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            "\n",
+            r#"{"type":"message","id":"a","message":{"role":"assistant","content":[{"type":"text","text":"long"}]}}"#,
+            "\n",
+        );
+        let session = load(&text.as_bytes().to_vec(), &Options::default()).unwrap();
+        let unreadable: Vec<u8> = Vec::new();
+        let prune = Prune::payloads_of(&session, &unreadable, 0, &ValueKind::PAYLOADS, 1);
+        assert!(prune.unwrap().is_empty());
     }
 
     #[test]
