@@ -27,6 +27,8 @@ pub struct Searcher {
     pub with_pruned: bool,
     /// Whether the search goes on with what is written later.
     pub follows: bool,
+    /// The number of threads that search one session.
+    pub workers: usize,
 }
 
 /// The result for one session.
@@ -127,8 +129,15 @@ impl Searcher {
                 ControlFlow::Continue(())
             }
         };
-        let searched = search(source, &self.query, known.resume, buffer, &mut take)
-            .map_err(|error| Failure::load(name, error))?;
+        let searched = search(
+            source,
+            &self.query,
+            known.resume,
+            self.workers,
+            buffer,
+            &mut take,
+        )
+        .map_err(|error| Failure::load(name, error))?;
         let lines = [
             "line that may match is not JSON",
             "lines that may match are not JSON",

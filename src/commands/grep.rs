@@ -211,6 +211,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         most: args.max_count.unwrap_or(u64::MAX),
         with_pruned: args.pruned,
         follows: args.follow,
+        // Several sessions are searched at the same time.
+        workers: if sessions.is_one { ui.processors() } else { 1 },
     };
     let buffers = Pool::new(PageBuffer::default);
     // What is known of the sessions, to go on with them, and the one whose rows were printed last.

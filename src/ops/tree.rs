@@ -336,6 +336,13 @@ fn finds(
     if words.is_empty() {
         return true;
     }
+    let mut found = match session.found(ix) {
+        Some(found) => found.words.clone(),
+        None => vec![false; words.len()],
+    };
+    if found.iter().all(|&found| found) {
+        return true;
+    }
     let label = labels
         .name(ix)
         .map(|name| format!("{name} "))
@@ -347,10 +354,6 @@ fn finds(
         .map(|&slice| session.text(slice))
         .unwrap_or_default();
     let text = format!("{label}{text}");
-    let mut found = match session.found(ix) {
-        Some(found) => found.words.clone(),
-        None => vec![false; words.len()],
-    };
     words.mark(&text, &mut found);
     found.iter().all(|&found| found) || fuzzy.is_some_and(|query| matches(query, &text))
 }

@@ -97,7 +97,7 @@ impl Words {
     pub fn look(&self, line: Raw, kind: Kind, role: Role) -> Option<Matches> {
         let mut words = vec![false; self.words.len()];
         let mut best: Option<(usize, Hit)> = None;
-        // The visitor never breaks.
+        // It breaks only where the answer is complete.
         let _ = visit(line, kind, role, Scope::Said, &mut |field| {
             if !self.may_hold(field.raw()) {
                 return ControlFlow::Continue(());
@@ -117,7 +117,12 @@ impl Words {
                     Hit::new(field.path(), &text, place, SnippetSize::default()),
                 ));
             }
-            ControlFlow::Continue(())
+            // No later field can be better than one with every word.
+            if count == self.words.len() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         });
         best.map(|(_, hit)| Matches { words, hit })
     }
@@ -195,26 +200,25 @@ impl Hit {
     /// Returns the match at `place` of a text, with what is around it. Runs of white space become
     /// one space.
     pub fn new(field: String, text: &str, place: Range<usize>, size: SnippetSize) -> Hit {
-        let (before, found, after) = (
-            &text[..place.start],
-            &text[place.clone()],
-            &text[place.end..],
-        );
-        let (mut near, mut hit, mut next) = (String::new(), String::new(), String::new());
-        squeeze(found.chars(), size.after, &mut hit);
-        let from = before.len() - squeeze(before.chars().rev(), size.before, &mut near);
-        let to = squeeze(
-            after.chars(),
-            size.after.saturating_sub(utf16_len(hit.as_bytes())),
-            &mut next,
-        );
+        let before = &text[..place.start];
+        let found = &text[place.clone()];
+        let after = &text[place.end..];
+
+        let hit = squeezed(&found[..covered(found.chars(), size.after)]);
+        let from = before.len() - covered(before.chars().rev(), size.before);
+        let near = squeezed(&before[from..]);
+        let left = size.after.saturating_sub(utf16_len(hit.as_bytes()));
+        let to = covered(after.chars(), left);
+        let next = squeezed(&after[..to]);
+
         let is_cut = |rest: &str| if rest.trim().is_empty() { "" } else { "…" };
         let mut snippet = String::from(is_cut(&before[..from]));
-        snippet.extend(near.trim_end().chars().rev());
+        snippet.push_str(near.trim_start());
         let shown = snippet.len()..snippet.len() + hit.len();
         snippet.push_str(&hit);
         snippet.push_str(next.trim_end());
         snippet.push_str(is_cut(&after[to..]));
+
         let start = utf16_len(before.as_bytes());
         Hit {
             field,
@@ -225,23 +229,37 @@ impl Hit {
     }
 }
 
-/// Appends at most `units` UTF-16 units, with one space for each run of white space. Returns the
-/// number of bytes of the original that they cover.
-fn squeeze(chars: impl Iterator<Item = char>, units: usize, out: &mut String) -> usize {
-    let (mut walked, mut left, mut spaced) = (0, units, false);
+/// Returns the number of bytes of the first characters that take at most `units` UTF-16 units, if
+/// each run of white space takes one.
+fn covered(chars: impl Iterator<Item = char>, units: usize) -> usize {
+    let mut bytes = 0;
+    let mut left = units;
+    let mut is_after_space = false;
     for c in chars {
-        let space = c.is_whitespace();
-        if !(space && spaced) {
+        let is_space = c.is_whitespace();
+        if !(is_space && is_after_space) {
             let Some(rest) = left.checked_sub(c.len_utf16()) else {
                 break;
             };
             left = rest;
-            out.push(if space { ' ' } else { c });
         }
-        walked += c.len_utf8();
-        spaced = space;
+        bytes += c.len_utf8();
+        is_after_space = is_space;
     }
-    walked
+    bytes
+}
+
+/// Returns the text with one space for each run of white space.
+fn squeezed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(space) = rest.find(char::is_whitespace) {
+        out.push_str(&rest[..space]);
+        out.push(' ');
+        rest = rest[space..].trim_start();
+    }
+    out.push_str(rest);
+    out
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use super::pattern::Pattern;
 use super::trail::Turn;
-use crate::load::{LoadError, Options, load, role_of};
+use crate::load::{LoadError, Options, is_small, load, role_of};
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role};
 use crate::session::fields::{Field, Scope, visit};
 use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
-use crate::session::read::line_chunks::{LineChunk, newlines, read_chunks};
+use crate::session::read::line_chunks::{LineChunk, newlines, ranges, read_chunks};
 use crate::session::read::record::{self, Block, Content, Member, Record, Typed, scan_into};
 use crate::session::search::{Hit, SnippetSize};
 use crate::session::tree::active;
@@ -16,9 +16,11 @@ use memchr::{memchr, memrchr};
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
+use pisess_store::workers::{Pool, in_order};
 use pisess_store::{PageBuffer, ReadAt};
 use std::io;
 use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What to search for, and where.
 #[derive(Clone, Debug)]
@@ -38,6 +40,13 @@ pub struct Query {
     /// How much text to return with each match, its position and its line; without it, hits can
     /// only be counted.
     pub snippets: Option<SnippetSize>,
+}
+
+impl Query {
+    /// Whether the number of the line of each match is needed.
+    fn needs_lines(&self) -> bool {
+        self.snippets.is_some() || self.active
+    }
 }
 
 /// The role of a hit in the title of a session.
@@ -101,11 +110,13 @@ pub struct Resume {
 }
 
 /// Searches a file: its title, then its entries from first to last; or only what was appended since
-/// an earlier search. Calls `take` with each match, until it breaks.
+/// an earlier search. Calls `take` with each match, until it breaks. A large file is searched by
+/// `workers` threads.
 pub fn search(
     source: &dyn ReadAt,
     query: &Query,
     resume: Option<Resume>,
+    workers: usize,
     buffer: &mut PageBuffer,
     take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<Searched, LoadError> {
@@ -116,64 +127,141 @@ pub fn search(
         counted: preamble.end,
     };
     let at = resume.unwrap_or(start);
-    let keys = record::keys();
-    let mut search = Search {
-        source,
-        query,
-        preamble,
-        keys,
-        at,
-        session: None,
-        active: Vec::new(),
-        unread: None,
+    let mut search = Search::new(source, query, &preamble, at);
+    let title = if resume.is_none() {
+        search.title()
+    } else {
+        None
     };
-    if resume.is_none()
-        && let Some(hit) = search.title()
-        && take(&search.preamble.header, hit).is_break()
-    {
-        return Ok(search.done());
+    let is_enough = title.is_some_and(|hit| take(&preamble.header, hit).is_break());
+    let mut path = ActivePath::default();
+    let mut take = |hit: Match| match path.filter(source, query, preamble.format, hit)? {
+        Some(hit) => Ok(take(&preamble.header, hit)),
+        None => Ok(ControlFlow::Continue(())),
+    };
+    if !is_enough && (workers <= 1 || is_small(source.len().saturating_sub(at.end))) {
+        search.all(buffer, &mut take)?;
+    } else if !is_enough {
+        search.all_in_order(workers, &mut take)?;
     }
-    let flow = read_chunks(buffer, source, at.end..source.len(), |chunk| {
-        match search.chunk(chunk, take) {
-            Ok(flow) => flow.map_break(Ok),
-            Err(error) => ControlFlow::Break(Err(error)),
-        }
-    })?;
-    flow.break_value().transpose()?;
-    Ok(search.done())
+    let resume = Resume {
+        end: source.len(),
+        ..search.at
+    };
+    let unread = search.unread;
+    Ok(Searched {
+        header: preamble.header,
+        unread,
+        resume,
+    })
 }
 
+/// Receives the matches that a search finds, until it breaks.
+type Take<'t> = dyn FnMut(Match) -> Result<ControlFlow<()>, LoadError> + 't;
+
+/// A search of lines of a file, or of one range of it.
 struct Search<'s> {
     source: &'s dyn ReadAt,
     query: &'s Query,
-    preamble: Preamble,
+    preamble: &'s Preamble,
     keys: KeyCache<Member>,
     at: Resume,
-    /// The session, loaded when the first hit needs it.
-    session: Option<Session>,
-    /// Which of its entries are on the path to the leaf.
-    active: Vec<bool>,
+    /// Whether the number of a line was needed, so that all that follow are counted.
+    is_counting: bool,
     unread: Option<(u32, LineNo)>,
 }
 
-impl Search<'_> {
-    fn done(self) -> Searched {
-        let resume = Resume {
-            end: self.source.len(),
-            ..self.at
-        };
-        Searched {
-            header: self.preamble.header,
-            unread: self.unread,
-            resume,
+/// What one range of a file holds. Lines are numbered from the first that begins in it.
+struct SearchedRange {
+    hits: Vec<Match>,
+    unread: Option<(u32, LineNo)>,
+    /// The offset of the first line that begins in it, and that after the last.
+    bounds: (u64, u64),
+    /// The number of these lines, if they were counted.
+    lines: Option<u32>,
+}
+
+/// Why a search of ranges ended early.
+enum Stopped {
+    Enough,
+    Failed(LoadError),
+}
+
+impl<'s> Search<'s> {
+    fn new(source: &'s dyn ReadAt, query: &'s Query, preamble: &'s Preamble, at: Resume) -> Self {
+        Search {
+            source,
+            query,
+            preamble,
+            keys: record::keys(),
+            at,
+            is_counting: at.counted > preamble.end,
+            unread: None,
         }
     }
 
-    fn chunk(
-        &mut self,
-        chunk: LineChunk,
-        take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, LoadError> {
+    /// Searches all lines from the first to the last.
+    fn all(&mut self, buffer: &mut PageBuffer, take: &mut Take) -> Result<(), LoadError> {
+        let range = self.at.end..self.source.len();
+        let flow = read_chunks(buffer, self.source, range, |chunk| {
+            match self.chunk(chunk, take) {
+                Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
+                Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
+                Err(error) => ControlFlow::Break(Err(error)),
+            }
+        })?;
+        flow.break_value().unwrap_or(Ok(()))
+    }
+
+    /// Does the same on several threads.
+    fn all_in_order(&mut self, workers: usize, take: &mut Take) -> Result<(), LoadError> {
+        let (source, query, preamble) = (self.source, self.query, self.preamble);
+        let buffers = Pool::new(PageBuffer::default);
+        // As long as nobody needs the number of a line, none is counted.
+        let is_counting = AtomicBool::new(false);
+        let search_range = |range: Range<u64>| {
+            buffers
+                .with(|buffer| search_range(source, query, preamble, range, &is_counting, buffer))
+        };
+        let ranges = ranges(source, self.at.end);
+        let done = in_order(ranges, workers, search_range, |searched| {
+            self.add_range(searched.map_err(Stopped::Failed)?, take)
+        });
+        match done {
+            Ok(()) | Err(Stopped::Enough) => Ok(()),
+            Err(Stopped::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Takes the matches of the next range, under the numbers that their lines have in the file.
+    fn add_range(&mut self, range: SearchedRange, take: &mut Take) -> Result<(), Stopped> {
+        let (start, end) = range.bounds;
+        if range.lines.is_some() && self.at.counted < start {
+            let before = lines_in(self.source, self.at.counted..start);
+            self.at.lines += before.map_err(|error| Stopped::Failed(error.into()))?;
+            self.at.counted = start;
+        }
+        let lines = self.at.lines;
+        if let Some((count, first)) = range.unread {
+            let first = LineNo(lines + first.0);
+            self.unread.get_or_insert((0, first)).0 += count;
+        }
+        for mut hit in range.hits {
+            if self.query.needs_lines() {
+                hit.line.0 += lines;
+            }
+            if take(hit).map_err(Stopped::Failed)?.is_break() {
+                return Err(Stopped::Enough);
+            }
+        }
+        if let Some(own) = range.lines.filter(|_| start < end) {
+            self.at.lines = lines + own;
+            self.at.counted = end;
+        }
+        Ok(())
+    }
+
+    fn chunk(&mut self, chunk: LineChunk, take: &mut Take) -> Result<ControlFlow<()>, LoadError> {
         let bytes = chunk.bytes;
         let mut blocks = Vec::new();
         let mut at = 0;
@@ -188,14 +276,14 @@ impl Search<'_> {
             let (end, hit) = self.line(chunk, start, &mut blocks)?;
             at = end + 1;
             if let Some(hit) = hit
-                && take(&self.preamble.header, hit).is_break()
+                && take(hit)?.is_break()
             {
                 return Ok(ControlFlow::Break(()));
             }
         }
         // Once a number was needed, the rest is counted while it is in memory.
         let Resume { lines, counted, .. } = &mut self.at;
-        if *counted >= chunk.start && *counted > self.preamble.end {
+        if self.is_counting && *counted >= chunk.start {
             *lines += newlines(&bytes[(*counted - chunk.start) as usize..]);
             *counted = chunk.start + bytes.len() as u64;
         }
@@ -204,6 +292,7 @@ impl Search<'_> {
 
     /// Returns the number of the line that starts at an offset of a chunk.
     fn number(&mut self, chunk: LineChunk, start: usize) -> io::Result<LineNo> {
+        self.is_counting = true;
         let Resume { lines, counted, .. } = &mut self.at;
         if *counted < chunk.start {
             // The chunks before this one needed no number.
@@ -222,7 +311,7 @@ impl Search<'_> {
             header,
             lines,
             ..
-        } = &self.preamble;
+        } = self.preamble;
         let (line, json) = match title_slot {
             Some(slot) => (LineNo(1), slot.trim_ascii()),
             None => (LineNo(*lines), &*header.bytes),
@@ -277,10 +366,8 @@ impl Search<'_> {
             }
             return Ok((start + end, None));
         }
-        Ok((
-            start + scanner.pos(),
-            self.record(&record, blocks, chunk, start)?,
-        ))
+        let hit = self.record(&record, blocks, chunk, start)?;
+        Ok((start + scanner.pos(), hit))
     }
 
     fn record(
@@ -310,8 +397,7 @@ impl Search<'_> {
             self.hit(&typed)
         };
         let Some(hit) = found else { return Ok(None) };
-        let has_line = self.query.snippets.is_some() || self.query.active;
-        let line = if has_line {
+        let line = if self.query.needs_lines() {
             self.number(chunk, start)?
         } else {
             LineNo(0)
@@ -321,15 +407,14 @@ impl Search<'_> {
             .map(|text| text.text())
             .unwrap_or_default()
             .into_owned();
-        let (role, timestamp) = (role_name.into_owned(), timestamp.map(Text::into_owned));
-        self.on_path(Match {
+        Ok(Some(Match {
             line,
             id,
-            role,
-            timestamp,
+            role: role_name.into_owned(),
+            timestamp: timestamp.map(Text::into_owned),
             hit,
             turn: None,
-        })
+        }))
     }
 
     /// Whether entries with this role, its name and this timestamp are searched.
@@ -437,25 +522,94 @@ impl Search<'_> {
         let place = whole_characters(&shown, place);
         Hit::new(field, &shown, place, size)
     }
+}
 
+/// Searches the lines that begin in a range of a file. They are counted if the number of one is
+/// needed, or that of one before.
+fn search_range(
+    source: &dyn ReadAt,
+    query: &Query,
+    preamble: &Preamble,
+    range: Range<u64>,
+    is_counting: &AtomicBool,
+    buffer: &mut PageBuffer,
+) -> Result<SearchedRange, LoadError> {
+    let at = Resume {
+        end: range.start,
+        lines: 0,
+        counted: range.start,
+    };
+    let mut search = Search {
+        is_counting: is_counting.load(Ordering::Relaxed),
+        ..Search::new(source, query, preamble, at)
+    };
+    let mut hits = Vec::new();
+    let mut bounds = None;
+    let flow = read_chunks(buffer, source, range, |chunk| {
+        let end = chunk.start + chunk.bytes.len() as u64;
+        match &mut bounds {
+            Some((_, last)) => *last = end,
+            None => {
+                bounds = Some((chunk.start, end));
+                search.at.counted = chunk.start;
+            }
+        }
+        let searched = search.chunk(chunk, &mut |hit| {
+            hits.push(hit);
+            Ok(ControlFlow::Continue(()))
+        });
+        match searched {
+            Ok(_) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    })?;
+    if let ControlFlow::Break(error) = flow {
+        return Err(error);
+    }
+    if search.is_counting {
+        is_counting.store(true, Ordering::Relaxed);
+    }
+    Ok(SearchedRange {
+        hits,
+        unread: search.unread,
+        bounds: bounds.unwrap_or_default(),
+        lines: search.is_counting.then_some(search.at.lines),
+    })
+}
+
+/// The path to the leaf, which is loaded when the first match needs it.
+#[derive(Default)]
+struct ActivePath {
+    session: Option<Session>,
+    /// Which of its entries are on the path.
+    active: Vec<bool>,
+}
+
+impl ActivePath {
     /// Returns a match, unless only the path to the leaf is searched and its entry is on another
     /// branch.
-    fn on_path(&mut self, found: Match) -> Result<Option<Match>, LoadError> {
+    fn filter(
+        &mut self,
+        source: &dyn ReadAt,
+        query: &Query,
+        format: Format,
+        found: Match,
+    ) -> Result<Option<Match>, LoadError> {
         // Entries of version 1 have the ids that migration gives them.
-        let is_numbered = self.query.snippets.is_some() && self.preamble.format == Format::V1;
-        if !self.query.active && !is_numbered {
+        let is_numbered = query.snippets.is_some() && format == Format::V1;
+        if !query.active && !is_numbered {
             return Ok(Some(found));
         }
         let session = match self.session.take() {
             Some(session) => session,
             None => {
-                let session = load(self.source, &Options::default())?;
+                let session = load(source, &Options::default())?;
                 self.active = active(&session, session.leaf);
                 session
             }
         };
         let session = self.session.insert(session);
-        let is_wanted = |ix: &EntryIx| !self.query.active || self.active[ix.at()];
+        let is_wanted = |ix: &EntryIx| !query.active || self.active[ix.at()];
         let entry = session.entry_on(found.line).filter(is_wanted);
         Ok(entry.map(|ix| Match {
             id: session.id(ix).into_owned(),

@@ -196,6 +196,7 @@ fn all_hits(lines: &str, query: &Query) -> Vec<Match> {
         &source,
         query,
         None,
+        1,
         &mut PageBuffer::default(),
         &mut |_, hit| {
             hits.push(hit);
@@ -275,6 +276,7 @@ fn lines_that_are_no_json_are_counted_where_they_may_match() {
         &source,
         &query,
         None,
+        1,
         &mut PageBuffer::default(),
         &mut |_, _| {
             count += 1;
@@ -303,4 +305,51 @@ fn lines_are_numbered_whatever_was_read_before() {
         hits.iter().map(|hit| hit.line.0).collect::<Vec<_>>(),
         [30_002]
     );
+}
+
+/// A search of ranges finds the same entries, under the same numbers of lines.
+#[test]
+fn several_threads_find_what_one_finds() {
+    let mut lines = SESSION.to_owned();
+    let long = "x".repeat(700_000);
+    for at in 0..6000 {
+        let text = match at {
+            1 | 17 | 2000 | 2001 | 5999 => "the ferry",
+            100 | 4000 => &long,
+            _ => "nothing that is searched for, on a line of ordinary length",
+        };
+        lines += &format!(
+            "{{\"type\":\"message\",\"id\":\"n{at}\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+        );
+        if at % 1500 == 7 {
+            lines += "{\"a torn ferry\n\n";
+        }
+    }
+    let source = lines.into_bytes();
+    let pattern = Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap();
+    let listed = query_for(pattern.clone());
+    let counted = Query {
+        snippets: None,
+        ..listed.clone()
+    };
+    let on_path = Query {
+        active: true,
+        ..counted.clone()
+    };
+    for query in [listed, counted, on_path] {
+        let found = |workers| {
+            let mut hits = Vec::new();
+            let buffer = &mut PageBuffer::default();
+            let searched = search(&source, &query, None, workers, buffer, &mut |_, hit| {
+                hits.push((hit.line, hit.id.to_string()));
+                ControlFlow::Continue(())
+            });
+            (hits, searched.unwrap().unread)
+        };
+        let one = found(1);
+        assert!(!one.0.is_empty() && one.1.is_some_and(|(count, _)| count == 4));
+        for _ in 0..5 {
+            assert_eq!(found(3), one);
+        }
+    }
 }
