@@ -1,7 +1,7 @@
 //! What differs between the agents: a table of values and functions, filled in by each of them.
 
 use crate::agents::ordered::Ordered;
-use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use crate::agents::prepare::{Budget, FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::prompt::Requests;
 use crate::agents::row::RowText;
 use crate::session::Format;
@@ -134,12 +134,11 @@ pub struct Agent {
     /// Returns the entries above a compaction, the last entry of `path`, that contexts below it and
     /// the next compaction use, other than what extensions have stored.
     pub used_above: fn(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>>,
-    /// Returns the input for a branch summary of `entries`: the newest messages of at most `budget`
-    /// tokens.
+    /// Returns the input for a branch summary of `entries`.
     pub prepare_branch: fn(
         entries: &[EntryIx],
         reader: &EntryReader,
-        budget: u64,
+        budget: Budget,
     ) -> io::Result<(Vec<Message>, FileOps)>,
     /// Returns the system message for a compaction at the end of `path`, if the agent stores one.
     /// Its timestamp is 0; the caller sets it to that of the compaction.

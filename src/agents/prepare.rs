@@ -262,7 +262,16 @@ pub struct FileLists {
 
 /// The limit of both agents for the messages of a branch summary, in tokens: the usual context
 /// window minus their reserve for prompt and response.
-pub const BRANCH_BUDGET: u64 = 128_000 - 16_384;
+pub const BRANCH_BUDGET: Budget = Budget::Tokens(128_000 - 16_384);
+
+/// How much of a branch its summary is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// The newest messages of at most this many tokens.
+    Tokens(u64),
+    /// All messages. They are not measured, and the files that they touched are not listed.
+    Whole,
+}
 
 /// Returns the input for the summary of a branch, whose entries are in order: the newest messages
 /// whose estimates fit `budget`, and the files that these touched, or that earlier branch summaries
@@ -270,7 +279,7 @@ pub const BRANCH_BUDGET: u64 = 128_000 - 16_384;
 pub fn prepare_branch(
     branch: &[EntryIx],
     reader: &EntryReader,
-    budget: u64,
+    budget: Budget,
     estimate: fn(Raw) -> u64,
     message: impl Fn(EntryIx) -> io::Result<Option<Message>>,
 ) -> io::Result<(Vec<Message>, FileOps)> {
@@ -285,6 +294,10 @@ pub fn prepare_branch(
     let (mut messages, mut total) = (Vec::new(), 0);
     for &ix in branch.iter().rev() {
         let Some(message) = message(ix)? else {
+            continue;
+        };
+        let Budget::Tokens(budget) = budget else {
+            messages.push(message);
             continue;
         };
         ops.add_message(&message, reader)?;

@@ -8,7 +8,7 @@ use super::hook::{HookEvent, entries};
 use super::open::{OpenSession, label_name};
 use super::summary_source::{SummaryArgs, ask, extract, stored};
 use super::transaction::Decision;
-use crate::agents::prepare::{BRANCH_BUDGET, FileOps};
+use crate::agents::prepare::{BRANCH_BUDGET, Budget, FileOps};
 use crate::agents::prompt;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -24,9 +24,6 @@ use crate::session::reference::Position;
 use crate::summary::Material;
 use pisess_json::text::{Text, concat};
 use pisess_json::write::{Object, texts};
-
-/// More tokens than any branch has.
-const WHOLE_BRANCH: u64 = 1 << 40;
 
 /// Options of a command that summarizes a branch, or moves the leaf.
 #[derive(Clone, Debug, clap::Args)]
@@ -336,7 +333,7 @@ impl<'a> Move<'a> {
     fn left(&self, reader: &EntryReader) -> Result<Vec<Message>, Failure> {
         let (session, navigation) = (&self.open.session, &self.navigation);
         let mut prepared = self
-            .prepared(reader, WHOLE_BRANCH)?
+            .prepared(reader, Budget::Whole)?
             .0
             .into_iter()
             .peekable();
@@ -374,12 +371,12 @@ impl<'a> Move<'a> {
             .read(prompt::branch_prompt(&messages, &options, &reader))
     }
 
-    /// Returns the messages of the branch that is left, as the agent prepares them for a number of
-    /// tokens, and its files.
+    /// Returns the messages of the branch that is left, as the agent prepares them, and its
+    /// files.
     fn prepared(
         &self,
         reader: &EntryReader,
-        budget: u64,
+        budget: Budget,
     ) -> Result<(Vec<Message>, FileOps), Failure> {
         let prepare = self.open.session.agent().prepare_branch;
         self.open

@@ -195,7 +195,9 @@ pub(super) fn substance(remark: &str) -> &str {
     let first = text.split_sentence_bounds().next().unwrap_or_default();
     let is_cheer = first.trim_end().ends_with(['!', '！']) && columns(first.trim()) < 30;
     let text = if is_cheer { &text[first.len()..] } else { text };
-    let last = text.split_sentence_bounds().last().unwrap_or_default();
+    // A sentence ends with its line, so the last one is in the last line.
+    let last_line = text.rsplit('\n').next().unwrap_or_default();
+    let last = last_line.split_sentence_bounds().last().unwrap_or_default();
     if last.ends_with([':', '：']) {
         text[..text.len() - last.len()].trim()
     } else {

@@ -66,34 +66,61 @@ impl Turn {
     }
 }
 
-/// Matches a sentence that binds later work, too: it forbids or demands something in general. Other
-/// sentences are taken as part of a request that has been dealt with, however emphatic they are.
-const BINDING: &str = r"(?ix)
-    ^(and\ |but\ |please\ )*(do\ not|don['’]?t|no|only|without|avoid|kein\w*|pas\ de|sin|sem|senza|без)\s
-    | \b(never|always|must|mustn['’]t|from\ now\ on
+/// The words at the start of a sentence that forbid or demand something in general, and before them
+/// in that sentence. Other sentences are taken as part of a request that has been dealt with,
+/// however emphatic they are.
+const FIRST_WORDS: &str =
+    r"(do\ not|don['’]?t|no|only|without|avoid|kein\w*|pas\ de|sin|sem|senza|без)\s";
+const BEFORE: &str = r"(and\ |but\ |please\ )*";
+
+/// The words that do so anywhere in a sentence.
+const ANY_WORDS: &str = r"
+    \b(never|always|must|mustn['’]t|from\ now\ on
     | nie|niemals|immer|nur|muss|müssen|darf|dürfen
     | jamais|toujours|doit|doivent|nunca|siempre|sempre|debe|deben|deve|devem|mai|devono|nooit|altijd|moet
     | никогда|всегда|только|нельзя|должн\w+)\b
     | 不要|不得|不能|不许|不准|禁止|必须|务必|只能|总是|永远|一律|絶対|必ず|常に|しないで|절대|항상|반드시|하지\ ?마
     | أبدا|أبدًا|دائما|دائمًا|يجب|فقط|ممنوع|هرگز|همیشه|हमेशा|कभी\ नहीं";
 
+/// Matches a sentence that binds later work, too.
+static BINDING: LazyLock<Regex> =
+    LazyLock::new(|| rule(&format!(r"(?ix) ^{BEFORE}{FIRST_WORDS} | {ANY_WORDS}")));
+
+/// Matches every line with such a sentence, and few others: to divide a line into sentences takes
+/// much longer.
+static MAY_BIND: LazyLock<Regex> =
+    LazyLock::new(|| rule(&format!(r"(?ix) \b{FIRST_WORDS} | {ANY_WORDS}")));
+
 /// Matches lines of code and of logs.
-const CODE: &str = r"[{};=\\|<>$]|\w\(|:\d|^\w*[a-z][A-Z]\w*:";
+static CODE: LazyLock<Regex> = LazyLock::new(|| rule(r"[{};=\\|<>$]|\w\(|:\d|^\w*[a-z][A-Z]\w*:"));
+
+fn rule(expression: &str) -> Regex {
+    Regex::new(expression).expect("a constant")
+}
 
 /// Returns the sentences of a message that remain binding, in quotation marks.
 pub(super) fn binding(text: &str) -> Vec<String> {
-    static RULES: LazyLock<[Regex; 2]> =
-        LazyLock::new(|| [BINDING, CODE].map(|rule| Regex::new(rule).expect("a constant")));
-    let [binds, is_code] = &*RULES;
     let text: String = text.chars().take(WHOLE_REQUEST).collect();
-    let lines = prose(&text).filter(|line| !is_code.is_match(line));
-    let sentences = lines
-        .flat_map(|line| line.unicode_sentences())
-        .map(|part| bare(part.trim()));
-    let binding = sentences.filter(|part| {
-        binds.is_match(part) && !asks(part) && (SHORT_REPLY..POINT).contains(&columns(part))
-    });
-    binding.map(|part| quoted(part, POINT)).collect()
+    let mut found = Vec::new();
+    for line in prose(&text) {
+        if !may_bind(line) || CODE.is_match(line) {
+            continue;
+        }
+        for sentence in line.unicode_sentences() {
+            let sentence = bare(sentence.trim());
+            let is_short = (SHORT_REPLY..POINT).contains(&columns(sentence));
+            if BINDING.is_match(sentence) && !asks(sentence) && is_short {
+                found.push(quoted(sentence, POINT));
+            }
+        }
+    }
+    found
+}
+
+/// Whether a line may have a sentence that binds. Beyond ASCII, the search for words is slower than
+/// the rest.
+fn may_bind(line: &str) -> bool {
+    !line.is_ascii() || MAY_BIND.is_match(line)
 }
 
 /// Returns a question and its answer. If the answer names items of a list in the question (`2`,

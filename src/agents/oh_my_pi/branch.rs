@@ -2,7 +2,7 @@
 
 use super::transcript::is_useless;
 use super::{message, tokens};
-use crate::agents::prepare::{FileOps, prepare_branch};
+use crate::agents::prepare::{Budget, FileOps, prepare_branch};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
@@ -13,7 +13,7 @@ use std::io;
 pub fn prepare(
     entries: &[EntryIx],
     reader: &EntryReader,
-    budget: u64,
+    budget: Budget,
 ) -> io::Result<(Vec<Message>, FileOps)> {
     prepare_branch(entries, reader, budget, tokens::estimate_in_branch, |ix| {
         message_of(ix, reader)
@@ -76,7 +76,7 @@ mod tests {
             user("cccc"),
         ])
         .of_oh_my_pi();
-        let (messages, _) = prepare(&made.path(), &made.reader(), 2).unwrap();
+        let (messages, _) = prepare(&made.path(), &made.reader(), Budget::Tokens(2)).unwrap();
         assert_eq!(made.ids(&messages), ["e2", "e3"]);
     }
 }

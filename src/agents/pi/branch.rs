@@ -3,7 +3,7 @@
 use super::context;
 use super::edits::{Edit, edited, edits_among};
 use super::tokens;
-use crate::agents::prepare::{FileOps, prepare_branch};
+use crate::agents::prepare::{Budget, FileOps, prepare_branch};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use foldhash::HashMap;
@@ -15,7 +15,7 @@ use std::io;
 pub fn prepare(
     entries: &[EntryIx],
     reader: &EntryReader,
-    budget: u64,
+    budget: Budget,
 ) -> io::Result<(Vec<Message>, FileOps)> {
     let edits = edits_among(entries.iter().copied(), reader)?;
     prepare_branch(entries, reader, budget, tokens::estimate, |ix| {
@@ -62,7 +62,7 @@ mod tests {
     use crate::agents::pi::testing::*;
     use crate::agents::prepare::BRANCH_BUDGET;
 
-    fn prepared(entries: &[String], budget: u64) -> (Vec<String>, FileOps) {
+    fn prepared(entries: &[String], budget: Budget) -> (Vec<String>, FileOps) {
         let made = chain(entries);
         let (messages, ops) = prepare(&made.path(), &made.reader(), budget).unwrap();
         (made.ids(&messages), ops)
@@ -81,7 +81,7 @@ mod tests {
             prepared(&entries, BRANCH_BUDGET).0,
             ["e0", "e1", "e3", "e4"]
         );
-        let (included, ops) = prepared(&entries, 2);
+        let (included, ops) = prepared(&entries, Budget::Tokens(2));
         assert_eq!(included, ["e3", "e4"]);
         // pi includes the files of the message that no longer fits, too.
         assert!(ops.edited.keys().eq(["f"]));
@@ -91,9 +91,26 @@ mod tests {
     fn summaries_squeeze_in() {
         let summary = r#""type":"branch_summary","fromId":"x","summary":"12345678","details":{"readFiles":["r"],"modifiedFiles":[]}"#;
         let entries = [user("a"), summary.to_owned(), user("abcd")];
-        assert_eq!(prepared(&entries, 2).0, ["e1", "e2"]);
-        assert_eq!(prepared(&entries, 1).0, ["e2"]);
-        assert!(prepared(&entries, 1).1.read.keys().eq(["r"]));
+        assert_eq!(prepared(&entries, Budget::Tokens(2)).0, ["e1", "e2"]);
+        assert_eq!(prepared(&entries, Budget::Tokens(1)).0, ["e2"]);
+        assert!(
+            prepared(&entries, Budget::Tokens(1))
+                .1
+                .read
+                .keys()
+                .eq(["r"])
+        );
+    }
+
+    /// The messages of a whole branch are not measured, so they need not be read.
+    #[test]
+    fn a_whole_branch_is_not_read() {
+        let made = chain(&[user("a"), call("edit", "f"), result("hidden")]);
+        let unreadable: Vec<u8> = Vec::new();
+        let reader = EntryReader::new(&made.session, &unreadable);
+        assert!(prepare(&made.path(), &reader, BRANCH_BUDGET).is_err());
+        let (messages, _) = prepare(&made.path(), &reader, Budget::Whole).unwrap();
+        assert_eq!(made.ids(&messages), ["e0", "e1"]);
     }
 
     #[test]
