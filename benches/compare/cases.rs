@@ -1,9 +1,10 @@
 //! The cases. Each makes a session, checks the answers of each tool, then runs the tools in turn.
 
+mod messages;
 mod sessions;
 
 use super::USAGE;
-use super::generate::{Facts, Hash, Shape, write};
+use super::generate::{Facts, Hash, Shape, WORD, write};
 use super::measure::{Run, warm};
 use super::tools::{Tools, pi_told};
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ const WIDE: [(&str, Shape, u32); 4] = [
     ("labels", Shape::Labels, 20_000),
     ("line", Shape::Line, 200),
 ];
-const OTHERS: [&str; 5] = ["append", "folder", "v1", "complete", "start"];
+const OTHERS: [&str; 6] = ["append", "folder", "v1", "complete", "start", "messages"];
 /// The commands that read a session and are timed.
 const SHOWN: [&str; 6] = [
     "tree",
@@ -45,8 +46,6 @@ const SHOWN: [&str; 6] = [
 ];
 /// Those that are timed in the cases that read one session, too.
 const ALSO: [&str; 3] = ["check", "branches", "fork -n"];
-/// A word in nearly every entry with text, to be counted.
-const WORD: &str = "parse";
 
 impl Plan {
     /// Returns `None` if the list of cases was requested.
@@ -108,6 +107,7 @@ impl Plan {
                 "folder" => bench.migrate(name, thousand, 330)?,
                 "v1" => bench.migrate(name, 1, 1000 * self.percent)?,
                 "complete" => bench.complete(1000 * self.percent)?,
+                "messages" => bench.messages(1000 * self.percent)?,
                 _ => bench.start()?,
             }
         }

@@ -5,6 +5,12 @@
 
 use std::io::{self, Write};
 
+/// A word in nearly every entry with text, to be searched for.
+pub const WORD: &str = "parse";
+
+/// The bytes of a long text.
+pub const LONG: usize = 4096;
+
 /// The shape of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -76,6 +82,13 @@ pub struct Facts {
     /// The number of assistant messages, and their input tokens.
     pub answers: u64,
     pub input: u64,
+    /// The number of requests on the path to the leaf.
+    pub requests: u64,
+    /// The number of entries that contain [`WORD`], and of those of them that pi's tree shows.
+    pub with_word: u64,
+    pub rows_with_word: u64,
+    /// The number of results whose text takes more than [`LONG`] bytes in the file.
+    pub long_results: u64,
     /// The number of branches, for [`Shape::Turns`], [`Shape::Tokens`] and [`Shape::Chain`].
     pub branches: u64,
 }
@@ -311,6 +324,11 @@ impl Maker<'_> {
                     _ => (self.result(), true),
                 };
                 let id = self.entry("message", at.as_deref(), &format!("\"message\":{message}"))?;
+                self.facts.requests += u64::from(step == 0 && !is_left);
+                if message.contains(WORD) {
+                    self.facts.with_word += 1;
+                    self.facts.rows_with_word += u64::from(visible);
+                }
                 match is_left {
                     true if visible => rows.push(id.clone()),
                     true => {}
@@ -495,6 +513,8 @@ impl Maker<'_> {
         // Most results are short; the longest has 12 KB.
         let mean = self.random.below(6001);
         let text = self.text(mean);
+        // With its quotes.
+        self.facts.long_results += u64::from(text.len() + 2 > LONG);
         format!(
             "{{\"role\":\"toolResult\",\"toolCallId\":\"toolu_{:08x}\",\"toolName\":\"bash\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}],\"isError\":false,\"timestamp\":{}}}",
             self.count,
