@@ -18,44 +18,72 @@ use std::sync::LazyLock;
 
 /// What the needles in a line call for: rules to apply, and other searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Calls(u128);
+pub struct Calls {
+    /// One bit for each rule of the table.
+    rules: [u64; RULE_WORDS],
+    /// One bit for each of the other searches.
+    others: u16,
+}
+
+const RULE_WORDS: usize = RULES.len().div_ceil(64);
 
 impl Calls {
     /// A secret may be encoded in base64.
-    pub const BASE64: Calls = Calls(1 << 119);
+    pub const BASE64: Calls = Calls::other(0);
     /// Letters may be written as escapes, which can hide any needle.
-    pub const ESCAPES: Calls = Calls(1 << 120);
+    pub const ESCAPES: Calls = Calls::other(1);
     /// A value given by the user, or found elsewhere, may be in the line.
-    pub const VALUES: Calls = Calls(1 << 121);
+    pub const VALUES: Calls = Calls::other(2);
     /// A home directory or the name of a user may be in the line.
-    pub const PEOPLE: Calls = Calls(1 << 122);
+    pub const PEOPLE: Calls = Calls::other(3);
     /// A placeholder is in the line.
-    pub const PLACEHOLDERS: Calls = Calls(1 << 123);
+    pub const PLACEHOLDERS: Calls = Calls::other(4);
     /// A string may be a signature, or encrypted.
-    pub const SIGNATURES: Calls = Calls(1 << 124);
+    pub const SIGNATURES: Calls = Calls::other(5);
     /// A content block or a payload may be opaque as a whole.
-    pub const BLOCKS: Calls = Calls(1 << 125);
+    pub const BLOCKS: Calls = Calls::other(6);
     /// All calls for a search for secrets in text.
-    pub const TEXT: Calls = Calls((1 << 122) - 1);
+    pub const TEXT: Calls = Calls {
+        rules: [u64::MAX; RULE_WORDS],
+        others: Calls::BASE64.others | Calls::ESCAPES.others | Calls::VALUES.others,
+    };
     /// All calls.
     #[cfg(test)]
-    pub const EVERY: Calls = Calls(u128::MAX);
+    pub const EVERY: Calls = Calls {
+        rules: [u64::MAX; RULE_WORDS],
+        others: u16::MAX,
+    };
+
+    const fn other(bit: u32) -> Calls {
+        Calls {
+            rules: [0; RULE_WORDS],
+            others: 1 << bit,
+        }
+    }
 
     /// Returns the call for one rule of the table.
     pub fn rule(at: usize) -> Calls {
-        const { assert!(RULES.len() <= 119) };
-        Calls(1 << at)
+        let mut calls = Calls::default();
+        calls.rules[at / 64] = 1 << (at % 64);
+        calls
     }
 
     /// Whether any of these is called for.
     pub fn any(self, of: Calls) -> bool {
-        self.0 & of.0 != 0
+        let mut common = u64::from(self.others & of.others);
+        for (own, wanted) in self.rules.iter().zip(of.rules) {
+            common |= own & wanted;
+        }
+        common != 0
     }
 }
 
 impl BitOrAssign for Calls {
     fn bitor_assign(&mut self, other: Calls) {
-        self.0 |= other.0;
+        self.others |= other.others;
+        for (own, more) in self.rules.iter_mut().zip(other.rules) {
+            *own |= more;
+        }
     }
 }
 
@@ -91,11 +119,12 @@ const ANYTHING: MayFollow = |_| true;
 
 /// Literals that are always searched for, because they show escapes that may hide letters,
 /// placeholders, or content that cannot be read.
-const ALWAYS: [(&[u8], Calls); 6] = [
+const ALWAYS: [(&[u8], Calls); 7] = [
     (ESCAPE, Calls::ESCAPES),
     (START.as_bytes(), Calls::PLACEHOLDERS),
     (b"ignature", Calls::SIGNATURES),
-    (b"ncrypted", Calls(Calls::SIGNATURES.0 | Calls::BLOCKS.0)),
+    (b"ncrypted", Calls::SIGNATURES),
+    (b"ncrypted", Calls::BLOCKS),
     (b"redacted", Calls::BLOCKS),
     (b"\"image\"", Calls::BLOCKS),
 ];
