@@ -206,7 +206,7 @@ impl Searcher {
             .unzip();
         // Percent-encoding takes three characters for one.
         let longest = values.iter().map(|value| value.bytes.len() * 3).max()?;
-        let exact = Exact::new(&values);
+        let exact = Exact::new(values);
         let (window, found) = (Vec::new(), BTreeSet::new());
         Some(Searcher {
             form,

@@ -4,7 +4,7 @@
 //! skipped.
 
 use crate::agents::oh_my_pi::title::repadded;
-use crate::redact::addresses::addresses;
+use crate::redact::addresses::addresses as collect_addresses;
 use crate::redact::{Finds, Redactor, Secret};
 use crate::session::entry::{Kind, LineNo, Span};
 use crate::session::read::header::is_title_slot;
@@ -100,15 +100,12 @@ pub fn redact(
         .filter(|value| !value.is_ordinary())
         .collect();
     if !found.is_empty() {
-        let lower: Vec<_> = found
-            .iter()
-            .map(|value| value.bytes.to_ascii_lowercase())
-            .collect();
-        addresses.retain(|address| {
-            !lower
-                .iter()
-                .any(|value| memchr::memmem::find(value, address).is_some())
-        });
+        // What looks like an address in a secret is removed along with it.
+        let mut removed = BTreeSet::new();
+        for value in &found {
+            collect_addresses(&value.bytes, &mut removed);
+        }
+        addresses.retain(|address| !removed.contains(address));
         redactor.search.extend(found);
         let mut again = search(source, redactor, workers)?.lines;
         again.append(&mut lines);
@@ -265,7 +262,7 @@ fn search_range(
             });
         });
         searched.count += newlines(&bytes[counted..]);
-        addresses(bytes, &mut searched.addresses);
+        collect_addresses(bytes, &mut searched.addresses);
         ControlFlow::Continue(())
     })?;
     Ok(searched)

@@ -20,14 +20,18 @@
 //! files and writing the copy is in [`crate::ops::redact`].
 
 pub mod addresses;
+mod encoded;
+mod keys;
 mod opaque;
 pub mod people;
+mod places;
 mod prefilter;
 mod resemblance;
 mod rules;
 mod search;
 mod unescape;
 pub mod values;
+mod windows;
 
 use foldhash::{HashMap, HashSet};
 pub use people::People;
@@ -252,10 +256,6 @@ impl Redactor {
         self.numbers.insert(secret.to_vec(), (kind, *last));
         (kind, *last)
     }
-}
-
-fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
-    one.start < other.end && other.start < one.end
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Replaces home directories and user names with `~` and `user`.
 
+use super::Splice;
+use super::places::Places;
 use super::unescape::levels;
 use super::values::raw_needles;
-use super::{Splice, overlap};
 use pisess_json::strings::Strings;
 use regex::bytes::Regex;
 use std::collections::BTreeSet;
@@ -67,6 +68,7 @@ impl People {
     /// Returns replacements for the home directories and names in a line of JSON.
     pub(super) fn splices(&self, line: &[u8]) -> Vec<Splice> {
         let mut splices: Vec<Splice> = Vec::new();
+        let mut places = Places::default();
         let mut strings = Strings::new(line);
         while let Ok(Some(found)) = strings.advance() {
             // Directories first, on every level of escapes: the name in a directory is replaced
@@ -78,7 +80,8 @@ impl People {
                     for hit in expression.find_iter(&spoken.text) {
                         let hit = spoken.source(hit.range());
                         let range = hit.start + found.range.start..hit.end + found.range.start;
-                        if !splices.iter().any(|splice| overlap(&splice.range, &range)) {
+                        if !places.overlap(&range) {
+                            places.add(&range);
                             splices.push(Splice {
                                 range,
                                 by: by.as_bytes().to_vec(),

@@ -42,10 +42,24 @@ impl Calls {
     pub const SIGNATURES: Calls = Calls::other(5);
     /// A content block or a payload may be opaque as a whole.
     pub const BLOCKS: Calls = Calls::other(6);
+    /// The codes of a terminal may be in a secret, or between it and its name.
+    pub const CODES: Calls = Calls::other(7);
+    /// A secret or its name may be encoded for a URL.
+    pub const PERCENT: Calls = Calls::other(8);
+    /// A secret or its name may be encoded as HTML.
+    pub const ENTITIES: Calls = Calls::other(9);
+    /// All calls for what can hide a needle.
+    pub const HIDING: Calls = Calls {
+        rules: [0; RULE_WORDS],
+        others: Calls::ESCAPES.others
+            | Calls::CODES.others
+            | Calls::PERCENT.others
+            | Calls::ENTITIES.others,
+    };
     /// All calls for a search for secrets in text.
     pub const TEXT: Calls = Calls {
         rules: [u64::MAX; RULE_WORDS],
-        others: Calls::BASE64.others | Calls::ESCAPES.others | Calls::VALUES.others,
+        others: Calls::BASE64.others | Calls::VALUES.others | Calls::HIDING.others,
     };
     /// All calls.
     #[cfg(test)]
@@ -117,10 +131,8 @@ type MayFollow = fn(&[u8]) -> bool;
 
 const ANYTHING: MayFollow = |_| true;
 
-/// Literals that are always searched for, because they show escapes that may hide letters,
-/// placeholders, or content that cannot be read.
-const ALWAYS: [(&[u8], Calls); 7] = [
-    (ESCAPE, Calls::ESCAPES),
+/// Literals of content that cannot be read, and of placeholders.
+const OTHERS: [(&[u8], Calls); 6] = [
     (START.as_bytes(), Calls::PLACEHOLDERS),
     (b"ignature", Calls::SIGNATURES),
     (b"ncrypted", Calls::SIGNATURES),
@@ -129,7 +141,30 @@ const ALWAYS: [(&[u8], Calls); 7] = [
     (b"\"image\"", Calls::BLOCKS),
 ];
 
-const ESCAPE: &[u8] = b"\\u00";
+/// Literals of what can hide letters, or separate a secret from its name: they are searched for
+/// whatever else is.
+const HIDING: [(&[u8], Calls); 20] = [
+    (b"\\u00", Calls::ESCAPES),
+    (b"\x1b", Calls::CODES),
+    (b"x1b[", Calls::CODES),
+    (b"x1b]", Calls::CODES),
+    (b"x1B[", Calls::CODES),
+    (b"x1B]", Calls::CODES),
+    (b"^[[", Calls::CODES),
+    (b"^[]", Calls::CODES),
+    (b"\\033[", Calls::CODES),
+    (b"\\033]", Calls::CODES),
+    (b"\\e[", Calls::CODES),
+    (b"\\e]", Calls::CODES),
+    (b"\\E[", Calls::CODES),
+    (b"%3D", Calls::PERCENT),
+    (b"%3d", Calls::PERCENT),
+    (b"%3A", Calls::PERCENT),
+    (b"%3a", Calls::PERCENT),
+    (b"%22", Calls::PERCENT),
+    (b"&quot;", Calls::ENTITIES),
+    (b"&#", Calls::ENTITIES),
+];
 
 impl Prefilter {
     /// Returns the needles of all rules, and those of everything else that is always searched for.
@@ -148,15 +183,17 @@ impl Prefilter {
                     }
                 }
             }
-            let always = ALWAYS.map(|(literal, calls)| (literal.to_vec(), (calls, ANYTHING)));
-            Prefilter::of(all.into_iter().chain(always))
+            for (literal, calls) in OTHERS.into_iter().chain(HIDING) {
+                all.push((literal.to_vec(), (calls, ANYTHING)));
+            }
+            Prefilter::of(all.into_iter())
         });
         &NEEDLES
     }
 
-    /// Returns these literals, and escapes, which can hide them.
+    /// Returns these literals, and those of what can hide them.
     pub fn new<'a>(literals: impl Iterator<Item = (&'a [u8], Calls)>) -> Prefilter {
-        let all = literals.chain([(ESCAPE, Calls::ESCAPES)]);
+        let all = literals.chain(HIDING);
         Prefilter::of(all.map(|(literal, calls)| (literal.to_vec(), (calls, ANYTHING))))
     }
 
@@ -280,10 +317,35 @@ pub(super) fn is_digit(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
-/// Whether enough digits of base64 follow to encode a key.
+/// Whether enough digits of base64 follow to encode a key, perhaps with a line break between them,
+/// which is an escape in JSON.
 fn continues_base64(rest: &[u8]) -> bool {
-    rest.get(..SHORTEST_ENCODED)
+    let digits = rest
+        .iter()
+        .take(SHORTEST_ENCODED)
+        .take_while(|byte| is_digit(byte));
+    let before = digits.count();
+    if before == SHORTEST_ENCODED {
+        return true;
+    }
+    let after = after_line_break(&rest[before..]);
+    let missing = SHORTEST_ENCODED - before;
+    after
+        .get(..missing)
         .is_some_and(|digits| digits.iter().all(is_digit))
+}
+
+/// Returns what follows a line break, written as escapes of any level; nothing if there is none.
+fn after_line_break(bytes: &[u8]) -> &[u8] {
+    let mut rest = bytes;
+    loop {
+        let backslashes = rest.iter().take_while(|byte| **byte == b'\\').count();
+        match rest.get(backslashes) {
+            Some(b'r') if backslashes > 0 => rest = &rest[backslashes + 1..],
+            Some(b'n') if backslashes > 0 => return &rest[backslashes + 1..],
+            _ => return &[],
+        }
+    }
 }
 
 /// The number of needles from which on tables for all states are too large.

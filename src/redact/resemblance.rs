@@ -11,8 +11,10 @@ use uuid::fmt::Hyphenated;
 /// different ones.
 pub fn random(secret: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| secret.iter().any(is);
-    let is_drawn = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) || is_scrambled(secret);
-    is_drawn && mixed(secret) && !is_filler(secret)
+    let is_drawn = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    (is_drawn || is_scrambled(secret) || is_unspeakable(secret))
+        && mixed(secret)
+        && !is_filler(secret)
 }
 
 /// Whether what follows the prefix of a key is random, not an identifier
@@ -38,6 +40,15 @@ fn is_scrambled(secret: &[u8]) -> bool {
         && runs().any(|run| matches!(run, [b'a'..=b'z']))
 }
 
+/// Whether it consists of letters with more consonants in a row than any word or compound has.
+fn is_unspeakable(secret: &[u8]) -> bool {
+    let is_vowel = |byte: &u8| b"aeiouyAEIOUY".contains(byte);
+    let longest = secret.split(is_vowel).map(<[u8]>::len).max();
+    secret.len() >= 16
+        && secret.iter().all(u8::is_ascii_alphabetic)
+        && longest.is_some_and(|row| row >= 6 || row == 5 && secret.len() < 40)
+}
+
 /// Whether its characters vary: not a repeated letter, a row of `x`, or an alphabet.
 pub fn mixed(secret: &[u8]) -> bool {
     let mut seen = [false; 256];
@@ -57,13 +68,23 @@ pub fn mixed(secret: &[u8]) -> bool {
 /// Whether there is a key between the delimiter lines: examples in documents have dots there.
 pub fn pem(secret: &[u8]) -> bool {
     let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    let inside = secret
-        .splitn(3, |&byte| byte == b'\n')
-        .last()
-        .unwrap_or(secret);
-    inside
+    secret
         .chunk_by(|a, b| base64(a) && base64(b))
         .any(|run| run.len() >= 24 && mixed(run))
+}
+
+/// Whether what is between `user:` and `@host` in a URL is a password, not a port and the text up
+/// to an address of e-mail.
+pub fn url_password(secret: &[u8]) -> bool {
+    let digits = secret
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let is_port = (1..=5).contains(&digits)
+        && secret
+            .get(digits)
+            .is_some_and(|byte| b"`<>,;|&(){}?#".contains(byte));
+    !is_port && password(secret)
 }
 
 /// Whether it is a password, not a placeholder or a reference.
@@ -119,18 +140,30 @@ fn is_time(secret: &[u8]) -> bool {
         })
 }
 
-/// Whether it is random bytes in base64, which may have any number of `/` and `+` in it.
+/// Whether it is random bytes in base64, which may have any number of `/` and `+` in it, or random
+/// characters that need no encoding in a URL.
+///
+/// `-`, `_`, `.` and `~` separate words as well, so they are left out before the turns are counted,
+/// and a part between them is longer than a word.
 fn is_random_base64(secret: &[u8]) -> bool {
     let is_sign = |byte: &u8| matches!(byte, b'+' | b'/' | b'=');
+    let is_separator = |byte: &u8| matches!(byte, b'-' | b'_' | b'.' | b'~');
+    let digits: Vec<u8> = secret
+        .iter()
+        .copied()
+        .filter(|byte| !is_separator(byte))
+        .collect();
+    let longest_part = secret.split(is_separator).map(<[u8]>::len).max();
     let is_varied = secret
         .iter()
         .any(|byte| byte.is_ascii_digit() || is_sign(byte));
     secret.len() >= 16
         && is_varied
-        && secret
+        && longest_part.is_some_and(|length| length >= 10)
+        && digits
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || is_sign(byte))
-        && takes_turns(secret)
+        && takes_turns(&digits)
         && mixed(secret)
 }
 
@@ -165,9 +198,14 @@ pub fn is_common_setting(value: &[u8]) -> bool {
 /// Whether it refers to a value stored elsewhere, or is a pattern.
 fn is_reference(secret: &[u8]) -> bool {
     const STARTS: &str = "$ % { #{ process. os. env. import. self. this. ./ ../ ~/ .*";
-    STARTS
-        .split(' ')
-        .any(|start| secret.starts_with(start.as_bytes()))
+    // A character that is encoded for a URL, unless `%` ends the name of a variable.
+    let is_encoded = secret.first() == Some(&b'%')
+        && secret
+            .get(1..3)
+            .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+        && secret.last() != Some(&b'%');
+    let mut starts = STARTS.split(' ');
+    starts.any(|start| secret.starts_with(start.as_bytes())) && !is_encoded
         || memchr::memmem::find(secret, b"${").is_some()
 }
 

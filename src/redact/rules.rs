@@ -5,8 +5,10 @@
 //! expressions are written for this table. Strings that only look random are not covered: entropy
 //! alone would report every long identifier.
 
-use super::resemblance::{assigned, drawn, mixed, passphrase, password, pem, random};
-use regex::bytes::{Captures, Match, Regex};
+use super::keys::{PEM_LINE, whole_pem, whole_putty};
+use super::resemblance::{assigned, drawn, mixed, passphrase, password, pem, random, url_password};
+use regex::bytes::{Captures, Regex};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// A kind of secret.
@@ -20,6 +22,8 @@ pub struct Rule {
     /// The expression. The secret is the first group that matched, or the whole match if none did.
     /// `^` at its beginning stands for [`START`].
     pattern: &'static str,
+    /// Returns the range of the secret with a match in a text, if that is only a part of it.
+    whole: fn(&[u8], Range<usize>) -> Range<usize>,
     /// Whether a match is a secret.
     is_secret: fn(&[u8]) -> bool,
     /// For keywords that are ordinary words: whether a secret may follow one, from the bytes after
@@ -54,6 +58,7 @@ impl Rule {
             kind,
             keywords,
             pattern,
+            whole: |_, range| range,
             is_secret,
             may_follow: |_| true,
             is_contextual: false,
@@ -63,6 +68,11 @@ impl Rule {
 
     const fn contextual(mut self) -> Rule {
         self.is_contextual = true;
+        self
+    }
+
+    const fn part_of(mut self, whole: fn(&[u8], Range<usize>) -> Range<usize>) -> Rule {
+        self.whole = whole;
         self
     }
 
@@ -78,14 +88,14 @@ impl Rule {
             .get_or_init(|| Regex::new(&pattern()).expect("each row of the table is tested"))
     }
 
-    /// Returns the secret in a match of the expression, if it is one. Documentation marks its keys
-    /// by `EXAMPLE`.
-    pub fn secret<'t>(&self, captures: &Captures<'t>) -> Option<Match<'t>> {
-        let group = (1..captures.len())
-            .find_map(|group| captures.get(group))
-            .or(captures.get(0));
-        let is_example = |secret: &[u8]| memchr::memmem::find(secret, b"EXAMPLE").is_some();
-        group.filter(|secret| (self.is_secret)(secret.as_bytes()) && !is_example(secret.as_bytes()))
+    /// Returns the range of the secret in a match of the expression, if it is one. Documentation
+    /// marks its keys by `EXAMPLE`.
+    pub fn secret(&self, text: &[u8], captures: &Captures) -> Option<Range<usize>> {
+        let group = (1..captures.len()).find_map(|group| captures.get(group));
+        let range = (self.whole)(text, group.or(captures.get(0))?.range());
+        let secret = &text[range.clone()];
+        let is_example = memchr::memmem::find(secret, b"EXAMPLE").is_some();
+        (!is_example && (self.is_secret)(secret)).then_some(range)
     }
 }
 
@@ -117,14 +127,12 @@ fn is_assigned(rest: &[u8]) -> bool {
 
 /// Whether `user:password@` follows.
 fn names_user(rest: &[u8]) -> bool {
-    let start = rest.iter().skip_while(|byte| matches!(byte, b'/' | b'\\'));
-    let mut login = start.take_while(|byte| {
-        !matches!(
-            byte,
-            b' ' | b'/' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\'
-        )
-    });
-    login.any(|byte| *byte == b':') && login.any(|byte| *byte == b'@')
+    let start = rest.iter().position(|byte| !matches!(byte, b'/' | b'\\'));
+    let login = &rest[start.unwrap_or(0)..rest.len().min(320)];
+    let is_end = |byte: &u8| matches!(byte, b' ' | b'/' | b'"' | b'\'' | b'\\');
+    let end = login.iter().position(is_end).unwrap_or(login.len());
+    let colon = memchr::memchr(b':', &login[..end]);
+    colon.is_some_and(|colon| memchr::memchr(b'@', &login[colon..end]).is_some())
 }
 
 /// Whether the third part of a Discord token follows the first letter of the second: five more, and
@@ -140,8 +148,8 @@ fn is_second_of_three(rest: &[u8]) -> bool {
 #[rustfmt::skip]
 pub static RULES: [Rule; 80] = [
     // Private keys.
-    Rule::checked("private-key", &["PRIVATE KEY"], r"(?s-u)-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?:.{20,20000}?-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|[^-]{20,20000})", pem),
-    Rule::checked("putty-key", &["PuTTY-User-Key-File"], r"(?s-u)PuTTY-User-Key-File-[23]:.{20,20000}?Private-MAC: *[0-9a-f]{40,64}", pem),
+    Rule::checked("private-key", &["PRIVATE KEY"], PEM_LINE, pem).part_of(whole_pem),
+    Rule::checked("putty-key", &["PuTTY-User-Key-File"], r"(?-u)PuTTY-User-Key-File-[23]:", pem).part_of(whole_putty),
     Rule::new("age-key", &["AGE-SECRET-KEY-1"], r"(?-u)AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
     // Providers of models.
     Rule::new("anthropic-key", &["sk-ant-"], r"(?-u)sk-ant-[a-z]{2,10}[0-9]{2}-[A-Za-z0-9_-]{80,}"),
@@ -195,7 +203,7 @@ pub static RULES: [Rule; 80] = [
     Rule::new("slack-app-token", &["xapp-"], r"(?-u)xapp-[0-9]-[A-Z0-9]+-[0-9]+-[a-z0-9]{30,}"),
     Rule::checked("slack-webhook", &["hooks.slack.com"], r"(?-u)hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{30,80})", mixed),
     Rule::new("discord-webhook", &["webhooks"], r"(?-u)discord(?:app)?\.com/api/webhooks/([0-9]{17,20}/[A-Za-z0-9_-]{60,80})"),
-    Rule::checked("telegram-token", &[":AA"], r"(?-u)[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b", mixed),
+    Rule::checked("telegram-token", &[":AA"], r"(?-u)([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)", mixed),
     Rule::checked("stripe-key", &["sk_live_", "rk_live_", "sk_test_", "rk_test_", "sk_prod_", "rk_prod_"], r"(?-u)[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,248}\b", mixed),
     Rule::checked("webhook-secret", &["whsec_"], r"(?-u)whsec_[A-Za-z0-9+/]{24,64}=*", mixed),
     Rule::new("square-token", &["sq0atp-", "sq0csp-"], r"(?-u)sq0[ac][ts]p-[A-Za-z0-9_-]{22,60}"),
@@ -220,7 +228,7 @@ pub static RULES: [Rule; 80] = [
     // Recognized by their context.
     Rule::new("jwt", &["eyJ"], r"(?-u)eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
     Rule::checked("authorization", &["uthorization", "UTHORIZATION", "earer ", "-api-key", "-Api-Key", "-API-KEY", "rivate-token", "RIVATE-TOKEN", "-auth-token", "-Auth-Token"], r#"(?i-u)\b(?:authorization["'\\]*\s*[:=]\s*["'\\]*(?:bearer|basic|token|apikey)\s+|bearer\s+|(?:x-api-key|api-key|x-auth-token|x-access-token|private-token)["'\\]*\s*[:=]\s*["'\\]*)([A-Za-z0-9._~+/-]{12,}=*)"#, random).contextual(),
-    Rule::checked("url-password", &["://", ":\\/", ":\\\\"], r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'`<>\\]{0,100}:([^\s/@"'`<>\\]{3,200})@[A-Za-z0-9\[]"#, password).contextual().followed(names_user),
+    Rule::checked("url-password", &["://", ":\\/", ":\\\\"], r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'`<>\\\[]{0,100}:([^\s/"'\\]{3,200})@[A-Za-z0-9\[]"#, url_password).contextual().followed(names_user),
     Rule::checked("url-parameter", &["key=", "oken=", "ecret=", "assword=", "signature="], r#"(?i-u)[?&](?:[a-z0-9_-]{0,20}(?:key|token|secret|password)|signature)=([^\s&"'`<>(){}\\#]{8,500})"#, assigned).contextual(),
     Rule::checked("connection-password", &["assword=", "ASSWORD=", "Pwd=", "pwd=", "PWD="], r#"(?i-u);\s*(?:password|pwd)\s*=\s*([^;"'\s\\]{4,200})"#, password).contextual(),
     Rule::checked("assigned-password", &["PASSWORD", "PASSWD", "_PASS"], r#"(?-u)(?:PASSWORD|PASSWD|_PASS)=["']?([^\s"'`;,&|<>(){}\\]{6,200})"#, passphrase).contextual().followed(is_assigned),

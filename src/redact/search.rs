@@ -1,14 +1,14 @@
 //! Finds what is to be removed from lines. A search changes nothing, so any number of threads can
 //! share it.
 
-use super::prefilter::{Calls, Found, Prefilter, SHORTEST_ENCODED, is_digit};
+use super::encoded::each_decoded;
+use super::places::{Hits, Places};
+use super::prefilter::{Calls, Found, Prefilter, is_digit};
 use super::rules::RULES;
 use super::unescape::{Spoken, levels};
 use super::values::{Exact, Value};
-use super::{People, START, Splice, opaque, overlap};
-use base64::Engine;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use super::{People, START, Splice, opaque};
+use foldhash::HashSet;
 use pisess_json::strings::Strings;
 use std::ops::Range;
 
@@ -73,12 +73,12 @@ const NAMES: &str =
 /// The rules, the values given by the user, and what else to remove.
 #[derive(Default)]
 pub struct Search {
-    values: Vec<Value>,
     /// Home directories and user names to replace, if requested.
     people: Option<People>,
     keeps_images: bool,
+    /// The values given by the user or found elsewhere.
     exact: Exact,
-    /// The needles of the values and of people.
+    /// The needles of people, and those of values that have no window.
     needles: Option<Prefilter>,
     /// Whether only lines with these are looked at.
     is_narrow: bool,
@@ -87,17 +87,17 @@ pub struct Search {
 impl Search {
     /// Returns a search for these values, in addition to the rules, and for `people`.
     pub fn new(values: Vec<Value>, people: Option<People>, keeps_images: bool) -> Search {
-        let exact = Exact::new(&values);
-        let values_in = exact
-            .needles
-            .iter()
-            .map(|needle| (needle.as_slice(), Calls::VALUES));
-        let own = people.iter().flat_map(|people| &people.needles);
-        let people_in = own.map(|needle| (needle.as_slice(), Calls::PEOPLE));
-        let is_any = !values.is_empty() || people.is_some();
-        let needles = is_any.then(|| Prefilter::new(values_in.chain(people_in)));
+        let exact = Exact::new(values);
+        let is_any = !exact.values.is_empty() || people.is_some();
+        let mut literals = Vec::new();
+        for needle in &exact.needles {
+            literals.push((needle.as_slice(), Calls::VALUES));
+        }
+        for needle in people.iter().flat_map(|people| &people.needles) {
+            literals.push((needle.as_slice(), Calls::PEOPLE));
+        }
+        let needles = is_any.then(|| Prefilter::new(literals.into_iter()));
         Search {
-            values,
             people,
             keeps_images,
             exact,
@@ -110,7 +110,13 @@ impl Search {
     /// them.
     pub fn extend(&mut self, more: Vec<Value>) {
         let old = std::mem::take(self);
-        let values = old.values.into_iter().chain(more).collect();
+        let mut values = old.exact.values;
+        let known: HashSet<Vec<u8>> = values.iter().map(|value| value.bytes.clone()).collect();
+        for value in more {
+            if !known.contains(&value.bytes) {
+                values.push(value);
+            }
+        }
         *self = Search {
             is_narrow: true,
             ..Search::new(values, old.people, old.keeps_images)
@@ -120,10 +126,7 @@ impl Search {
     /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with
     /// its range, newline excluded, and what was found in it.
     pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
-        let mut found = self
-            .needles
-            .as_ref()
-            .map_or_else(Vec::new, |needles| needles.in_lines(bytes));
+        let mut found = self.own_needles(bytes);
         if !self.is_narrow {
             found.append(&mut Prefilter::of_rules().in_lines(bytes));
             found.sort_by_key(|found| found.at);
@@ -148,9 +151,25 @@ impl Search {
         }
     }
 
+    /// Returns the needles of people and of values in some lines, in order.
+    fn own_needles(&self, bytes: &[u8]) -> Vec<Found> {
+        let Some(needles) = &self.needles else {
+            return Vec::new();
+        };
+        let mut found = needles.in_lines(bytes);
+        self.exact.each_window(bytes, &mut |at| {
+            found.push(Found {
+                at,
+                calls: Calls::VALUES,
+            })
+        });
+        found.sort_by_key(|found| found.at);
+        found
+    }
+
     /// Whether it searches for values, which have kinds of their own, besides what the rules find.
     pub fn has_values(&self) -> bool {
-        !self.values.is_empty()
+        !self.exact.values.is_empty()
     }
 
     /// Whether a text may contain something to remove.
@@ -161,9 +180,11 @@ impl Search {
     /// Returns what the needles in a text call for.
     fn calls_in(&self, text: &[u8]) -> Calls {
         let mut calls = Prefilter::of_rules().calls_in(text);
-        self.needles
-            .iter()
-            .for_each(|needles| calls |= needles.calls_in(text));
+        if let Some(needles) = &self.needles {
+            calls |= needles.calls_in(text);
+            self.exact
+                .each_window(text, &mut |_| calls |= Calls::VALUES);
+        }
         calls
     }
 
@@ -186,51 +207,54 @@ impl Search {
             return finds;
         }
         if calls.any(Calls::BLOCKS) || calls.any(Calls::ESCAPES) {
-            add(opaque::blocks(line, self.keeps_images), &mut finds.splices);
+            let blocks = opaque::blocks(line, self.keeps_images);
+            // What is in a block is replaced along with it.
+            let places = Places::of(blocks.iter().map(|block| &block.range));
+            finds
+                .splices
+                .retain(|splice| !places.overlap(&splice.range));
+            finds.splices.extend(blocks);
         }
         finds.opaque = finds.splices.len();
         if let Some(people) = &self.people
             && (calls.any(Calls::PEOPLE) || calls.any(Calls::ESCAPES))
         {
+            let places = Places::of(finds.splices.iter().map(|splice| &splice.range));
             let mut named = people.splices(line);
-            named.retain(|one| {
-                !finds
-                    .splices
-                    .iter()
-                    .any(|other| overlap(&one.range, &other.range))
-            });
+            named.retain(|splice| !places.overlap(&splice.range));
             finds.splices.append(&mut named);
         }
-        let Finds {
-            hits,
-            stuck,
-            splices,
-            ..
-        } = &mut finds;
+        self.add_stuck(line, &mut finds);
+        let removed = Places::of(finds.splices.iter().map(|splice| &splice.range));
+        finds.hits.retain(|hit| !removed.contain(&hit.range));
+        let replaced = Places::of(finds.hits.iter().map(|hit| &hit.range));
+        finds
+            .splices
+            .retain(|splice| !replaced.overlap(&splice.range));
+        finds
+    }
+
+    /// Adds the values outside of strings.
+    fn add_stuck(&self, line: &[u8], finds: &mut Finds) {
+        let places = Places::of(finds.hits.iter().map(|hit| &hit.range));
+        let mut stuck = Vec::new();
         self.exact.each(line, &mut |range, value| {
-            let is_digit = |at: Option<usize>| {
-                at.and_then(|at| line.get(at))
-                    .is_some_and(u8::is_ascii_digit)
-            };
-            let is_part = is_digit(range.start.checked_sub(1)) || is_digit(Some(range.end));
-            if !is_part && !hits.iter().any(|hit| overlap(&hit.range, &range)) {
-                let Value { kind, bytes } = self.values[value].clone();
-                let field = Strings::path_at(line, range.start);
-                stuck.push(Hit {
-                    field,
-                    range,
-                    kind,
-                    secret: bytes,
-                });
+            let is_part =
+                is_digit_at(line, range.start.checked_sub(1)) || is_digit_at(line, Some(range.end));
+            if !is_part && !places.overlap(&range) {
+                stuck.push((range, value));
             }
         });
-        hits.retain(|hit| {
-            !splices
-                .iter()
-                .any(|splice| contains(&splice.range, &hit.range))
-        });
-        splices.retain(|splice| !hits.iter().any(|hit| overlap(&splice.range, &hit.range)));
-        finds
+        let mut paths = Strings::new(line);
+        for (range, value) in stuck {
+            let Value { kind, bytes } = &self.exact.values[value];
+            finds.stuck.push(Hit {
+                field: paths.path_at(range.start),
+                range,
+                kind,
+                secret: bytes.clone(),
+            });
+        }
     }
 
     /// Adds the secrets and the signatures in the strings of a line. Returns whether the line is
@@ -282,47 +306,96 @@ impl Search {
     /// Returns the secrets in the bytes of one string, which begin at `start` in the line, and
     /// whose needles call for `calls`. Their `field` is empty.
     fn hits_in(&self, raw: &[u8], start: usize, calls: Calls, rules: bool) -> Vec<Hit> {
-        let mut hits: Vec<Hit> = Vec::new();
         if raw.len() < 6 {
-            return hits;
+            return Vec::new();
         }
-        levels(raw).for_each(|spoken| self.hits_at_level(&spoken, calls, rules, &mut hits));
+        let mut hits = Hits::default();
+        for level in levels(raw) {
+            self.hits_at_level(&level, calls, rules, &mut hits);
+        }
+        let mut hits = hits.finish();
         for hit in &mut hits {
             hit.range = hit.range.start + start..hit.range.end + start;
         }
-        hits.sort_by_key(|hit| hit.range.start);
         hits
     }
 
-    fn hits_at_level(&self, spoken: &Spoken, calls: Calls, rules: bool, hits: &mut Vec<Hit>) {
+    /// Adds the secrets on one level of escapes, in each of the forms that text may have there.
+    ///
+    /// Without the codes of a terminal, and as HTML is displayed, a secret is what it is elsewhere,
+    /// so these forms come first. A percent sign may also be a part of a secret.
+    fn hits_at_level(&self, level: &Spoken, calls: Calls, rules: bool, hits: &mut Hits) {
+        let is_called = |form: Calls| calls.any(form) || calls.any(Calls::ESCAPES);
+        let without_codes = if is_called(Calls::CODES) {
+            level.without_codes()
+        } else {
+            None
+        };
+        let shown = without_codes.as_ref().unwrap_or(level);
+        if is_called(Calls::ENTITIES)
+            && let Some(decoded) = shown.entities_decoded()
+        {
+            self.hits_in_form(&decoded, calls, rules, hits);
+        }
+        if let Some(without_codes) = &without_codes {
+            self.hits_in_form(without_codes, calls, rules, hits);
+        }
+        self.hits_in_form(level, calls, rules, hits);
+        if is_called(Calls::PERCENT)
+            && let Some(decoded) = shown.percent_decoded()
+        {
+            self.hits_in_form(&decoded, calls, rules, hits);
+        }
+    }
+
+    fn hits_in_form(&self, spoken: &Spoken, calls: Calls, rules: bool, hits: &mut Hits) {
         let text = &*spoken.text;
         self.exact.each(text, &mut |range, value| {
-            let value = &self.values[value];
-            put(hits, spoken.source(range), value.kind, &value.bytes);
+            let value = &self.exact.values[value];
+            hits.put(Hit {
+                range: spoken.source(range),
+                kind: value.kind,
+                secret: value.bytes.clone(),
+                ..Hit::default()
+            });
         });
         if !rules || is_base64(text) {
             return;
         }
-        // Unless letters are escaped, what this level calls for was called for by the raw bytes.
-        let calls = if calls.any(Calls::ESCAPES) {
+        // Unless something hides needles, what this form calls for was called for by the raw bytes.
+        let calls = if calls.any(Calls::HIDING) {
             self.calls_in(text)
         } else {
             calls
         };
-        apply(calls, text, |range, kind, secret| {
-            put(hits, spoken.source(range), kind, secret)
+        apply(calls, text, |range, kind| {
+            hits.put(Hit {
+                range: spoken.source(range.clone()),
+                kind,
+                secret: text[range].to_vec(),
+                ..Hit::default()
+            });
         });
         if calls.any(Calls::BASE64) {
-            each_decoded(text, &mut |start, decoded| {
-                let calls = self.calls_in(decoded);
-                apply(calls, decoded, |range, kind, secret| {
-                    // Four digits encode three bytes.
-                    let encoded = start + range.start * 4 / 3..start + (range.end * 4).div_ceil(3);
-                    put(hits, spoken.source(encoded), kind, secret);
+            each_decoded(text, &mut |decoded| {
+                let calls = self.calls_in(&decoded.bytes);
+                apply(calls, &decoded.bytes, |range, kind| {
+                    hits.put(Hit {
+                        range: spoken.source(decoded.source(range.clone())),
+                        kind,
+                        secret: decoded.bytes[range].to_vec(),
+                        ..Hit::default()
+                    });
                 });
             });
         }
     }
+}
+
+/// Whether a digit is at this offset.
+fn is_digit_at(line: &[u8], at: Option<usize>) -> bool {
+    at.and_then(|at| line.get(at))
+        .is_some_and(u8::is_ascii_digit)
 }
 
 /// Returns the range of the line around an offset, newline excluded.
@@ -331,95 +404,18 @@ fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
     start..memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline)
 }
 
-/// Calls `found` with the range, the kind and the text of each secret that the called rules find in
-/// a text.
-fn apply(calls: Calls, text: &[u8], mut found: impl FnMut(Range<usize>, &'static str, &[u8])) {
-    for (_, rule) in RULES
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| calls.any(Calls::rule(*at)))
-    {
-        for captures in rule.expression().captures_iter(text) {
-            if let Some(secret) = rule.secret(&captures) {
-                found(secret.range(), rule.kind, secret.as_bytes());
-            }
-        }
-    }
-}
-
-/// Adds a secret, unless an earlier level or an earlier rule found it. If it overlaps others, they
-/// become one, with the kind of the first: no part of a secret may remain.
-fn put(hits: &mut Vec<Hit>, mut range: Range<usize>, kind: &'static str, secret: &[u8]) {
-    if range.is_empty() || hits.iter().any(|hit| contains(&hit.range, &range)) {
-        return;
-    }
-    let mut first = None;
-    hits.retain(|hit| {
-        let is_apart = !overlap(&hit.range, &range);
-        if !is_apart {
-            range = range.start.min(hit.range.start)..range.end.max(hit.range.end);
-            first.get_or_insert_with(|| hit.clone());
-        }
-        is_apart
-    });
-    let hit = first.unwrap_or_else(|| Hit {
-        kind,
-        secret: secret.to_vec(),
-        ..Hit::default()
-    });
-    hits.push(Hit { range, ..hit });
-}
-
-/// Calls `found` with what each run of base64 in the text encodes, and where it begins. What
-/// precedes the first digit may consist of digits as well, so every alignment is tried.
-fn each_decoded(text: &[u8], found: &mut dyn FnMut(usize, &[u8])) {
-    const BASE64: GeneralPurpose = GeneralPurpose::new(
-        &STANDARD,
-        GeneralPurposeConfig::new()
-            .with_decode_allow_trailing_bits(true)
-            .with_decode_padding_mode(DecodePaddingMode::Indifferent),
-    );
-    let mut end = 0;
-    while let Some(start) = text[end..].iter().position(is_digit).map(|at| end + at) {
-        end = text[start..]
-            .iter()
-            .position(|byte| !is_digit(byte))
-            .map_or(text.len(), |at| start + at);
-        if end - start < SHORTEST_ENCODED {
+/// Calls `found` with the range and the kind of each secret that the called rules find in a text.
+pub(super) fn apply(calls: Calls, text: &[u8], mut found: impl FnMut(Range<usize>, &'static str)) {
+    for (at, rule) in RULES.iter().enumerate() {
+        if !calls.any(Calls::rule(at)) {
             continue;
         }
-        let digits: Vec<u8> = text[start..end]
-            .iter()
-            .map(|byte| match byte {
-                b'-' => b'+',
-                b'_' => b'/',
-                other => *other,
-            })
-            .collect();
-        for skipped in 0..4 {
-            let whole = (digits.len() - skipped) / 4 * 4;
-            let rest = &digits[skipped..];
-            // One digit alone encodes nothing.
-            let rest = if rest.len() == whole + 1 {
-                &rest[..whole]
-            } else {
-                rest
-            };
-            if let Ok(decoded) = BASE64.decode(rest) {
-                found(start + skipped, &decoded);
+        for captures in rule.expression().captures_iter(text) {
+            if let Some(secret) = rule.secret(text, &captures) {
+                found(secret, rule.kind);
             }
         }
     }
-}
-
-/// Adds the replacements of whole blocks, which take precedence over those of strings in them.
-fn add(blocks: Vec<Splice>, splices: &mut Vec<Splice>) {
-    splices.retain(|splice| {
-        !blocks
-            .iter()
-            .any(|block| overlap(&block.range, &splice.range))
-    });
-    splices.extend(blocks);
 }
 
 /// Returns the placeholders in a line.
@@ -443,8 +439,4 @@ pub(super) fn is_name(key: &[u8], value: &[u8]) -> bool {
 /// Whether the text looks like a picture or another file in base64, which cannot be searched.
 pub(super) fn is_base64(text: &[u8]) -> bool {
     text.len() >= 512 && text.iter().all(|byte| is_digit(byte) || *byte == b'=')
-}
-
-fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
 }

@@ -444,7 +444,7 @@ fn holds_secret(text: &[u8]) -> bool {
             && rule
                 .expression()
                 .captures_iter(text)
-                .any(|captures| rule.secret(&captures).is_some())
+                .any(|captures| rule.secret(text, &captures).is_some())
     })
 }
 

@@ -1,8 +1,10 @@
 //! Text with its escapes decoded, mapped to the bytes it came from.
 //!
 //! A secret may be written with escapes (`\u0073k-ant-…`), once by the line's own JSON, once more
-//! by JSON inside a string, and so on. The decoded text is matched, and the original bytes are
-//! replaced. A placeholder contains no quote and no backslash, so it is valid at any depth.
+//! by JSON inside a string, and so on. On each of these levels, the codes of a terminal may stand
+//! in a secret or between it and its name, and the text may be HTML or encoded for a URL. The
+//! decoded text is matched, and the original bytes are replaced. A placeholder contains no quote
+//! and no backslash, so it is valid at any depth.
 
 use pisess_json::string::escape;
 use pisess_json::text::push_code_point;
@@ -22,7 +24,7 @@ pub(super) fn levels(raw: &[u8]) -> impl Iterator<Item = Spoken<'_>> {
 pub struct Spoken<'a> {
     /// The text, UTF-8 except for lone surrogates and bytes that were not UTF-8 before.
     pub text: Cow<'a, [u8]>,
-    /// The runs of each level of escapes that was decoded.
+    /// The runs of each level that was decoded.
     levels: Vec<Vec<Run>>,
 }
 
@@ -36,6 +38,43 @@ struct Run {
     is_escape: bool,
 }
 
+/// A way to write characters as others.
+#[derive(Clone, Copy)]
+struct Encoding {
+    /// Returns the offset of the first byte that may begin an escape.
+    find: fn(&[u8]) -> Option<usize>,
+    /// If the bytes begin with an escape, adds what it stands for, and returns its length.
+    decode: fn(&[u8], &mut Vec<u8>) -> Option<usize>,
+}
+
+const JSON: Encoding = Encoding {
+    find: |bytes| memchr::memchr(b'\\', bytes),
+    decode: |bytes, text| {
+        let (code_point, width) = escape(bytes)?;
+        push_code_point(text, code_point);
+        Some(width)
+    },
+};
+
+const TERMINAL: Encoding = Encoding {
+    find: |bytes| memchr::memchr3(ESC, b'\\', b'^', bytes),
+    decode: |bytes, _| control_sequence(bytes),
+};
+
+const PERCENT: Encoding = Encoding {
+    find: |bytes| memchr::memchr(b'%', bytes),
+    decode: |bytes, text| {
+        let digits = std::str::from_utf8(bytes.get(1..3)?).ok()?;
+        text.push(u8::from_str_radix(digits, 16).ok()?);
+        Some(3)
+    },
+};
+
+const HTML: Encoding = Encoding {
+    find: |bytes| memchr::memchr(b'&', bytes),
+    decode: entity,
+};
+
 impl<'a> Spoken<'a> {
     /// Returns the bytes unchanged.
     pub fn plain(bytes: &'a [u8]) -> Self {
@@ -47,8 +86,27 @@ impl<'a> Spoken<'a> {
 
     /// Decodes one level of escapes; `None` if there is none left.
     pub fn unescaped(&self) -> Option<Spoken<'static>> {
+        self.decoded(JSON)
+    }
+
+    /// Returns the text without the codes of a terminal; `None` if there is none.
+    pub fn without_codes(&self) -> Option<Spoken<'static>> {
+        self.decoded(TERMINAL)
+    }
+
+    /// Returns the text that a URL encodes; `None` if nothing is encoded.
+    pub fn percent_decoded(&self) -> Option<Spoken<'static>> {
+        self.decoded(PERCENT)
+    }
+
+    /// Returns the text with the entities of HTML decoded; `None` if there is none.
+    pub fn entities_decoded(&self) -> Option<Spoken<'static>> {
+        self.decoded(HTML)
+    }
+
+    fn decoded(&self, encoding: Encoding) -> Option<Spoken<'static>> {
         let bytes = &*self.text;
-        memchr::memchr(b'\\', bytes)?;
+        (encoding.find)(bytes)?;
         let mut text = Vec::with_capacity(bytes.len());
         let mut runs = vec![Run {
             text: 0,
@@ -56,20 +114,20 @@ impl<'a> Spoken<'a> {
             is_escape: false,
         }];
         let mut at = 0;
-        while let Some(backslash) = memchr::memchr(b'\\', &bytes[at..]) {
-            text.extend_from_slice(&bytes[at..at + backslash]);
-            at += backslash;
-            let Some((code_point, width)) = escape(&bytes[at..]) else {
-                text.push(b'\\');
+        while let Some(distance) = (encoding.find)(&bytes[at..]) {
+            text.extend_from_slice(&bytes[at..at + distance]);
+            at += distance;
+            let start = text.len();
+            let Some(width) = (encoding.decode)(&bytes[at..], &mut text) else {
+                text.push(bytes[at]);
                 at += 1;
                 continue;
             };
             runs.push(Run {
-                text: text.len(),
+                text: start,
                 source: at,
                 is_escape: true,
             });
-            push_code_point(&mut text, code_point);
             at += width;
             runs.push(Run {
                 text: text.len(),
@@ -78,24 +136,162 @@ impl<'a> Spoken<'a> {
             });
         }
         text.extend_from_slice(&bytes[at..]);
-        let levels = || self.levels.iter().cloned().chain([runs]).collect();
-        (text.len() < bytes.len()).then(|| Spoken {
+        if text.len() == bytes.len() {
+            return None;
+        }
+        let mut levels = self.levels.clone();
+        levels.push(runs);
+        Some(Spoken {
             text: Cow::Owned(text),
-            levels: levels(),
+            levels,
         })
     }
 
-    /// Returns the bytes of the source for a range of the text.
+    /// Returns the bytes of the source for a range of the text. What is not in the text, such as
+    /// the code of a colour, belongs to it only if it is between two bytes of it.
     pub fn source(&self, range: Range<usize>) -> Range<usize> {
-        self.offset(range.start)..self.offset(range.end)
+        let mut start = range.start;
+        let mut end = range.end;
+        for runs in self.levels.iter().rev() {
+            end = if end > start {
+                source_after(runs, end - 1)
+            } else {
+                source_of(runs, start)
+            };
+            start = source_of(runs, start);
+        }
+        start..end
     }
+}
 
-    fn offset(&self, at: usize) -> usize {
-        self.levels.iter().rev().fold(at, |at, runs| {
-            let run = runs[runs.partition_point(|run| run.text <= at) - 1];
-            run.source + if run.is_escape { 0 } else { at - run.text }
-        })
+/// Returns where the byte at an offset of the text came from.
+fn source_of(runs: &[Run], at: usize) -> usize {
+    let run = runs[run_at(runs, at)];
+    if run.is_escape {
+        run.source
+    } else {
+        run.source + at - run.text
     }
+}
+
+/// Returns the offset after the bytes that the byte at an offset of the text came from.
+fn source_after(runs: &[Run], at: usize) -> usize {
+    let index = run_at(runs, at);
+    let run = runs[index];
+    if run.is_escape {
+        runs[index + 1].source
+    } else {
+        run.source + at + 1 - run.text
+    }
+}
+
+fn run_at(runs: &[Run], at: usize) -> usize {
+    runs.partition_point(|run| run.text <= at) - 1
+}
+
+const ESC: u8 = 0x1b;
+const BELL: u8 = 0x07;
+
+/// The spellings of the character that begins a sequence, as in source code, in the output of
+/// `cat -v`, and in JSON that is decoded on another level.
+const ESCAPE_CHARACTERS: [&[u8]; 9] = [
+    b"\x1b", b"\\x1b", b"\\x1B", b"^[", b"\\033", b"\\e", b"\\E", b"\\u001b", b"\\u001B",
+];
+
+/// The spellings of the character that ends the text in a sequence of the operating system.
+const BELL_CHARACTERS: [&[u8]; 6] = [b"\x07", b"\\x07", b"^G", b"\\007", b"\\a", b"\\u0007"];
+
+/// The maximum length of the text in a sequence, such as the address of a link.
+const LONGEST_TEXT: usize = 4096;
+
+/// Returns the length of the control sequence that the bytes begin with: CSI, as for colours, or
+/// OSC, as for links and titles.
+fn control_sequence(bytes: &[u8]) -> Option<usize> {
+    let escape = prefix_of(bytes, &ESCAPE_CHARACTERS)?;
+    let rest = &bytes[escape..];
+    match rest.first()? {
+        b'[' => {
+            let is_parameter = |byte: &u8| matches!(byte, b' '..=b'?');
+            let end = rest[1..]
+                .iter()
+                .take(64)
+                .position(|byte| !is_parameter(byte))?;
+            let is_final = matches!(rest[1 + end], b'@'..=b'~');
+            is_final.then_some(escape + 1 + end + 1)
+        }
+        b']' => {
+            let text = &rest[..rest.len().min(LONGEST_TEXT)];
+            for (at, &byte) in text.iter().enumerate().skip(1) {
+                if matches!(byte, b'\n' | b'\r') {
+                    return None;
+                }
+                if !matches!(byte, BELL | ESC | b'\\' | b'^') {
+                    continue;
+                }
+                if let Some(bell) = prefix_of(&rest[at..], &BELL_CHARACTERS) {
+                    return Some(escape + at + bell);
+                }
+                if let Some(width) = prefix_of(&rest[at..], &ESCAPE_CHARACTERS) {
+                    let is_end = rest.get(at + width) == Some(&b'\\');
+                    return is_end.then_some(escape + at + width + 1);
+                }
+            }
+            None
+        }
+        // The sets of characters that `tput sgr0` selects.
+        b'(' if rest.get(1) == Some(&b'B') => Some(escape + 2),
+        _ => None,
+    }
+}
+
+/// Returns the length of the first of these spellings that the bytes begin with.
+fn prefix_of(bytes: &[u8], spellings: &[&[u8]]) -> Option<usize> {
+    for spelling in spellings {
+        if bytes.starts_with(spelling) {
+            return Some(spelling.len());
+        }
+    }
+    None
+}
+
+/// The entities of the characters that separate names, values and parts of a URL.
+const ENTITIES: [(&[u8], u8); 14] = [
+    (b"&quot;", b'"'),
+    (b"&amp;", b'&'),
+    (b"&apos;", b'\''),
+    (b"&lt;", b'<'),
+    (b"&gt;", b'>'),
+    (b"&nbsp;", b' '),
+    (b"&equals;", b'='),
+    (b"&colon;", b':'),
+    (b"&semi;", b';'),
+    (b"&commat;", b'@'),
+    (b"&sol;", b'/'),
+    (b"&lowbar;", b'_'),
+    (b"&plus;", b'+'),
+    (b"&percnt;", b'%'),
+];
+
+/// Decodes the entity that the bytes begin with.
+fn entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
+    if bytes.get(1) != Some(&b'#') {
+        for (entity, character) in ENTITIES {
+            if bytes.starts_with(entity) {
+                text.push(character);
+                return Some(entity.len());
+            }
+        }
+        return None;
+    }
+    let semicolon = bytes.iter().take(10).position(|&byte| byte == b';')?;
+    let digits = std::str::from_utf8(&bytes[2..semicolon]).ok()?;
+    let code_point = match digits.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+        None => digits.parse().ok()?,
+    };
+    let character = char::from_u32(code_point)?;
+    text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+    Some(semicolon + 1)
 }
 
 #[cfg(test)]
@@ -117,5 +313,35 @@ mod tests {
         assert_eq!(&source[twice.source(start..start + 4)], br"\\u0073k-1");
         assert!(twice.unescaped().is_none());
         assert!(Spoken::plain(b"C:\\Users").unescaped().is_none());
+    }
+
+    #[test]
+    fn codes_of_a_terminal_are_no_text() {
+        for escape in ["\u{1b}", "\\x1b", "^[", "\\033", "\\e", "\\u001b"] {
+            for end in ["\u{7}".to_owned(), format!("{escape}\\")] {
+                let source = format!(
+                    "a{escape}[32mb{escape}[0;38;5;208mc{escape}]8;;https://x.org/{end}d{escape}[K e"
+                );
+                let without = Spoken::plain(source.as_bytes()).without_codes().unwrap();
+                assert_eq!(&*without.text, b"abcd e", "{source}");
+                // Codes between bytes belong to them, those around them do not.
+                let range = without.source(1..3);
+                assert_eq!(source[range], format!("b{escape}[0;38;5;208mc"));
+            }
+        }
+        for text in ["C:\\e\\x1", "a^[b", "\\033", "\u{1b}]8;;x\ny"] {
+            assert!(Spoken::plain(text.as_bytes()).without_codes().is_none());
+        }
+    }
+
+    #[test]
+    fn other_encodings_are_decoded() {
+        let url = Spoken::plain(b"KEY%3Dx%2g%").percent_decoded().unwrap();
+        assert_eq!(&*url.text, b"KEY=x%2g%");
+        assert_eq!(url.source(4..5), 6..7);
+        let html = Spoken::plain("&quot;a&#39;&#x3d;&#xe9;&unknown;&amp".as_bytes());
+        let html = html.entities_decoded().unwrap();
+        assert_eq!(&*html.text, "\"a'=é&unknown;&amp".as_bytes());
+        assert!(Spoken::plain(b"a & b").entities_decoded().is_none());
     }
 }

@@ -2,11 +2,15 @@
 
 use super::resemblance::is_common_setting;
 use super::rules::is_contextual;
+use super::windows::{self, WINDOW, Window, Windows};
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use base64::Engine;
+use base64::engine::GeneralPurpose;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use regex::bytes::{Captures, Regex};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// A value to remove, wherever it is.
@@ -93,28 +97,50 @@ pub fn from_env_file(text: &[u8]) -> Vec<Value> {
 /// Finds exact values in text, even if they are URL- or base64-encoded.
 #[derive(Debug, Default)]
 pub struct Exact {
-    searcher: Option<AhoCorasick>,
-    /// For each spelling, the index of its value.
-    spelled: Vec<usize>,
-    /// Literals, at least one of which is in the raw bytes of every line that contains a value.
+    /// The values to find.
+    pub values: Vec<Value>,
+    /// The windows of the spellings that have enough bytes. The number of a spelling is that of its
+    /// value, times [`FORMS`], plus its form.
+    windows: Windows,
+    /// Finds the other spellings.
+    short: Option<AhoCorasick>,
+    /// For each of those, the index of its value.
+    short_values: Vec<usize>,
+    /// Literals: in the raw bytes of every line with a value is one of them, or a window.
     pub needles: Vec<Vec<u8>>,
 }
 
 impl Exact {
     /// Returns a searcher for these values.
-    pub fn new(values: &[Value]) -> Exact {
-        let mut spellings: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    pub fn new(values: Vec<Value>) -> Exact {
+        let mut windows = windows::Builder::default();
+        let mut short: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+        let mut needles = BTreeSet::new();
         for (at, value) in values.iter().enumerate() {
-            for spelling in spellings_of(&value.bytes) {
-                spellings.entry(spelling).or_insert(at);
+            let mut different: Vec<Vec<u8>> = Vec::new();
+            for form in 0..FORMS {
+                let Some(spelling) = spelling(&value.bytes, form) else {
+                    continue;
+                };
+                if different.contains(&spelling) {
+                    continue;
+                }
+                let plain = plain_run(&spelling);
+                if plain.len() < WINDOW {
+                    needles.extend(raw_needles(&spelling));
+                }
+                if plain.len() >= WINDOW {
+                    windows.add(number(at, form), &spelling, plain);
+                } else if spelling.len() >= WINDOW {
+                    windows.add(number(at, form), &spelling, 0..spelling.len());
+                } else {
+                    short.entry(spelling.clone()).or_insert(at);
+                }
+                different.push(spelling);
             }
         }
-        let needles = spellings
-            .keys()
-            .flat_map(|spelling| raw_needles(spelling))
-            .collect();
-        let (patterns, spelled): (Vec<_>, Vec<_>) = spellings.into_iter().unzip();
-        let searcher = (!patterns.is_empty()).then(|| {
+        let (patterns, short_values): (Vec<_>, Vec<_>) = short.into_iter().unzip();
+        let short = (!patterns.is_empty()).then(|| {
             let mut builder = AhoCorasickBuilder::new();
             builder
                 .match_kind(MatchKind::LeftmostLongest)
@@ -122,58 +148,102 @@ impl Exact {
                 .expect("values of a file fit")
         });
         Exact {
-            searcher,
-            spelled,
-            needles,
+            values,
+            windows: windows.finish(),
+            short,
+            short_values,
+            needles: needles.into_iter().collect(),
         }
     }
 
-    /// Calls `found` with each occurrence and the index of its value.
-    pub fn each(&self, text: &[u8], found: &mut dyn FnMut(std::ops::Range<usize>, usize)) {
-        let Some(searcher) = &self.searcher else {
-            return;
-        };
-        for hit in searcher.find_iter(text) {
-            found(hit.range(), self.spelled[hit.pattern().as_usize()]);
+    /// Calls `found` with each occurrence and the index of its value, in the order of the text. An
+    /// occurrence inside another one is left out.
+    pub fn each(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>, usize)) {
+        let mut all: Vec<(Range<usize>, usize)> = Vec::new();
+        self.windows.each(text, &mut |at, windows| {
+            for window in windows {
+                if let Some(range) = self.occurrence(text, at, window) {
+                    all.push((range, window.literal as usize / FORMS));
+                }
+            }
+        });
+        if let Some(short) = &self.short {
+            for hit in short.find_iter(text) {
+                all.push((hit.range(), self.short_values[hit.pattern().as_usize()]));
+            }
+        }
+        all.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
+        let mut end = 0;
+        for (range, value) in all {
+            if range.end > end {
+                end = range.end;
+                found(range, value);
+            }
+        }
+    }
+
+    /// Calls `found` with the offset of the last byte of each window in some lines.
+    pub fn each_window(&self, lines: &[u8], found: &mut dyn FnMut(usize)) {
+        self.windows
+            .each(lines, &mut |at, _| found(at + WINDOW - 1));
+    }
+
+    /// Returns the range of the spelling that has this window at an offset of the text; `None` if
+    /// the text around the window is another one.
+    fn occurrence(&self, text: &[u8], at: usize, window: &Window) -> Option<Range<usize>> {
+        let value = &self.values[window.literal as usize / FORMS];
+        let spelling = spelling(&value.bytes, window.literal as usize % FORMS)?;
+        let start = at.checked_sub(window.offset as usize)?;
+        let end = start + spelling.len();
+        (text.get(start..end)? == spelling).then_some(start..end)
+    }
+}
+
+/// The number of forms in which a value may be spelled.
+const FORMS: usize = 9;
+
+/// Returns the number of a spelling.
+fn number(value: usize, form: usize) -> u32 {
+    u32::try_from(value * FORMS + form).expect("values of a file fit")
+}
+
+/// Returns a value in one of its forms: as it is, percent-encoded, and in base64, unless that is
+/// so short that it may be ordinary text.
+fn spelling(value: &[u8], form: usize) -> Option<Vec<u8>> {
+    match form {
+        0 => Some(value.to_vec()),
+        1 => Some(percent(value, |byte| format!("%{byte:02X}"))),
+        2 => Some(percent(value, |byte| format!("%{byte:02x}"))),
+        _ => {
+            let engine = if form % 2 == 1 {
+                &STANDARD_NO_PAD
+            } else {
+                &URL_SAFE_NO_PAD
+            };
+            base64_spelling(value, (form - 3) / 2, engine).filter(|spelling| spelling.len() >= 10)
         }
     }
 }
 
-/// Returns the value as it is, percent-encoded, and in base64.
-fn spellings_of(value: &[u8]) -> Vec<Vec<u8>> {
-    let upper = percent(value, |byte| format!("%{byte:02X}"));
-    let mut spellings = vec![
-        value.to_vec(),
-        upper,
-        percent(value, |byte| format!("%{byte:02x}")),
-    ];
-    // A shorter one may be ordinary text.
-    spellings.extend(
-        base64_spellings(value)
-            .into_iter()
-            .filter(|spelling| spelling.len() >= 10),
-    );
-    spellings
-}
-
-/// Returns a text in base64 at each of the three alignments, without the digits that depend on its
-/// neighbours, in both alphabets.
+/// Returns a text in base64 at each of the three alignments, in both alphabets.
 pub(super) fn base64_spellings(text: &[u8]) -> Vec<Vec<u8>> {
     let mut spellings = Vec::new();
     for shift in 0..3 {
-        let shifted = [&[0; 2][..shift], text].concat();
-        let (first, end) = ((shift * 8).div_ceil(6), shifted.len() * 8 / 6);
-        for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
-            spellings.extend(
-                engine
-                    .encode(&shifted)
-                    .as_bytes()
-                    .get(first..end)
-                    .map(<[u8]>::to_vec),
-            );
+        for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
+            spellings.extend(base64_spelling(text, shift, engine));
         }
     }
     spellings
+}
+
+/// Returns a text in base64 behind this number of other bytes, without the digits that depend on
+/// its neighbours.
+fn base64_spelling(text: &[u8], shift: usize, engine: &GeneralPurpose) -> Option<Vec<u8>> {
+    let shifted = [&[0; 2][..shift], text].concat();
+    let first = (shift * 8).div_ceil(6);
+    let end = shifted.len() * 8 / 6;
+    let encoded = engine.encode(&shifted);
+    encoded.as_bytes().get(first..end).map(<[u8]>::to_vec)
 }
 
 fn percent(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
@@ -193,23 +263,31 @@ fn percent(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
 /// text: its longest run of characters that JSON writes in only one way, if that is long enough.
 /// Letters written as `\u00…` are handled elsewhere.
 pub(super) fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
-    let plain = |byte: &u8| (0x20..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\' | b'/');
-    let runs = spelling
-        .chunk_by(|a, b| plain(a) && plain(b))
-        .filter(|run| run.iter().all(plain));
-    match runs
-        .max_by_key(|run| run.len())
-        .filter(|run| run.len() >= 3)
-    {
-        Some(run) => vec![run.to_vec()],
-        // Without such a run: any escape, and the first bytes of the spelling.
-        None => {
-            let escapes = br#"u\"/nrtbf"#.iter().map(|&letter| vec![b'\\', letter]);
-            escapes
-                .chain([spelling[..spelling.len().min(3)].to_vec()])
-                .collect()
+    let run = plain_run(spelling);
+    if run.len() >= 3 {
+        return vec![spelling[run].to_vec()];
+    }
+    // Without such a run: any escape, and the first bytes of the spelling.
+    let mut needles = vec![spelling[..spelling.len().min(3)].to_vec()];
+    for letter in *br#"u\"/nrtbf"# {
+        needles.push(vec![b'\\', letter]);
+    }
+    needles
+}
+
+/// Returns the longest run of characters that JSON writes in only one way; of several, the last.
+fn plain_run(text: &[u8]) -> Range<usize> {
+    let mut longest = 0..0;
+    let mut start = 0;
+    for (at, byte) in text.iter().enumerate() {
+        let is_plain = (0x20..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\' | b'/');
+        if !is_plain {
+            start = at + 1;
+        } else if at + 1 - start >= longest.len() {
+            longest = start..at + 1;
         }
     }
+    longest
 }
 
 #[cfg(test)]
@@ -250,7 +328,7 @@ mod tests {
             kind: "secret",
             bytes: b"p@ss/word:42".to_vec(),
         };
-        let exact = Exact::new(std::slice::from_ref(&value));
+        let exact = Exact::new(vec![value.clone()]);
         let hits = |text: &[u8]| {
             let mut hits = 0;
             exact.each(text, &mut |_, _| hits += 1);

@@ -55,15 +55,15 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Returns the path of the value at an offset of a line; empty if there is none.
-    pub fn path_at(line: &'a [u8], offset: usize) -> String {
-        let mut strings = Strings::new(line);
-        while strings.next != Next::Behind || strings.scanner.pos() <= offset {
-            if strings.token().is_err() {
+    /// Walks on to an offset of the line. Returns the path of the value there; empty if there is
+    /// none.
+    pub fn path_at(&mut self, offset: usize) -> String {
+        while self.next != Next::Behind || self.scanner.pos() <= offset {
+            if self.token().is_err() {
                 return String::new();
             }
         }
-        strings.path()
+        self.path()
     }
 
     /// Returns the next string; `None` at the end of the value.

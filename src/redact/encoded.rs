@@ -1,0 +1,151 @@
+//! Decodes what is encoded in base64 within a text, on one line or wrapped.
+
+use super::prefilter::{SHORTEST_ENCODED, is_digit};
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use std::ops::Range;
+
+/// The minimum number of digits on a line that continues on the next one. Programs wrap after 60
+/// to 76.
+const SHORTEST_LINE: usize = 40;
+
+/// What some digits of base64 encode.
+pub struct Decoded<'a> {
+    pub bytes: Vec<u8>,
+    /// The number of digits that were skipped before the first byte.
+    skipped: usize,
+    lines: &'a [Line],
+}
+
+/// The digits of one line.
+struct Line {
+    /// The number of digits before it.
+    digits: usize,
+    /// The offset of its first digit in the text.
+    start: usize,
+}
+
+impl Decoded<'_> {
+    /// Returns the digits that encode a range of bytes, as a range of the text.
+    pub fn source(&self, range: Range<usize>) -> Range<usize> {
+        // Four digits encode three bytes.
+        let first = self.skipped + range.start * 4 / 3;
+        let end = self.skipped + (range.end * 4).div_ceil(3);
+        self.offset(first)..self.offset(end - 1) + 1
+    }
+
+    /// Returns the offset of a digit in the text.
+    fn offset(&self, digit: usize) -> usize {
+        let next = self.lines.partition_point(|line| line.digits <= digit);
+        let line = &self.lines[next - 1];
+        line.start + digit - line.digits
+    }
+}
+
+/// Calls `found` with what each run of base64 in the text encodes. What precedes the first digit
+/// may consist of digits as well, so every alignment is tried.
+pub fn each_decoded(text: &[u8], found: &mut dyn FnMut(&Decoded)) {
+    const BASE64: GeneralPurpose = GeneralPurpose::new(
+        &STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_allow_trailing_bits(true)
+            .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    );
+    let mut at = 0;
+    while let Some(start) = text[at..].iter().position(is_digit) {
+        let mut lines = Vec::new();
+        let mut digits = Vec::new();
+        at = add_wrapped(text, at + start, &mut lines, &mut digits);
+        if digits.len() < SHORTEST_ENCODED {
+            continue;
+        }
+        for skipped in 0..4 {
+            let whole = (digits.len() - skipped) / 4 * 4;
+            let mut rest = &digits[skipped..];
+            if rest.len() == whole + 1 {
+                // One digit alone encodes nothing.
+                rest = &rest[..whole];
+            }
+            if let Ok(bytes) = BASE64.decode(rest) {
+                found(&Decoded {
+                    bytes,
+                    skipped,
+                    lines: &lines,
+                });
+            }
+        }
+    }
+}
+
+/// Adds the digits at `start`, and those of the lines on which they continue, in the standard
+/// alphabet. Returns the offset after them.
+fn add_wrapped(text: &[u8], start: usize, lines: &mut Vec<Line>, digits: &mut Vec<u8>) -> usize {
+    let mut start = start;
+    loop {
+        let run = text[start..].iter().take_while(|byte| is_digit(byte));
+        let end = start + run.count();
+        lines.push(Line {
+            digits: digits.len(),
+            start,
+        });
+        for byte in &text[start..end] {
+            digits.push(match byte {
+                b'-' => b'+',
+                b'_' => b'/',
+                other => *other,
+            });
+        }
+        if end - start < SHORTEST_LINE {
+            return end;
+        }
+        let Some(next) = next_line(text, end) else {
+            return end;
+        };
+        start = next;
+    }
+}
+
+/// Returns the offset of the first digit of the next line, if nothing else comes before it.
+fn next_line(text: &[u8], end: usize) -> Option<usize> {
+    let rest = &text[end..];
+    let rest = rest.strip_prefix(b"\r").unwrap_or(rest);
+    let line = rest.strip_prefix(b"\n")?;
+    let indent = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
+    let start = text.len() - line.len() + indent.count();
+    text.get(start).is_some_and(is_digit).then_some(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::engine::general_purpose::STANDARD;
+
+    #[test]
+    fn wrapped_digits_are_one_text() {
+        let text = b"A text of several words, which is long enough to be wrapped into three lines, as programs do with keys.";
+        const PHRASE: &[u8] = b"long enough to be wrapped into three";
+        let encoded = STANDARD.encode(text);
+        for (width, between) in [(64, "\n"), (76, "\r\n    "), (200, "")] {
+            let lines: Vec<_> = encoded
+                .as_bytes()
+                .chunks(width)
+                .map(String::from_utf8_lossy)
+                .collect();
+            let wrapped = format!("data: {}", lines.join(between));
+            let mut found = Vec::new();
+            each_decoded(wrapped.as_bytes(), &mut |decoded| {
+                if let Some(at) = memchr::memmem::find(&decoded.bytes, PHRASE) {
+                    found.push(decoded.source(at..at + PHRASE.len()));
+                }
+            });
+            let [place] = &found[..] else {
+                panic!("{found:?}");
+            };
+            let mut digits = wrapped[place.clone()].to_owned();
+            digits.retain(|digit| !digit.is_whitespace());
+            assert!(encoded.contains(&digits) && digits.len() >= PHRASE.len() * 4 / 3);
+            assert!(digits.len() <= PHRASE.len() * 4 / 3 + 4, "{digits}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The lines of a private key, of which a rule recognizes the first or the last.
+//!
+//! A key is as long as it is. In a difference, in the output of `grep -C` or of a viewer, each of
+//! its lines has a prefix, and its first or last lines may be missing.
+
+use regex::bytes::Regex;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// The minimum number of digits of base64 at the end of a line of a key. Programs write 64 to 76.
+const SHORTEST_LINE: usize = 24;
+
+/// The maximum number of lines of a key that are not base64, such as `Proc-Type: 4,ENCRYPTED`.
+const MOST_HEADERS: usize = 8;
+
+/// Returns the range of the key in PEM with a line that begins or ends it. If the other one is
+/// missing, the range contains the lines that are certainly of the key.
+pub fn whole_pem(text: &[u8], line: Range<usize>) -> Range<usize> {
+    static LINES: LazyLock<Regex> = LazyLock::new(|| Regex::new(PEM_LINE).expect("a constant"));
+    if memchr::memmem::find(&text[line.clone()], b"END").is_some() {
+        return start_before(text, line.start)..line.end;
+    }
+    let next = LINES.find_at(text, line.end);
+    let is_end = |line: &[u8]| memchr::memmem::find(line, b"END").is_some();
+    line.start
+        ..end_after(
+            text,
+            line.end,
+            next.map(|next| (next.range(), is_end(next.as_bytes()))),
+        )
+}
+
+/// Matches the lines that begin and end a private key in PEM.
+pub const PEM_LINE: &str =
+    r"(?-u)-{4,5} ?(?:BEGIN|END) (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)? ?-{4,5}";
+
+/// Returns the range of the key of PuTTY with this beginning of its first line.
+pub fn whole_putty(text: &[u8], line: Range<usize>) -> Range<usize> {
+    static LINES: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?-u)PuTTY-User-Key-File-[23]:|Private-MAC: *[0-9a-f]{40,64}")
+            .expect("a constant")
+    });
+    let next = LINES.find_at(text, line.end);
+    let is_end = |line: &[u8]| line.starts_with(b"Private");
+    line.start
+        ..end_after(
+            text,
+            line.end,
+            next.map(|next| (next.range(), is_end(next.as_bytes()))),
+        )
+}
+
+/// Returns the end of the key whose first line ends at `start`. `next` is the range of the next
+/// first or last line of a key, and whether it is a last one.
+fn end_after(text: &[u8], start: usize, next: Option<(Range<usize>, bool)>) -> usize {
+    let mut limit = text.len();
+    if let Some((line, is_last)) = next {
+        if is_last && is_mostly_base64(&text[start..line.start]) {
+            return line.end;
+        }
+        limit = line.start;
+    }
+
+    let mut end = start;
+    let mut at = start;
+    // The digits may begin on the first line, separated by spaces.
+    loop {
+        let spaces = text[at..limit]
+            .iter()
+            .take_while(|byte| **byte == b' ')
+            .count();
+        let digits = text[at + spaces..limit]
+            .iter()
+            .take_while(|byte| is_base64(byte))
+            .count();
+        if digits < SHORTEST_LINE {
+            break;
+        }
+        at += spaces + digits;
+        end = at;
+    }
+
+    let mut headers = 0;
+    let mut is_after_digits = false;
+    while let Some(line_break) = line_break_after(&text[..limit], at) {
+        at = line_break.end;
+        let line_end = line_break_after(&text[..limit], at).map_or(limit, |next| next.start);
+        if line_end == at {
+            // Between the escapes of a line break of Windows.
+            continue;
+        }
+        let line = trimmed(&text[at..line_end]);
+        let digits = digits_at_end(line);
+        if digits >= SHORTEST_LINE {
+            end = at + line.len();
+            is_after_digits = true;
+        } else if is_after_digits && line.ends_with(b"=") {
+            // The last line is shorter.
+            return at + line.len();
+        } else {
+            headers += 1;
+            let is_header = line.len() < SHORTEST_LINE || line.contains(&b':');
+            if is_after_digits || !is_header || headers > MOST_HEADERS {
+                return end;
+            }
+        }
+    }
+    end
+}
+
+/// Returns the start of the digits of a key before its last line.
+fn start_before(text: &[u8], last_line: usize) -> usize {
+    let mut start = last_line;
+    let mut line_end = last_line;
+    let mut short_lines = 0;
+    // What precedes the last line on the same line is its prefix, or the digits of a key without
+    // line breaks.
+    let mut is_last = true;
+    loop {
+        let line_break = line_break_before(text, line_end);
+        let line_start = line_break.as_ref().map_or(0, |line_break| line_break.end);
+        let line = trimmed(&text[line_start..line_end]);
+        let digits = digits_at_end(line);
+        if digits >= SHORTEST_LINE {
+            start = line_start + line.len() - digits;
+            short_lines = 2;
+        } else if !is_last && line_start < line_end {
+            // Only the last lines are shorter, one of digits and, in a key of PGP, a checksum.
+            short_lines += 1;
+            if short_lines > 2 || digits == 0 {
+                return start;
+            }
+        }
+        let Some(line_break) = line_break else {
+            return start;
+        };
+        is_last = false;
+        line_end = line_break.start;
+    }
+}
+
+/// Returns the next line break: a newline, or the escape of one.
+fn line_break_after(text: &[u8], from: usize) -> Option<Range<usize>> {
+    let mut at = from;
+    while let Some(distance) = memchr::memchr2(b'\n', b'\\', &text[at..]) {
+        let start = at + distance;
+        if text[start] == b'\n' {
+            return Some(start..start + 1);
+        }
+        let slashes = text[start..]
+            .iter()
+            .take_while(|byte| **byte == b'\\')
+            .count();
+        at = start + slashes;
+        if matches!(text.get(at), Some(b'n' | b'r')) {
+            return Some(start..at + 1);
+        }
+    }
+    None
+}
+
+/// Returns the line break before an offset.
+fn line_break_before(text: &[u8], end: usize) -> Option<Range<usize>> {
+    let mut at = end;
+    while let Some(place) = memchr::memrchr2(b'\n', b'\\', &text[..at]) {
+        if text[place] == b'\n' {
+            return Some(place..place + 1);
+        }
+        let before = text[..place].iter().rev();
+        let start = place - before.take_while(|byte| **byte == b'\\').count();
+        if place + 1 < end && matches!(text[place + 1], b'n' | b'r') {
+            return Some(start..place + 2);
+        }
+        at = start;
+    }
+    None
+}
+
+/// Returns a line without the white space and the punctuation of a program at its end.
+fn trimmed(line: &[u8]) -> &[u8] {
+    let is_punctuation = |byte: &u8| {
+        byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b'\\')
+    };
+    let end = line.iter().rposition(|byte| !is_punctuation(byte));
+    &line[..end.map_or(0, |last| last + 1)]
+}
+
+fn digits_at_end(line: &[u8]) -> usize {
+    line.iter().rev().take_while(|byte| is_base64(byte)).count()
+}
+
+fn is_base64(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+}
+
+/// Whether most of a text is base64, as between the first and the last line of a key: the rest may
+/// be prefixes of its lines.
+fn is_mostly_base64(text: &[u8]) -> bool {
+    let mut digits = 0;
+    for run in text.chunk_by(|a, b| is_base64(a) && is_base64(b)) {
+        if run.len() >= SHORTEST_LINE {
+            digits += run.len();
+        }
+    }
+    digits * 5 >= text.len() * 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: [&str; 4] = [
+        "MIIEowIBAAKCAQEAx1qkZ0T9bYf8Q2nWmVhKc5LrDJd3uEoGiXsPtNvHyB7A4gFU",
+        "k9wRzMj6aCeT1lYpQbVnZs0hKxDf2JuLrGo5iEtXqBmWvAySg8NcP3dHIU7FkO4z",
+        "T9bYf8Q2nWmVhKc5LrDJd3uEoGiXsPtNvHyB7A4gFUx1qkZ0MIIEowIBAAKCAQEA",
+        "QbVnZs0hKxDf2Q==",
+    ];
+
+    fn delimiter(word: &str) -> String {
+        format!("-----{word} RSA PRIVATE {}-----", "KEY")
+    }
+
+    /// Returns what a rule replaces in a text.
+    fn replaced(text: &str) -> Vec<&str> {
+        let lines = Regex::new(PEM_LINE).unwrap();
+        let found = lines.find_iter(text.as_bytes());
+        found
+            .map(|line| &text[whole_pem(text.as_bytes(), line.range())])
+            .collect()
+    }
+
+    #[test]
+    fn a_key_is_found_whole_behind_any_prefix() {
+        let mut lines = BODY.map(str::to_owned).to_vec();
+        lines.insert(0, delimiter("BEGIN"));
+        lines.push(delimiter("END"));
+        for prefix in [
+            "",
+            "+",
+            "-",
+            " ",
+            "key.pem-12-",
+            "  12: ",
+            "\t",
+            "   7   │ ",
+            "\"",
+            "> ",
+        ] {
+            for line_break in ["\n", "\r\n", "\\n", "\\\\r\\\\n", "\",\n"] {
+                let whole = lines.join(&format!("{line_break}{prefix}"));
+                let text = format!("a\n{prefix}{whole}{line_break}{prefix}after");
+                assert_eq!(replaced(&text)[0], whole);
+
+                // Without the last lines, and without the first ones.
+                let begun = lines[..3].join(&format!("{line_break}{prefix}"));
+                for after in ["", "and so on", "--"] {
+                    let text = format!("{prefix}{begun}{line_break}{prefix}{after}");
+                    assert_eq!(replaced(&text), [begun.as_str()], "{text}");
+                }
+                let ended = lines[2..].join(&format!("{line_break}{prefix}"));
+                for before in ["", "and so on"] {
+                    let text = format!("{before}{line_break}{prefix}{ended}{line_break}");
+                    let found = replaced(&text)[0];
+                    assert!(ended.ends_with(found) || found.ends_with(&ended), "{found}");
+                    assert!(found.contains(BODY[1]), "{found}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_may_be_on_one_line_and_of_any_length() {
+        for between in ["", " "] {
+            let lines = format!("{}{between}{}", delimiter("BEGIN"), BODY.join(between));
+            assert_eq!(
+                replaced(&lines)[0].len(),
+                lines.len() - if between.is_empty() { 0 } else { 17 }
+            );
+        }
+        let long = format!(
+            "{}\n{}\n{}",
+            delimiter("BEGIN"),
+            [BODY[0]; 2000].join("\n"),
+            delimiter("END")
+        );
+        assert_eq!(replaced(&long)[0], long);
+    }
+
+    #[test]
+    fn what_mentions_a_key_is_none() {
+        for text in [
+            format!("{}\n...\n{}", delimiter("BEGIN"), delimiter("END")),
+            format!(
+                "if (text.startsWith('{}')) {{\n  return parsed(text);\n}}",
+                delimiter("BEGIN")
+            ),
+            format!("writes {} at its end", delimiter("END")),
+        ] {
+            for found in replaced(&text) {
+                assert!(found.len() <= delimiter("BEGIN").len(), "{found}");
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Finds any number of long literals in one pass, in some bytes of memory for each.
+//!
+//! An automaton needs a state for each byte of each literal: gigabytes for some hundred private
+//! keys. Here a literal is recognized by a window of eight of its bytes, and only where that
+//! window is in the text is the literal compared. The windows are chosen so that literals with the
+//! same beginning, such as private keys, have different ones.
+
+use foldhash::HashSet;
+use std::ops::Range;
+
+/// The number of bytes in a window.
+pub const WINDOW: usize = 8;
+
+/// A part of a literal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Window {
+    /// Its bytes.
+    bytes: u64,
+    /// The number of the literal.
+    pub literal: u32,
+    /// The offset of the window in the literal.
+    pub offset: u32,
+}
+
+/// The windows of some literals.
+#[derive(Debug, Default)]
+pub struct Windows {
+    /// The windows, sorted.
+    all: Vec<Window>,
+    /// One bit for each hash of a window; empty if there is none.
+    hashes: Vec<u64>,
+    /// The number of bits by which a product is shifted to be a hash.
+    shift: u32,
+}
+
+impl Windows {
+    /// Calls `found` at each offset of the text where windows are, with those windows.
+    pub fn each(&self, text: &[u8], found: &mut dyn FnMut(usize, &[Window])) {
+        if self.all.is_empty() {
+            return;
+        }
+        for (at, bytes) in text.windows(WINDOW).enumerate() {
+            let bytes = number(bytes);
+            if !self.has_hash(bytes) {
+                continue;
+            }
+            let first = self.all.partition_point(|window| window.bytes < bytes);
+            let equal = self.all[first..].partition_point(|window| window.bytes == bytes);
+            if equal > 0 {
+                found(at, &self.all[first..first + equal]);
+            }
+        }
+    }
+
+    /// Whether a window may have these bytes.
+    fn has_hash(&self, bytes: u64) -> bool {
+        let hash = hash(bytes, self.shift);
+        self.hashes[hash / 64] >> (hash % 64) & 1 == 1
+    }
+}
+
+/// Chooses the windows.
+#[derive(Debug, Default)]
+pub struct Builder {
+    all: Vec<Window>,
+    /// The bytes of the windows that were chosen.
+    taken: HashSet<u64>,
+}
+
+impl Builder {
+    /// Adds a literal, whose window is to be in `part`: at least [`WINDOW`] bytes of it.
+    pub fn add(&mut self, literal: u32, text: &[u8], part: Range<usize>) {
+        let last = part.end - WINDOW;
+        let room = last - part.start;
+        let places = [
+            last,
+            part.start + room / 2,
+            part.start + room / 4 * 3,
+            part.start + room / 4,
+            part.start,
+        ];
+        let mut chosen = places[0];
+        for place in places {
+            if !self.taken.contains(&bytes_at(text, place)) {
+                chosen = place;
+                break;
+            }
+        }
+        let bytes = bytes_at(text, chosen);
+        self.taken.insert(bytes);
+        self.all.push(Window {
+            bytes,
+            literal,
+            offset: chosen as u32,
+        });
+    }
+
+    /// Returns the windows of all literals that were added.
+    pub fn finish(mut self) -> Windows {
+        if self.all.is_empty() {
+            return Windows::default();
+        }
+        self.all.sort_unstable();
+        // Of sixteen bits, one is set, so that few other texts are looked up.
+        let width = (self.all.len() * 16).next_power_of_two().ilog2().max(12);
+        let shift = u64::BITS - width;
+        let mut hashes = vec![0; 1 << (width - 6)];
+        for window in &self.all {
+            let hash = hash(window.bytes, shift);
+            hashes[hash / 64] |= 1 << (hash % 64);
+        }
+        Windows {
+            all: self.all,
+            hashes,
+            shift,
+        }
+    }
+}
+
+fn bytes_at(text: &[u8], at: usize) -> u64 {
+    number(&text[at..at + WINDOW])
+}
+
+fn number(window: &[u8]) -> u64 {
+    let mut bytes = [0; WINDOW];
+    bytes.copy_from_slice(window);
+    u64::from_le_bytes(bytes)
+}
+
+/// Returns the highest bits of a product, in which every bit of the window counts.
+fn hash(bytes: u64, shift: u32) -> usize {
+    (bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_with_one_beginning_have_different_windows() {
+        let literals = [
+            "-----BEGIN-----one-----END-----",
+            "-----BEGIN-----two-----END-----",
+            "-----BEGIN-----six-----END-----",
+        ];
+        let mut builder = Builder::default();
+        for (at, literal) in literals.iter().enumerate() {
+            builder.add(at as u32, literal.as_bytes(), 0..literal.len());
+        }
+        let windows = builder.finish();
+        for (at, literal) in literals.iter().enumerate() {
+            let text = format!("before {literal}");
+            let mut found = Vec::new();
+            windows.each(text.as_bytes(), &mut |place, windows| {
+                for window in windows {
+                    found.push((place - window.offset as usize, window.literal));
+                }
+            });
+            assert!(found.contains(&(7, at as u32)), "{found:?}");
+            assert!(found.len() <= 2, "{found:?}");
+        }
+    }
+}
