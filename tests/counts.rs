@@ -16,8 +16,10 @@ use pisess::load::{Options, load};
 use pisess::ops::IdSource;
 use pisess::ops::check::{Place, check};
 use pisess::ops::fork::{ForkOptions, fork};
+use pisess::ops::redact::{left_over, redact};
 use pisess::ops::show::parts;
 use pisess::ops::tree::{Filter, draw};
+use pisess::redact::Redactor;
 use pisess::session::Session;
 use pisess::session::read::entry_reader::EntryReader;
 use pisess::store::ReadAt;
@@ -144,6 +146,105 @@ fn a_long_line_takes_a_small_multiple_of_its_size() {
     ] {
         assert!(held < LENGTH / 4 * 13, "{what} holds {held} bytes");
     }
+}
+
+/// Returns pseudo-random characters.
+fn drawn(length: usize, seed: &mut u64) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for _ in 0..length {
+        *seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        text.push(char::from(LETTERS[(*seed >> 58) as usize]));
+    }
+    text
+}
+
+/// Returns a session with a message for each text.
+fn session_of(texts: &[String]) -> Vec<u8> {
+    let mut session = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n".to_owned();
+    for (at, text) in texts.iter().enumerate() {
+        let text = text.replace('\n', "\\n");
+        session += &format!(
+            "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"parentId\":null,\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+        );
+    }
+    session.into_bytes()
+}
+
+fn private_keys(count: usize) -> Vec<u8> {
+    let name = "RSA PRIVATE KEY";
+    let mut seed = 7;
+    let mut keys = Vec::new();
+    for _ in 0..count {
+        let lines: Vec<_> = (0..26).map(|_| drawn(64, &mut seed)).collect();
+        let lines = lines.join("\n");
+        keys.push(format!(
+            "-----BEGIN {name}-----\n{lines}\n-----END {name}-----\n"
+        ));
+    }
+    session_of(&keys)
+}
+
+fn secrets_on_a_line(count: usize) -> Vec<u8> {
+    let mut seed = 8;
+    let mut text = String::new();
+    for _ in 0..count {
+        let token = drawn(36, &mut seed).replace(['+', '/'], "7");
+        text += &format!("ghp_{token} ");
+    }
+    session_of(&[text])
+}
+
+/// Redacts a session, and searches the copy for what was found. Returns the number of secrets.
+fn redacted(session: &Vec<u8>) -> usize {
+    let mut redactor = Redactor::default();
+    let mut copy = Vec::new();
+    let mut report = redact(session, &mut redactor, 1, Some(&mut copy)).unwrap();
+    let left = left_over(&copy, &mut redactor, &mut report, 1).unwrap();
+    assert!(left.is_empty());
+    report.found.len()
+}
+
+#[test]
+fn redact_holds_64_mb_for_any_number_of_secrets() {
+    let begin = format!("-----BEGIN {}-----\n", "PRIVATE KEY");
+    for (what, session, expected) in [
+        ("100 private keys", private_keys(100), 100),
+        ("200 private keys", private_keys(200), 200),
+        ("2,000 first lines", session_of(&[begin.repeat(2000)]), 0),
+        (
+            "39,000 secrets on a line",
+            secrets_on_a_line(39_000),
+            39_000,
+        ),
+    ] {
+        let mut found = 0;
+        let held = peak(|| found = redacted(&session));
+        assert_eq!(found, expected, "{what}");
+        assert!(held < 64 << 20, "{what}: {held} bytes held");
+    }
+}
+
+/// Four times as many secrets on a line take about four times as long, not sixteen.
+#[test]
+fn the_time_of_redact_is_linear_in_the_secrets_of_a_line() {
+    let some = secrets_on_a_line(3_000);
+    let many = secrets_on_a_line(12_000);
+    let mut ratios = Vec::new();
+    for _ in 0..5 {
+        let start = std::time::Instant::now();
+        redacted(&some);
+        let middle = std::time::Instant::now();
+        redacted(&many);
+        let ratio = middle.elapsed().as_secs_f64() / (middle - start).as_secs_f64();
+        ratios.push(ratio);
+        if ratio < 9.0 {
+            return;
+        }
+    }
+    panic!("{ratios:?}");
 }
 
 #[test]

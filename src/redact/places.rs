@@ -43,8 +43,10 @@ impl Places {
 }
 
 /// The secrets found in a string so far, none of which overlap.
-#[derive(Debug, Default)]
-pub struct Hits {
+#[derive(Debug)]
+pub struct Hits<'a> {
+    /// The string, as it is written.
+    raw: &'a [u8],
     /// The secrets, by the starts of their ranges.
     all: BTreeMap<usize, Numbered>,
     /// The number of secrets that were put so far.
@@ -58,14 +60,23 @@ struct Numbered {
     hit: Hit,
 }
 
-impl Hits {
+impl<'a> Hits<'a> {
+    /// Returns no secrets of this string.
+    pub fn new(raw: &'a [u8]) -> Hits<'a> {
+        Hits {
+            raw,
+            all: BTreeMap::new(),
+            count: 0,
+        }
+    }
+
     /// Adds a secret, unless an earlier form or an earlier rule found it. If it overlaps others,
     /// they become one, with the kind of the first: no part of a secret may remain.
     ///
     /// What is recognized by its surroundings may have been found in part. Then the whole is the
     /// secret.
     pub fn put(&mut self, new: Hit) {
-        let range = new.range.clone();
+        let range = with_whole_escapes(self.raw, &new.range);
         if range.is_empty() {
             return;
         }
@@ -108,5 +119,56 @@ impl Hits {
             .into_values()
             .map(|numbered| numbered.hit)
             .collect()
+    }
+}
+
+/// Returns a range that begins and ends where no escape of JSON is cut.
+fn with_whole_escapes(raw: &[u8], range: &Range<usize>) -> Range<usize> {
+    let start = escape_around(raw, range.start).map_or(range.start, |escape| escape.start);
+    let end = escape_around(raw, range.end).map_or(range.end, |escape| escape.end);
+    start..end
+}
+
+/// Returns the range of the escape that would be cut at an offset.
+fn escape_around(raw: &[u8], at: usize) -> Option<Range<usize>> {
+    let near = at.saturating_sub(LONGEST_ESCAPE - 1);
+    let start = near + memchr::memrchr(b'\\', &raw[near..at])?;
+    let backslashes = raw[..=start]
+        .iter()
+        .rev()
+        .take_while(|byte| **byte == b'\\');
+    if backslashes.count() % 2 == 0 {
+        return None;
+    }
+    let is_unicode = raw.get(start + 1) == Some(&b'u');
+    let end = start + if is_unicode { LONGEST_ESCAPE } else { 2 };
+    (at < end && end <= raw.len()).then_some(start..end)
+}
+
+/// The length of an escape such as `\u0009`.
+const LONGEST_ESCAPE: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_escape_is_cut() {
+        let raw = br"a\tb\\c\u0009d\\\n";
+        let places: Vec<_> = (0..=raw.len())
+            .filter_map(|at| escape_around(raw, at))
+            .collect();
+        let expected = [
+            1..3,
+            4..6,
+            7..13,
+            7..13,
+            7..13,
+            7..13,
+            7..13,
+            14..16,
+            16..18,
+        ];
+        assert_eq!(places, expected);
     }
 }

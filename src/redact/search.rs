@@ -309,7 +309,7 @@ impl Search {
         if raw.len() < 6 {
             return Vec::new();
         }
-        let mut hits = Hits::default();
+        let mut hits = Hits::new(raw);
         for level in levels(raw) {
             self.hits_at_level(&level, calls, rules, &mut hits);
         }
