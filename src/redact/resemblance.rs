@@ -198,14 +198,13 @@ pub fn is_common_setting(value: &[u8]) -> bool {
 /// Whether it refers to a value stored elsewhere, or is a pattern.
 fn is_reference(secret: &[u8]) -> bool {
     const STARTS: &str = "$ % { #{ process. os. env. import. self. this. ./ ../ ~/ .*";
-    // A character that is encoded for a URL, unless `%` ends the name of a variable.
-    let is_encoded = secret.first() == Some(&b'%')
-        && secret
-            .get(1..3)
-            .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-        && secret.last() != Some(&b'%');
+    // `%NAME%`, `%s` and `%(name)s`, but not a password that begins with `%`.
+    let is_percent = secret.first() == Some(&b'%');
+    let is_format = secret.len() <= 3
+        || secret.last() == Some(&b'%')
+        || matches!(secret[1], b'(' | b'{' | b'[' | b'%');
     let mut starts = STARTS.split(' ');
-    starts.any(|start| secret.starts_with(start.as_bytes())) && !is_encoded
+    starts.any(|start| secret.starts_with(start.as_bytes())) && (!is_percent || is_format)
         || memchr::memmem::find(secret, b"${").is_some()
 }
 
@@ -271,6 +270,9 @@ mod tests {
             "process.env.KEY",
             "sk-ant-...",
             "[REDACTED:env#1]",
+            "%DB_PASS%",
+            "%(token)s",
+            "%s",
         ] {
             assert!(!password(text.as_bytes()), "{text}");
             assert!(!assigned(text.as_bytes()), "{text}");
@@ -290,6 +292,7 @@ mod tests {
         assert!(assigned(b"IcXmIMMGKBqZyISosUxgToqhEAzNxIwK"));
         assert!(password(b"prod-foobar-secret"));
         assert!(password(b"hunter2"));
+        assert!(password(b"%4uZnwl8vFq") && password(b"%41Znwl8vFq"));
         assert!(assigned(b"prod-foobar-secret-42"));
         assert!(assigned(b"9f8e7d6c5b4a3921"));
     }
