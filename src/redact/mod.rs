@@ -8,9 +8,9 @@
 //! lines ──> Prefilter: what may they hold? ──nothing──> as they are
 //!                    │ rules, values, signatures, …
 //!                    v
-//!           Strings ──> Spoken (escapes decoded, level by level) ──> Exact, RULES ──> Finds
-//!                                                                                     │ in file order
-//!                                                                                     v
+//!           Strings ──> Spoken (escapes decoded, level by level) ──> Exact, SHAPES, RULES, ──> Finds
+//!                                                                    assignments, cookies      │ in file order
+//!                                                                                              v
 //!                                                                   Redactor ──> placeholders ──> line
 //! ```
 //!
@@ -20,8 +20,12 @@
 //! files and writing the copy is in [`crate::ops::redact`].
 
 pub mod addresses;
+mod assignments;
+mod cookies;
 mod encoded;
+mod expressions;
 mod keys;
+mod names;
 mod opaque;
 pub mod people;
 mod places;
@@ -29,6 +33,7 @@ mod prefilter;
 mod resemblance;
 mod rules;
 mod search;
+mod shapes;
 mod unescape;
 pub mod values;
 mod windows;
@@ -54,6 +59,8 @@ pub struct Secret {
     pub field: String,
     /// Its kind.
     pub kind: &'static str,
+    /// The name to which it is assigned; empty if it is recognized by its shape.
+    pub name: String,
     /// Its replacement.
     pub placeholder: String,
     /// Its length in bytes, as written in the line.
@@ -78,6 +85,8 @@ pub struct Redactor {
     pub search: Search,
     /// The kind and number of each secret seen, for its placeholder.
     numbers: HashMap<Vec<u8>, (&'static str, usize)>,
+    /// The name to which each secret is assigned, if there is one.
+    names: HashMap<Vec<u8>, String>,
     /// The last number used for each kind.
     last: BTreeMap<&'static str, usize>,
     /// The placeholders of secrets that were removed before, whose numbers are not used again.
@@ -118,6 +127,9 @@ impl Redactor {
         for (finds, is_summary) in lines {
             for hit in &finds.hits {
                 self.numbered(hit.kind, &hit.secret);
+                if !hit.name.is_empty() && !self.names.contains_key(&hit.secret) {
+                    self.names.insert(hit.secret.clone(), hit.name.clone());
+                }
             }
             let unknown = |(kind, number): &&(String, usize)| {
                 self.last
@@ -182,11 +194,18 @@ impl Redactor {
             field,
             range,
             kind,
+            name,
             secret,
         } = hit;
         let value = Value {
             kind: self.numbered(kind, &secret).0,
             bytes: secret,
+        };
+        // Where it is found by its value, it has the name from where it is assigned.
+        let name = if name.is_empty() {
+            self.names.get(&value.bytes).cloned().unwrap_or_default()
+        } else {
+            name
         };
         let placeholder = self.placeholder(&value);
         let (kind, is_ordinary) = (value.kind, value.is_ordinary());
@@ -194,6 +213,7 @@ impl Redactor {
             Secret {
                 field,
                 kind,
+                name,
                 placeholder,
                 length: range.len(),
                 is_ordinary,

@@ -4,7 +4,7 @@
 
 use super::rules::is_contextual;
 use super::search::Hit;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Some ranges, none of which overlap.
@@ -51,6 +51,8 @@ pub struct Hits<'a> {
     all: BTreeMap<usize, Numbered>,
     /// The number of secrets that were put so far.
     count: usize,
+    /// The keys that documentation uses as examples, which are kept.
+    pub examples: BTreeSet<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -67,6 +69,7 @@ impl<'a> Hits<'a> {
             raw,
             all: BTreeMap::new(),
             count: 0,
+            examples: BTreeSet::new(),
         }
     }
 

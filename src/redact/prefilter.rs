@@ -5,9 +5,10 @@
 //! automaton searches for the needles of all rules at once, and what follows a needle of ordinary
 //! words decides whether it counts.
 
-use super::START;
 use super::rules::RULES;
+use super::shapes::{SHAPES, Shape};
 use super::values::base64_spellings;
+use super::{START, assignments, cookies};
 use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, dfa};
@@ -56,10 +57,21 @@ impl Calls {
             | Calls::PERCENT.others
             | Calls::ENTITIES.others,
     };
+    /// A secret of a known shape may be in the line.
+    pub const SHAPES: Calls = Calls::other(10);
+    /// A value may be assigned to the name of a secret.
+    pub const ASSIGNMENTS: Calls = Calls::other(11);
+    /// The value of a cookie may be in the line.
+    pub const COOKIES: Calls = Calls::other(12);
     /// All calls for a search for secrets in text.
     pub const TEXT: Calls = Calls {
         rules: [u64::MAX; RULE_WORDS],
-        others: Calls::BASE64.others | Calls::VALUES.others | Calls::HIDING.others,
+        others: Calls::BASE64.others
+            | Calls::VALUES.others
+            | Calls::HIDING.others
+            | Calls::SHAPES.others
+            | Calls::ASSIGNMENTS.others
+            | Calls::COOKIES.others,
     };
     /// All calls.
     #[cfg(test)]
@@ -126,10 +138,25 @@ enum Automata {
     Lists(NFA),
 }
 
-/// Whether these bytes may follow a needle.
-type MayFollow = fn(&[u8]) -> bool;
+/// What may follow a needle.
+#[derive(Clone, Copy, Debug)]
+enum MayFollow {
+    Anything,
+    /// Bytes for which this is true.
+    Checked(fn(&[u8]) -> bool),
+    /// The rest of a secret of this shape.
+    RestOf(&'static Shape),
+}
 
-const ANYTHING: MayFollow = |_| true;
+impl MayFollow {
+    fn allows(self, rest: &[u8]) -> bool {
+        match self {
+            MayFollow::Anything => true,
+            MayFollow::Checked(may_follow) => may_follow(rest),
+            MayFollow::RestOf(shape) => shape.may_follow(rest),
+        }
+    }
+}
 
 /// Literals of content that cannot be read, and of placeholders.
 const OTHERS: [(&[u8], Calls); 6] = [
@@ -172,19 +199,29 @@ impl Prefilter {
         static NEEDLES: LazyLock<Prefilter> = LazyLock::new(|| {
             let mut all = Vec::new();
             for (at, rule) in RULES.iter().enumerate() {
-                for keyword in rule.keywords.iter().map(|keyword| keyword.as_bytes()) {
-                    all.push((keyword.to_vec(), (Calls::rule(at), rule.may_follow)));
+                for keyword in rule.keywords {
+                    let follow = MayFollow::Checked(rule.may_follow);
+                    all.push((keyword.as_bytes().to_vec(), (Calls::rule(at), follow)));
                     if !rule.is_contextual {
-                        let spellings = base64_spellings(keyword).into_iter();
-                        all.extend(
-                            spellings
-                                .map(|spelling| (spelling, (Calls::BASE64, continues_base64 as _))),
-                        );
+                        add_base64(keyword, &mut all);
                     }
                 }
             }
+            for shape in SHAPES.iter() {
+                let follow = MayFollow::RestOf(shape);
+                all.push((shape.prefix.as_bytes().to_vec(), (Calls::SHAPES, follow)));
+                add_base64(shape.prefix, &mut all);
+            }
+            let assigned = MayFollow::Checked(assignments::may_be_assigned);
+            for keyword in assignments::KEYWORDS {
+                all.push((keyword.as_bytes().to_vec(), (Calls::ASSIGNMENTS, assigned)));
+            }
+            let in_header = MayFollow::Checked(cookies::may_follow);
+            for keyword in cookies::KEYWORDS {
+                all.push((keyword.as_bytes().to_vec(), (Calls::COOKIES, in_header)));
+            }
             for (literal, calls) in OTHERS.into_iter().chain(HIDING) {
-                all.push((literal.to_vec(), (calls, ANYTHING)));
+                all.push((literal.to_vec(), (calls, MayFollow::Anything)));
             }
             Prefilter::of(all.into_iter())
         });
@@ -194,7 +231,7 @@ impl Prefilter {
     /// Returns these literals, and those of what can hide them.
     pub fn new<'a>(literals: impl Iterator<Item = (&'a [u8], Calls)>) -> Prefilter {
         let all = literals.chain(HIDING);
-        Prefilter::of(all.map(|(literal, calls)| (literal.to_vec(), (calls, ANYTHING))))
+        Prefilter::of(all.map(|(literal, calls)| (literal.to_vec(), (calls, MayFollow::Anything))))
     }
 
     fn of(needles: impl Iterator<Item = (Vec<u8>, (Calls, MayFollow))>) -> Prefilter {
@@ -261,7 +298,7 @@ impl Prefilter {
             let mut all = Calls::default();
             let calls = needles.flat_map(|needle| &self.calls[needle.as_usize()]);
             calls
-                .filter(|call| call.1(rest))
+                .filter(|call| call.1.allows(rest))
                 .for_each(|call| all |= call.0);
             if all != Calls::default() {
                 found(text, at, all);
@@ -290,6 +327,17 @@ impl Prefilter {
                 }
             }
         }
+    }
+}
+
+/// Adds the spellings in base64 of the literal with which a secret begins. One character has none.
+fn add_base64(literal: &str, needles: &mut Vec<(Vec<u8>, (Calls, MayFollow))>) {
+    if literal.len() < 2 {
+        return;
+    }
+    for spelling in base64_spellings(literal.as_bytes()) {
+        let follow = MayFollow::Checked(continues_base64);
+        needles.push((spelling, (Calls::BASE64, follow)));
     }
 }
 
@@ -392,10 +440,10 @@ mod tests {
             );
         }
         for text in [
-            "token: 'x",
-            "TOKEN=",
-            r#"{\\\"secret\\\": \\\"x"#,
-            "token :=\\n\\\"x",
+            "token: 'x9Qd81Lm",
+            "TOKEN=x9Qd81Lm",
+            r#"{\\\"secret\\\": \\\"x9Qd81Lm"#,
+            "token :=\\n\\\"x9Qd81Lm",
             "https://u:p@h",
         ] {
             assert!(needles.calls_in(text.as_bytes()).any(Calls::TEXT), "{text}");

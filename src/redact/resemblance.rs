@@ -18,13 +18,12 @@ pub fn random(secret: &[u8]) -> bool {
 }
 
 /// Whether what follows the prefix of a key is random, not an identifier
-/// (`fw_updateHandlerForDevice2`), which consists mostly of small letters.
-pub fn drawn(secret: &[u8]) -> bool {
-    let tail = secret.rsplit(|&byte| byte == b'_').next().unwrap_or(secret);
-    let count = |is: fn(&&u8) -> bool| tail.iter().filter(is).count();
+/// (`updateHandlerForDevice2` after `fw_`), which consists mostly of small letters.
+pub fn drawn(rest: &[u8]) -> bool {
+    let count = |is: fn(&&u8) -> bool| rest.iter().filter(is).count();
     let is_drawn = count(|byte| byte.is_ascii_digit()) > 3
-        || count(|byte| byte.is_ascii_lowercase()) * 4 < tail.len() * 3;
-    is_drawn && mixed(secret)
+        || count(|byte| byte.is_ascii_lowercase()) * 4 < rest.len() * 3;
+    is_drawn && mixed(rest)
 }
 
 /// Whether capitals are where no identifier has them: several in a row more than once, and single
@@ -63,6 +62,14 @@ pub fn mixed(secret: &[u8]) -> bool {
     kinds >= (secret.len() / 4).clamp(6, 12)
         && longest_row.is_none_or(|row| row < 8)
         && !is_placeholder(secret)
+}
+
+/// Whether there are digits and several other characters, for keys that begin with a number.
+pub fn varied(rest: &[u8]) -> bool {
+    let mut kinds = rest.to_vec();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.len() >= 8 && rest.iter().any(u8::is_ascii_digit) && !is_placeholder(rest)
 }
 
 /// Whether there is a key between the delimiter lines: examples in documents have dots there.
@@ -169,7 +176,7 @@ fn is_random_base64(secret: &[u8]) -> bool {
 
 /// Whether capitals, small letters, digits and other characters take turns more often than in a
 /// path or an identifier.
-fn takes_turns(secret: &[u8]) -> bool {
+pub fn takes_turns(secret: &[u8]) -> bool {
     let class = |byte: u8| {
         (
             byte.is_ascii_lowercase(),
@@ -196,7 +203,7 @@ pub fn is_common_setting(value: &[u8]) -> bool {
 }
 
 /// Whether it refers to a value stored elsewhere, or is a pattern.
-fn is_reference(secret: &[u8]) -> bool {
+pub fn is_reference(secret: &[u8]) -> bool {
     const STARTS: &str = "$ % { #{ process. os. env. import. self. this. ./ ../ ~/ .*";
     // `%NAME%`, `%s` and `%(name)s`, but not a password that begins with `%`.
     let is_percent = secret.first() == Some(&b'%');
@@ -232,7 +239,7 @@ fn is_filler(secret: &[u8]) -> bool {
 
 /// Whether it is the placeholder of an example: filler such as `xxx`, or only words such as
 /// `your-api-key`.
-fn is_placeholder(secret: &[u8]) -> bool {
+pub fn is_placeholder(secret: &[u8]) -> bool {
     if secret.starts_with(START.as_bytes()) || memchr::memmem::find(secret, b"...").is_some() {
         return true;
     }

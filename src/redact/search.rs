@@ -1,15 +1,19 @@
 //! Finds what is to be removed from lines. A search changes nothing, so any number of threads can
 //! share it.
 
+use super::assignments::{each_assignment, kind_of_member};
+use super::cookies::{self, each_cookie};
 use super::encoded::each_decoded;
 use super::places::{Hits, Places};
 use super::prefilter::{Calls, Found, Prefilter, is_digit};
-use super::rules::RULES;
+use super::rules::{RULES, is_example};
+use super::shapes::each_shape;
 use super::unescape::{Spoken, levels};
 use super::values::{Exact, Value};
 use super::{People, START, Splice, opaque};
 use foldhash::HashSet;
 use pisess_json::strings::Strings;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// What was found in a line.
@@ -25,6 +29,8 @@ pub struct Finds {
     pub(super) stuck: Vec<Hit>,
     /// The placeholders that the line has already: kind and number.
     pub(super) placeholders: Vec<(String, usize)>,
+    /// The keys in it that documentation uses as examples, which are kept.
+    pub examples: BTreeSet<Vec<u8>>,
 }
 
 impl Finds {
@@ -61,8 +67,17 @@ pub(super) struct Hit {
     /// Its range in the line.
     pub range: Range<usize>,
     pub kind: &'static str,
+    /// The name to which it is assigned; empty if it is recognized by its shape.
+    pub name: String,
     /// Its text, with all escapes decoded.
     pub secret: Vec<u8>,
+}
+
+/// What a rule finds in a text.
+pub(super) struct Match<'t> {
+    range: Range<usize>,
+    kind: &'static str,
+    name: &'t [u8],
 }
 
 /// The keys of identifiers, types and times, in which only the values given by the user are
@@ -198,11 +213,11 @@ impl Search {
         }
         if !self.strings(line, needles, calls.any(Calls::SIGNATURES), &mut finds) {
             // A torn or malformed line is searched as text.
-            finds.hits = if calls.any(Calls::TEXT) {
-                self.hits_in(line, 0, calls, true)
+            if calls.any(Calls::TEXT) {
+                finds.hits = self.hits_in(line, 0, calls, true, &mut finds.examples);
             } else {
-                Vec::new()
-            };
+                finds.hits.clear();
+            }
             finds.splices.clear();
             return finds;
         }
@@ -253,6 +268,7 @@ impl Search {
                 range,
                 kind,
                 secret: bytes.clone(),
+                ..Hit::default()
             });
         }
     }
@@ -266,6 +282,8 @@ impl Search {
             .filter(|found| found.calls.any(Calls::TEXT))
             .peekable();
         let mut strings = Strings::new(line);
+        // Whether a value may be assigned to the last key.
+        let mut is_assigned = false;
         loop {
             let found = match strings.advance() {
                 Ok(Some(found)) => found,
@@ -293,19 +311,50 @@ impl Search {
             }
             if calls != Calls::default() {
                 let rules = found.is_key || !is_name(strings.nearest_key(), found.raw.bytes);
-                let mut hits = self.hits_in(found.raw.bytes, found.range.start, calls, rules);
+                let start = found.range.start;
+                let examples = &mut finds.examples;
+                let mut hits = self.hits_in(found.raw.bytes, start, calls, rules, examples);
                 if !hits.is_empty() {
                     let field = strings.path();
                     hits.iter_mut().for_each(|hit| hit.field.clone_from(&field));
                     finds.hits.append(&mut hits);
                 }
             }
+            if found.is_key {
+                is_assigned = calls.any(Calls::ASSIGNMENTS) || calls.any(Calls::HIDING);
+            } else if is_assigned {
+                let key = strings.nearest_key();
+                let value = found.raw.bytes;
+                let is_found = finds
+                    .hits
+                    .last()
+                    .is_some_and(|hit| found.range.start < hit.range.end);
+                if !is_found
+                    && !is_example(value)
+                    && let Some(kind) = kind_of_member(key, value)
+                {
+                    finds.hits.push(Hit {
+                        field: strings.path(),
+                        range: found.range.clone(),
+                        kind,
+                        name: String::from_utf8_lossy(key).into_owned(),
+                        secret: value.to_vec(),
+                    });
+                }
+            }
         }
     }
 
     /// Returns the secrets in the bytes of one string, which begin at `start` in the line, and
-    /// whose needles call for `calls`. Their `field` is empty.
-    fn hits_in(&self, raw: &[u8], start: usize, calls: Calls, rules: bool) -> Vec<Hit> {
+    /// whose needles call for `calls`. Their `field` is empty. Adds the example keys in it.
+    fn hits_in(
+        &self,
+        raw: &[u8],
+        start: usize,
+        calls: Calls,
+        rules: bool,
+        examples: &mut BTreeSet<Vec<u8>>,
+    ) -> Vec<Hit> {
         if raw.len() < 6 {
             return Vec::new();
         }
@@ -313,6 +362,7 @@ impl Search {
         for level in levels(raw) {
             self.hits_at_level(&level, calls, rules, &mut hits);
         }
+        examples.append(&mut hits.examples);
         let mut hits = hits.finish();
         for hit in &mut hits {
             hit.range = hit.range.start + start..hit.range.end + start;
@@ -368,28 +418,45 @@ impl Search {
         } else {
             calls
         };
-        apply(calls, text, |range, kind| {
-            hits.put(Hit {
-                range: spoken.source(range.clone()),
-                kind,
-                secret: text[range].to_vec(),
-                ..Hit::default()
-            });
+        apply(calls, text, |found| {
+            let source = spoken.source(found.range.clone());
+            add_hit(found, text, source, hits);
         });
         if calls.any(Calls::BASE64) {
             each_decoded(text, &mut |decoded| {
                 let calls = self.calls_in(&decoded.bytes);
-                apply(calls, &decoded.bytes, |range, kind| {
-                    hits.put(Hit {
-                        range: spoken.source(decoded.source(range.clone())),
-                        kind,
-                        secret: decoded.bytes[range].to_vec(),
-                        ..Hit::default()
-                    });
+                apply(calls, &decoded.bytes, |found| {
+                    let source = spoken.source(decoded.source(found.range.clone()));
+                    add_hit(found, &decoded.bytes, source, hits);
                 });
             });
         }
     }
+}
+
+/// The maximum length of a name in reports.
+const LONGEST_SHOWN_NAME: usize = 40;
+
+/// Adds what was found in a text, and where it came from; an example is only counted.
+fn add_hit(found: Match, text: &[u8], source: Range<usize>, hits: &mut Hits) {
+    let secret = &text[found.range];
+    if is_example(secret) {
+        hits.examples.insert(secret.to_vec());
+        return;
+    }
+    // A longer name may hold more than a name.
+    let name = if found.name.len() <= LONGEST_SHOWN_NAME {
+        String::from_utf8_lossy(found.name).into_owned()
+    } else {
+        String::new()
+    };
+    hits.put(Hit {
+        range: source,
+        kind: found.kind,
+        name,
+        secret: secret.to_vec(),
+        ..Hit::default()
+    });
 }
 
 /// Whether a digit is at this offset.
@@ -404,18 +471,48 @@ fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
     start..memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline)
 }
 
-/// Calls `found` with the range and the kind of each secret that the called rules find in a text.
-pub(super) fn apply(calls: Calls, text: &[u8], mut found: impl FnMut(Range<usize>, &'static str)) {
+/// Calls `found` with what the called rules find in a text. What was replaced by a placeholder is
+/// no secret, even if the placeholder looks like one: `https://[REDACTED:…]@host`.
+pub(super) fn apply<'t>(calls: Calls, text: &'t [u8], mut found: impl FnMut(Match<'t>)) {
+    let removed = Places::of(placeholder_ranges(text).iter());
+    let mut check = |range: Range<usize>, kind, name| {
+        if !removed.overlap(&range) {
+            found(Match { range, kind, name });
+        }
+    };
+
+    if calls.any(Calls::SHAPES) {
+        each_shape(text, |range, kind| check(range, kind, b""));
+    }
     for (at, rule) in RULES.iter().enumerate() {
         if !calls.any(Calls::rule(at)) {
             continue;
         }
         for captures in rule.expression().captures_iter(text) {
-            if let Some(secret) = rule.secret(text, &captures) {
-                found(secret, rule.kind);
+            if let Some(range) = rule.secret(text, &captures) {
+                check(range, rule.kind, b"");
             }
         }
     }
+    if calls.any(Calls::ASSIGNMENTS) {
+        each_assignment(text, |assigned| {
+            check(assigned.value, assigned.kind, &text[assigned.name]);
+        });
+    }
+    if calls.any(Calls::COOKIES) {
+        each_cookie(text, |name, value| check(value, cookies::KIND, &text[name]));
+    }
+}
+
+/// Returns the ranges of the placeholders in a text.
+fn placeholder_ranges(text: &[u8]) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    for start in memchr::memmem::find_iter(text, START.as_bytes()) {
+        let rest = &text[start..text.len().min(start + 80)];
+        let width = memchr::memchr(b']', rest).map_or(rest.len(), |at| at + 1);
+        ranges.push(start..start + width);
+    }
+    ranges
 }
 
 /// Returns the placeholders in a line.

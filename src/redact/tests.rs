@@ -1,5 +1,4 @@
 use super::prefilter::{Calls, Found};
-use super::rules::RULES;
 use super::unescape::levels;
 use super::*;
 use crate::session::dice::Dice;
@@ -248,15 +247,20 @@ fn what_precedes_a_secret_does_not_hide_it() {
     }
 }
 
-/// Every assignment that the expression matches contains one of the rule's keywords.
+/// Every assignment that is found has a keyword that calls for it.
 #[test]
 fn every_name_of_a_secret_has_a_keyword() {
-    let rule = RULES
-        .iter()
-        .find(|rule| rule.kind == "assigned-secret")
-        .unwrap();
     let words = ["api", "access", "secret", "", "auth", "client", "db"];
-    let ends = ["key", "token", "secret", "password", "passwd"];
+    let ends = [
+        "key",
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "pass",
+        "pwd",
+        "credential",
+    ];
     let spellings = |word: &str| {
         let mut capital = word.to_owned();
         capital.get_mut(..1).map(str::make_ascii_uppercase);
@@ -271,24 +275,40 @@ fn every_name_of_a_secret_has_a_keyword() {
             for name in ["", "_", "-"].map(|between| format!("{word}{between}{end}")) {
                 for text in [
                     format!("{name}: \"q8Zr4Tn1Vx7Lm2Kd\""),
+                    format!("{name}: q8Zr4Tn1Vx7Lm2Kd"),
+                    format!("--{name} q8Zr4Tn1Vx7Lm2Kd"),
+                    format!("name: {name}\n  value: q8Zr4Tn1Vx7Lm2Kd"),
+                    format!("\\\"{name}\\\": \\\"q8Zr4Tn1Vx7Lm2Kd\\\""),
                     format!("export {name}=q8Zr4Tn1Vx7Lm2Kd"),
                 ] {
-                    let holds = |keyword: &&str| {
-                        text.match_indices(*keyword).any(|(at, _)| {
-                            (rule.may_follow)(&text.as_bytes()[at + keyword.len()..])
-                        })
-                    };
-                    assert!(
-                        !rule.expression().is_match(text.as_bytes())
-                            || rule.keywords.iter().any(holds),
-                        "{text}"
-                    );
-                    names += usize::from(rule.expression().is_match(text.as_bytes()));
+                    let mut is_found = false;
+                    let plain = text.replace('\\', "");
+                    assignments::each_assignment(plain.as_bytes(), |_| is_found = true);
+                    let calls = prefilter::Prefilter::of_rules().calls_in(text.as_bytes());
+                    assert!(!is_found || calls.any(Calls::ASSIGNMENTS), "{text}");
+                    names += usize::from(is_found);
                 }
             }
         }
     }
-    assert!(names > 200, "{names}");
+    assert!(names > 800, "{names}");
+}
+
+/// The key of a member and its value are two strings, which are one assignment.
+#[test]
+fn a_member_of_an_object_is_an_assignment() {
+    let secret = made(24, WORD, 91);
+    let line = format!(
+        r#"{{"message":{{"content":[{{"type":"toolCall","arguments":{{"api_key":"{secret}","doc_token":"{secret}x","n":1}}}}]}}}}"#
+    );
+    let (done, secrets) = redacted(&line);
+    assert_eq!(secrets.len(), 1, "{secrets:?}");
+    assert_eq!(secrets[0].name, "api_key");
+    assert_eq!(secrets[0].field, "message.content[0].arguments.api_key");
+    assert!(
+        done.contains(r#""api_key":"[REDACTED:assigned-secret#1]","#),
+        "{done}"
+    );
 }
 
 #[test]
@@ -402,13 +422,15 @@ fn home_folders_and_names_become_neutral() {
 /// Whether a line contains something to remove, found without needles: every rule is applied to
 /// every level of every string.
 fn holds_something(line: &str) -> bool {
-    let (mut texts, mut is_signed) = (Vec::new(), false);
+    let (mut texts, mut is_signed, mut is_member) = (Vec::new(), false, false);
     let mut strings = Strings::new(line.as_bytes());
     let is_json = loop {
         match strings.advance() {
             Ok(Some(found)) => {
                 let key = strings.nearest_key();
                 is_signed |= !found.is_key && !found.range.is_empty() && opaque::is_key(key);
+                let kind = assignments::kind_of_member(key, found.raw.bytes);
+                is_member |= !found.is_key && kind.is_some();
                 if found.is_key || !search::is_name(key, found.raw.bytes) {
                     texts.push(found.raw.bytes);
                 }
@@ -417,7 +439,7 @@ fn holds_something(line: &str) -> bool {
             Err(_) => break false,
         }
     };
-    if is_json && (is_signed || !opaque::blocks(line.as_bytes(), false).is_empty()) {
+    if is_json && (is_signed || is_member || !opaque::blocks(line.as_bytes(), false).is_empty()) {
         return true;
     }
     let texts = if is_json {
@@ -435,17 +457,9 @@ fn holds_something(line: &str) -> bool {
 }
 
 fn holds_secret(text: &[u8]) -> bool {
-    RULES.iter().any(|rule| {
-        let holds = |keyword: &&str| memchr::memmem::find(text, keyword.as_bytes()).is_some();
-        // Only an expression that ignores case is restricted by its keywords.
-        let applies =
-            !rule.expression().as_str().starts_with("(?i") || rule.keywords.iter().any(holds);
-        applies
-            && rule
-                .expression()
-                .captures_iter(text)
-                .any(|captures| rule.secret(text, &captures).is_some())
-    })
+    let mut holds = false;
+    search::apply(Calls::EVERY, text, |_| holds = true);
+    holds
 }
 
 impl Dice {

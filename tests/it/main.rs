@@ -51,6 +51,7 @@ mod prune_branch;
 mod prune_compacted;
 #[cfg(target_os = "linux")]
 mod pty;
+mod rates;
 mod redact;
 mod references;
 mod relocate;

@@ -1,0 +1,98 @@
+//! The values of cookies: of each pair of a `Cookie` or `Set-Cookie` header that looks generated.
+
+use super::resemblance::{is_placeholder, random};
+use std::ops::Range;
+
+/// The kind of what is found here.
+pub const KIND: &str = "cookie";
+
+/// The keywords of cookies in the raw bytes of a line.
+pub const KEYWORDS: [&str; 2] = ["ookie", "OOKIE"];
+
+/// The minimum length of a value: shorter ones are settings, such as a language.
+const SHORTEST: usize = 16;
+
+/// Calls `found` with the ranges of the name and the value of each cookie that is a secret.
+pub fn each_cookie(text: &[u8], mut found: impl FnMut(Range<usize>, Range<usize>)) {
+    for at in memchr::memmem::find_iter(&text.to_ascii_lowercase(), b"cookie") {
+        let is_option = text[..at].ends_with(b"--");
+        let Some(start) = header_value(text, at + b"cookie".len(), is_option) else {
+            continue;
+        };
+        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\');
+        let width = text[start..].iter().position(is_end);
+        let end = width.map_or(text.len(), |width| start + width);
+
+        let mut pair_start = start;
+        for pair in text[start..end].split(|&byte| byte == b';') {
+            let pair_end = pair_start + pair.len();
+            if let Some(equals) = pair.iter().position(|&byte| byte == b'=') {
+                let indent = pair.len() - pair.trim_ascii_start().len();
+                let name = pair_start + indent..pair_start + equals;
+                let value = pair_start + equals + 1..pair_end;
+                if is_name(&text[name.clone()]) && is_secret(&text[value.clone()]) {
+                    found(name, value);
+                }
+            }
+            pair_start = pair_end + 1;
+        }
+    }
+}
+
+/// Whether it may be the name of a cookie.
+fn is_name(name: &[u8]) -> bool {
+    let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
+    !name.is_empty() && name.len() <= 60 && name.iter().all(in_name)
+}
+
+/// Returns where the value of a header begins whose name ends at an offset, or of an option.
+fn header_value(text: &[u8], at: usize, is_option: bool) -> Option<usize> {
+    let is_between = |byte: &&u8| matches!(byte, b's' | b'"' | b'\'' | b' ' | b':' | b'=');
+    let width = text[at..].iter().take(8).take_while(is_between).count();
+    let has_operator = text[at..at + width]
+        .iter()
+        .any(|byte| matches!(byte, b':' | b'='));
+    (has_operator || is_option).then_some(at + width)
+}
+
+/// Whether the value of a cookie is generated.
+fn is_secret(value: &[u8]) -> bool {
+    let value = value.trim_ascii();
+    let is_value = |byte: &u8| byte.is_ascii_graphic();
+    value.len() >= SHORTEST
+        && value.iter().all(is_value)
+        && !value.starts_with(b"$")
+        && !is_placeholder(value)
+        && random(value)
+}
+
+/// Whether a cookie may follow the word, in the raw bytes of a line.
+pub fn may_follow(rest: &[u8]) -> bool {
+    let rest = &rest[..rest.len().min(200)];
+    let pair = rest
+        .iter()
+        .position(|&byte| byte == b'=')
+        .unwrap_or(rest.len());
+    rest[pair..].len() > SHORTEST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_generated_value_is_found() {
+        let text = b"Set-Cookie: lang=en; sid=s3Xk29vQmmLw3a8Zk2p; Path=/\nCookie: a=1; csrf=9f8e7d6c5b4a39219f8e\ncookies = 4";
+        let mut found = Vec::new();
+        each_cookie(text, |name, value| {
+            found.push([&text[name], b"=", &text[value]].concat());
+        });
+        assert_eq!(
+            found,
+            [
+                &b"sid=s3Xk29vQmmLw3a8Zk2p"[..],
+                b"csrf=9f8e7d6c5b4a39219f8e"
+            ]
+        );
+    }
+}

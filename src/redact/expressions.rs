@@ -1,0 +1,105 @@
+//! Whether a value without quotes is a piece of code, a path, or a login in base64.
+
+use super::resemblance::{mixed, takes_turns};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+/// Whether it is a call, an index or a path of a module: `readToken(x)`, `keys[2]`, `auth::Token1`.
+pub fn is_code(value: &[u8]) -> bool {
+    let is_opening =
+        |pair: &[u8]| pair[0].is_ascii_alphanumeric() && matches!(pair[1], b'(' | b'[' | b'<');
+    let begins_as_code = value.first().is_some_and(|byte| b"([{<!|&".contains(byte));
+    let is_identifier = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:".contains(byte);
+    let name = value.iter().take_while(|byte| is_identifier(byte)).count();
+    begins_as_code
+        || memchr::memmem::find(value, b"::").is_some()
+        || memchr::memmem::find(value, b"->").is_some()
+        || value[name.saturating_sub(1)..]
+            .windows(2)
+            .next()
+            .is_some_and(is_opening)
+}
+
+/// Whether it is a chain of identifiers, such as `config.auth.token2`.
+pub fn is_chain(value: &[u8]) -> bool {
+    value.contains(&b'.')
+        && value
+            .split(|&byte| byte == b'.')
+            .all(|part| begins_as_name(part) && part.split(|&byte| byte == b'_').all(is_word))
+}
+
+/// Whether it is an identifier of several words, such as `__u32` and `user_12_order_7`.
+pub fn is_identifier(value: &[u8]) -> bool {
+    let has_words = value.contains(&b'_') && begins_as_name(value);
+    let is_number = value.starts_with(b"0x") && value.len() <= 18;
+    is_number || has_words && value.split(|&byte| byte == b'_').all(is_word)
+}
+
+fn begins_as_name(text: &[u8]) -> bool {
+    text.first()
+        .is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+}
+
+/// Whether it is a word or a number, not random characters.
+fn is_word(part: &[u8]) -> bool {
+    part.iter().all(u8::is_ascii_alphanumeric) && (part.len() < 8 || !takes_turns(part))
+}
+
+/// Whether it is the path of a file: it begins as one, and has several parts.
+pub fn looks_like_path(value: &[u8]) -> bool {
+    let begins = [&b"/"[..], b"./", b"../", b"~/"]
+        .iter()
+        .any(|start| value.starts_with(start));
+    let is_drive =
+        matches!(value, [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
+    let parts = value
+        .split(|&byte| byte == b'/')
+        .filter(|part| part.len() > 1)
+        .count();
+    is_drive || begins && parts > 1
+}
+
+/// Whether it is `user:password` or a random secret, in base64.
+pub fn is_login(value: &[u8]) -> bool {
+    let digits = value.trim_ascii_end();
+    let end = digits
+        .iter()
+        .rposition(|&byte| byte != b'=')
+        .map_or(0, |at| at + 1);
+    let Ok(decoded) = STANDARD_NO_PAD.decode(&digits[..end]) else {
+        return false;
+    };
+    let is_text = decoded.iter().all(|byte| (0x20..0x7f).contains(byte));
+    let colon = decoded.iter().position(|&byte| byte == b':');
+    let is_pair = is_text && colon.is_some_and(|at| at > 0 && at + 3 < decoded.len());
+    is_pair || value.len() >= 20 && takes_turns(&digits[..end]) && mixed(&digits[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_told_from_random_characters() {
+        for code in [
+            "readToken(x)",
+            "keys[2]",
+            "auth::Token1",
+            "Vec<u8>",
+            "(a,b)",
+            "[u8;",
+            "self.api.key(2)",
+        ] {
+            assert!(is_code(code.as_bytes()), "{code}");
+        }
+        for secret in ["Xk29vQ!mmLw3", "p@ss;w0rd", "9f8e7d6c5b4a3921"] {
+            assert!(!is_code(secret.as_bytes()), "{secret}");
+        }
+        assert!(is_chain(b"config.auth.token2"));
+        assert!(is_identifier(b"_bindgen_ty_30") && is_identifier(b"0x746f6b6e"));
+        assert!(!is_identifier(b"9f8e7d6c5b4a3921") && !is_identifier(b"ab_Xk29vQmmLw3a"));
+        assert!(!is_chain(b"eyJhbGciOi2.eyJzdWIiOi5x.Xk29vQmmLw3"));
+        assert!(looks_like_path(b"/run/secrets/db2") && !looks_like_path(b"/Xk29vQ"));
+        assert!(is_login(b"YWRtaW46czNjcjN0") && !is_login(b"basic") && !is_login(b"required"));
+    }
+}

@@ -1,0 +1,244 @@
+//! Names of secrets, told from names of settings, counts and documents by their last words.
+
+use super::resemblance::{is_placeholder, is_reference};
+
+/// What a name promises of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A password, which a person may have made up.
+    Password,
+    /// A generated key or token.
+    Secret,
+    /// A user and a password, in base64.
+    Login,
+    /// The session of a browser, which is a secret only if it is long and random.
+    Session,
+}
+
+/// Whether a byte may be in a name.
+pub fn is_name_character(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+/// Words at the end of a name that say nothing about its value.
+const SUFFIXES: &str = "prod production dev development staging test old new v1 v2 v3 b64 base64 raw str string value \
+    plain plaintext default current main backup live local";
+
+/// Words before `token` with which it is a document, a position in a list, or a piece of text.
+const NO_SECRET_TOKENS: &str = "app base block bos calendar cancel cancellation change comment completion continuation \
+    cursor delta doc docs document docx drive end eos file folder first image input item last list max media min \
+    minute next node num obj object output pad page pagination parent prev previous prompt record resume root row \
+    sheet skip slide space special spreadsheet start stop sync table task thread total unk view whiteboard wiki xsec";
+
+/// Words before `key` with which it is the name of something.
+const NO_SECRET_KEYS: &str = "any bucket cache column composite config data dict dictionary document entry event \
+    file foreign global group hash host idempotency image index issue item jira job json keyboard label last list \
+    lookup map material message meta next node object option order parent partition press primary project pub public \
+    publishable query react record redis reference registry row s3 schema session sheet shortcut site sort state \
+    storage table tag target template the topic translation type unique";
+
+/// Words before `key` with which it is a secret also in a name with small letters.
+const SECRET_KEYS: &str = "access account admin api app auth client crypto decryption deploy encryption enc function \
+    hmac jwt license master private secret service shared sign signing storage subscription user webhook x";
+
+/// Returns what the name of a variable, a field, an option or a header promises of its value.
+pub fn class_of(name: &[u8]) -> Option<Class> {
+    let words = words_of(name);
+    let is_suffix = |word: &String| {
+        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+        is_number || is_among(word, SUFFIXES)
+    };
+    let kept = words.len()
+        - words
+            .iter()
+            .rev()
+            .take_while(|word| is_suffix(word))
+            .count();
+    let (last, before) = words[..kept].split_last()?;
+    let before_last = before.last().map_or("", String::as_str);
+    let is_variable = !name.iter().any(u8::is_ascii_lowercase);
+
+    let ends_with = |ends: &[&str]| ends.iter().any(|end| last.ends_with(end));
+    if ends_with(&[
+        "password",
+        "passwd",
+        "passphrase",
+        "passcode",
+        "pwd",
+        "sshpass",
+        "pgpass",
+    ]) {
+        return Some(Class::Password);
+    }
+    if last == "pass" && !before.is_empty() {
+        return Some(Class::Password);
+    }
+    if ends_with(&["secret", "credential", "credentials"]) {
+        return Some(Class::Secret);
+    }
+    if ends_with(&["token"]) {
+        // The token of an app is a secret in the environment, and a document in a request.
+        let is_document =
+            is_among(before_last, NO_SECRET_TOKENS) && !(is_variable && before_last == "app");
+        return (!is_document).then_some(Class::Secret);
+    }
+    if ends_with(&[
+        "apikey",
+        "accesskey",
+        "secretkey",
+        "authkey",
+        "privatekey",
+        "masterkey",
+    ]) {
+        return Some(Class::Secret);
+    }
+    if last == "key" {
+        let is_secret = if is_variable || name.contains(&b'-') && !before.is_empty() {
+            !is_among(before_last, NO_SECRET_KEYS) || is_among(before_last, "storage")
+        } else {
+            is_among(before_last, SECRET_KEYS)
+        };
+        return is_secret.then_some(Class::Secret);
+    }
+    if last == "auth" {
+        return Some(Class::Login);
+    }
+    if ends_with(&["session", "sessid", "sessionid"]) {
+        return Some(Class::Session);
+    }
+    None
+}
+
+/// Returns the words of a name in small letters: `apiKey`, `API_KEY` and `api-key` have the same.
+pub fn words_of(name: &[u8]) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for (at, &byte) in name.iter().enumerate() {
+        if !byte.is_ascii_alphanumeric() {
+            if !word.is_empty() {
+                words.push(std::mem::take(&mut word));
+            }
+            continue;
+        }
+        // `apiKey` has a small letter before its capital, `APIKey` one after it.
+        let previous = at.checked_sub(1).map_or(b'_', |at| name[at]);
+        let next = name.get(at + 1).copied().unwrap_or(b'_');
+        let is_after_small = previous.is_ascii_lowercase() || previous.is_ascii_digit();
+        let is_last_capital = previous.is_ascii_uppercase() && next.is_ascii_lowercase();
+        let begins_word = byte.is_ascii_uppercase() && (is_after_small || is_last_capital);
+        if begins_word && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        word.push(char::from(byte.to_ascii_lowercase()));
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+fn is_among(word: &str, words: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known == word)
+}
+
+/// Whether a value may be a secret: it is not where one is stored, its hash, or its encrypted form.
+pub fn may_be_secret(value: &[u8]) -> bool {
+    const OTHERS: [&[u8]; 8] = [
+        b"arn:",
+        b"ENC[",
+        b"ENC(",
+        b"vault:",
+        b"sha256:",
+        b"sha512-",
+        b"AQICAH",
+        b"projects/",
+    ];
+    let is_other = OTHERS.iter().any(|start| value.starts_with(start));
+    let is_tag = value.starts_with(b"<") && value.contains(&b'>');
+    let is_address = memchr::memmem::find(value, b"://").is_some();
+    let is_pattern = value.starts_with(b"[") && value.contains(&b']');
+    !is_other
+        && !is_tag
+        && !is_pattern
+        && !is_address
+        && !is_placeholder(value)
+        && !is_reference(value)
+}
+
+/// Whether a text uses a value as the id of something: as a part of the path of an address.
+pub fn is_id_in(text: &[u8], value: &[u8]) -> bool {
+    memchr::memmem::find_iter(text, value).any(|at| {
+        let is_part = text[..at].ends_with(b"/");
+        let start = text[..at]
+            .iter()
+            .rposition(|byte| byte.is_ascii_whitespace() || b"\"'<(`".contains(byte));
+        let before = &text[start.map_or(0, |at| at + 1)..at];
+        is_part
+            && (memchr::memmem::find(before, b"://").is_some()
+                || before.starts_with(b"/open-apis/"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_of_a_name_decide() {
+        for name in [
+            "API_KEY",
+            "apiKey",
+            "APIKey",
+            "x-api-key",
+            "X-Auth-Key",
+            "secret_key",
+            "OPENAI_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "token",
+            "GITHUB_TOKEN_2",
+            "accessToken",
+            "client_secret",
+            "APP_TOKEN",
+            "AZURE_STORAGE_KEY",
+            "authtoken",
+            "aws_session_token",
+            "STRIPE_SECRET_PROD",
+        ] {
+            assert_eq!(class_of(name.as_bytes()), Some(Class::Secret), "{name}");
+        }
+        for name in [
+            "password",
+            "MYSQL_ROOT_PASSWORD",
+            "spring.datasource.password",
+            "dbPass",
+            "PGPASSWORD",
+            "DB_PWD",
+        ] {
+            assert_eq!(class_of(name.as_bytes()), Some(Class::Password), "{name}");
+        }
+        for name in [
+            "doc_token",
+            "app_token",
+            "block_id",
+            "xsec_token",
+            "nextPageToken",
+            "max_tokens",
+            "TOKEN_LIMIT",
+            "token_type",
+            "CACHE_KEY",
+            "primary_key",
+            "sortKey",
+            "key",
+            "public_key",
+            "secret_name",
+            "password_file",
+            "KEYWORDS",
+            "pass",
+            "monkey",
+            "author",
+            "tokenizer",
+        ] {
+            assert_eq!(class_of(name.as_bytes()), None, "{name}");
+        }
+    }
+}

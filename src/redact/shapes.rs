@@ -1,0 +1,256 @@
+//! Secrets that begin with a known prefix: the rows of `shapes.tsv`.
+//!
+//! One automaton finds the prefixes of all rows, and the expression of a row is applied only where
+//! its prefix was found. So a row costs nothing in text without its prefix.
+
+use super::resemblance::{drawn, mixed, random, takes_turns, varied};
+use aho_corasick::AhoCorasick;
+use regex::bytes::Regex;
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Shape {
+    /// Its name in placeholders and reports.
+    pub kind: &'static str,
+    /// The characters with which the secret begins.
+    pub prefix: &'static str,
+    /// The expression for the characters after the prefix.
+    rest: &'static str,
+    /// What may precede the prefix.
+    start: Start,
+    /// Whether the characters after the prefix are a secret, not a placeholder or a name.
+    is_secret: fn(&[u8]) -> bool,
+    /// Characters after the prefix, for the test of the row.
+    #[cfg(test)]
+    example: &'static str,
+    /// The set of characters with which `rest` begins, and how many of them it needs.
+    first: (Set, usize),
+    compiled: OnceLock<Regex>,
+}
+
+/// What may precede a prefix. A character that is not alphanumeric, the code of a colour and an
+/// escape of a URL may precede any.
+#[derive(Clone, Copy, Debug)]
+enum Start {
+    /// Anything: the prefix is in no word.
+    Any,
+    /// No letter or digit.
+    Word,
+    /// No vowel: `sk-` is the end of `task-`, `disk-` and `risk-`.
+    NotAfterVowel,
+    /// No capital.
+    NotAfterCapital,
+}
+
+/// A set of bytes.
+type Set = [bool; 256];
+
+/// The rows of the table, in its order.
+pub static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
+    let lines = include_str!("shapes.tsv").lines();
+    let rows = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    rows.map(|row| Shape::read(row).expect("each row of the table is tested"))
+        .collect()
+});
+
+/// Finds the prefixes of all rows; its patterns have the numbers of the rows.
+static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::new(SHAPES.iter().map(|shape| shape.prefix)).expect("a few hundred short literals")
+});
+
+/// Calls `found` with the range and the kind of each secret of a known shape in a text, in the
+/// order of the table.
+pub fn each_shape(text: &[u8], mut found: impl FnMut(Range<usize>, &'static str)) {
+    let mut prefixes = Vec::new();
+    for hit in PREFIXES.find_overlapping_iter(text) {
+        if SHAPES[hit.pattern()].may_follow(&text[hit.end()..]) {
+            prefixes.push((hit.pattern(), hit.start()));
+        }
+    }
+    prefixes.sort();
+
+    for (row, start) in prefixes {
+        let shape = &SHAPES[row];
+        if let Some(range) = shape.secret_at(text, start) {
+            found(range, shape.kind);
+        }
+    }
+}
+
+impl Shape {
+    fn read(row: &'static str) -> Option<Shape> {
+        let columns: Vec<&str> = row.split('\t').collect();
+        let &[kind, prefix, rest, start, check, _example] = &columns[..] else {
+            return None;
+        };
+        let start = match start {
+            "any" => Start::Any,
+            "word" => Start::Word,
+            "not-after-vowel" => Start::NotAfterVowel,
+            "not-after-capital" => Start::NotAfterCapital,
+            _ => return None,
+        };
+        let is_secret: fn(&[u8]) -> bool = match check {
+            "mixed" => mixed,
+            "varied" => varied,
+            "random" => random,
+            "drawn" => drawn,
+            "takes-turns" => takes_turns,
+            _ => return None,
+        };
+        Some(Shape {
+            kind,
+            prefix,
+            rest,
+            start,
+            is_secret,
+            #[cfg(test)]
+            example: _example,
+            first: first_set(rest),
+            compiled: OnceLock::new(),
+        })
+    }
+
+    /// Whether a secret of this shape may continue with these bytes, in which slashes may be
+    /// escaped.
+    pub fn may_follow(&self, rest: &[u8]) -> bool {
+        let (set, least) = &self.first;
+        let is_in_set = |&byte: &u8| set[usize::from(byte)];
+        rest.get(..*least)
+            .is_some_and(|first| first.iter().all(is_in_set))
+    }
+
+    /// Returns the range of the secret whose prefix begins at an offset.
+    fn secret_at(&self, text: &[u8], start: usize) -> Option<Range<usize>> {
+        if !self.start.may_follow(&text[..start]) {
+            return None;
+        }
+        let after_prefix = start + self.prefix.len();
+        let rest = self.expression().find(&text[after_prefix..])?;
+        if !(self.is_secret)(rest.as_bytes()) {
+            return None;
+        }
+        Some(start..after_prefix + rest.end())
+    }
+
+    fn expression(&self) -> &Regex {
+        self.compiled.get_or_init(|| {
+            Regex::new(&format!(r"(?-u)\A(?:{})", self.rest))
+                .expect("each row of the table is tested")
+        })
+    }
+}
+
+impl Start {
+    /// Whether a prefix may follow these bytes.
+    fn may_follow(self, before: &[u8]) -> bool {
+        let Some(last) = before.last() else {
+            return true;
+        };
+        if !last.is_ascii_alphanumeric() || ends_with_colour(before) || ends_with_escape(before) {
+            return true;
+        }
+        match self {
+            Start::Any => true,
+            Start::Word => false,
+            Start::NotAfterVowel => !matches!(last, b'a' | b'e' | b'i' | b'o' | b'u'),
+            Start::NotAfterCapital => !last.is_ascii_uppercase(),
+        }
+    }
+}
+
+/// Whether these bytes end with the code of a colour, as in `ESC[1;31m`.
+fn ends_with_colour(bytes: &[u8]) -> bool {
+    let Some(code) = bytes.strip_suffix(b"m") else {
+        return false;
+    };
+    let is_number = |byte: &&u8| byte.is_ascii_digit() || **byte == b';';
+    let width = code.iter().rev().take_while(is_number).count();
+    width <= 12 && code[..code.len() - width].ends_with(b"[")
+}
+
+/// Whether these bytes end with a character that is encoded for a URL, as in `%3D`.
+fn ends_with_escape(bytes: &[u8]) -> bool {
+    matches!(bytes, [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
+}
+
+/// Returns the set of bytes with which an expression begins, and the least number of them. A slash
+/// may be escaped in JSON, so a set with a slash has a backslash.
+fn first_set(rest: &str) -> (Set, usize) {
+    let mut set = [false; 256];
+    let Some((members, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
+    else {
+        return (set, 0);
+    };
+    let least = after
+        .strip_prefix('{')
+        .and_then(|number| number.split(['}', ',']).next()?.parse().ok())
+        .unwrap_or(1);
+
+    let members = members.as_bytes();
+    let mut at = 0;
+    while at < members.len() {
+        let first = members[at];
+        let is_range = members.get(at + 1) == Some(&b'-') && at + 2 < members.len();
+        let last = if is_range { members[at + 2] } else { first };
+        for byte in first..=last {
+            set[usize::from(byte)] = true;
+        }
+        at += if is_range { 3 } else { 1 };
+    }
+    set[usize::from(b'\\')] = set[usize::from(b'/')];
+    (set, least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_finds_its_example() {
+        assert!(SHAPES.len() > 170);
+        for shape in SHAPES.iter() {
+            let secret = format!("{}{}", shape.prefix, shape.example);
+            for text in [
+                secret.clone(),
+                format!("use {secret} now"),
+                format!("\"{secret}\""),
+            ] {
+                let start = text.find(&secret).unwrap();
+                let mut found = Vec::new();
+                each_shape(text.as_bytes(), |range, kind| found.push((range, kind)));
+                let own = (start..start + secret.len(), shape.kind);
+                assert!(found.contains(&own), "{text}: {found:?}");
+            }
+            assert!(shape.may_follow(shape.example.as_bytes()), "{secret}");
+        }
+    }
+
+    /// The kinds are in the order of the alphabet of no importance, but a row that is never reached
+    /// is a mistake.
+    #[test]
+    fn no_row_is_there_twice() {
+        let mut rows: Vec<_> = SHAPES
+            .iter()
+            .map(|shape| (shape.prefix, shape.rest))
+            .collect();
+        rows.sort_unstable();
+        let count = rows.len();
+        rows.dedup();
+        assert_eq!(rows.len(), count);
+    }
+
+    #[test]
+    fn placeholders_have_no_shape() {
+        for shape in SHAPES.iter() {
+            for filler in ["xxxxxxxx", "********", "your-key", "abcdefgh", "........"] {
+                let text = format!("{}{}", shape.prefix, filler.repeat(20));
+                each_shape(text.as_bytes(), |range, kind| {
+                    panic!("{kind}: {}", &text[range]);
+                });
+            }
+        }
+    }
+}
