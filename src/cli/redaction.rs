@@ -265,6 +265,10 @@ pub fn summarize(report: &Report, session: &Input, is_removed: bool, ui: &mut Ui
         );
         ui.status(&format!("{}: {addresses} kept", session.name));
     }
+    if report.examples > 0 {
+        let examples = amount(report.examples, "example key", "example keys");
+        ui.status(&format!("{}: {examples} kept", session.name));
+    }
 }
 
 /// Adds what was found to a row: the number of secrets of each kind, and of what cannot be
@@ -278,4 +282,5 @@ pub fn counted(row: Object, report: &Report) -> Object {
         .number("opaque", report.opaque as f64)
         .number("kept", report.kept.len() as f64)
         .number("addresses", report.addresses as f64)
+        .number("examples", report.examples as f64)
 }

@@ -16,6 +16,7 @@ use crate::redact::Redactor;
 use pisess_json::write::{Object, array};
 use pisess_store::{self as store, Reach};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -41,13 +42,18 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Write a copy of a session without its secrets.
 ///
 /// Secrets are found by their exact value (--env-file, --secret-file) and by their shape: private
-/// keys, provider keys, tokens in URLs and headers, passwords in connection strings. All text in
-/// the session is searched, with JSON escapes decoded. Each secret is replaced by a placeholder
-/// such as [REDACTED:github-pat#1], always the same for the same secret. Lines without a secret are
-/// copied byte for byte, and the copy is a valid session.
+/// keys, provider keys, tokens in URLs and headers, passwords in connection strings and commands,
+/// values assigned to names such as API_KEY. All text in the session is searched, with JSON escapes
+/// decoded. Each secret is replaced by a placeholder such as [REDACTED:github-pat#1], always the
+/// same for the same secret. Lines without a secret are copied byte for byte, and the copy is a
+/// valid session.
 ///
 /// Signatures, encrypted thinking and images cannot be searched. They are removed; --keep-images
 /// keeps images. Review the copy before you share it: no tool recognizes every secret by its shape.
+///
+/// The name to which a value is assigned decides whether it is a secret: the ids of documents and
+/// positions in lists (doc_token, page_token) are kept. Example keys of documentation are kept, too,
+/// and counted.
 ///
 /// A secret that is found in one place is removed everywhere, also in base64 or encoded for a URL.
 /// A password or the value of a variable that has fewer than 8 characters, or only letters, is
@@ -103,7 +109,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     create(args, output, &Input::open(session, ui)?, ui)
 }
 
-/// Prints what is found in the sessions, one row per secret. A session that cannot be read does not
+/// Prints what is found: in one session, a row per secret; in several, a row per kind and name. A
+/// session that cannot be read does not
 /// stop the others.
 fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sessions = if args.all {
@@ -126,6 +133,7 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .max()
         .unwrap_or(Exit::Done);
     let (mut values, mut searched, mut secrets) = (None, 0, 0);
+    let mut groups = Groups::default();
     for file in files {
         let input = Input::open(&file.path, ui);
         if let (Ok(input), None) = (&input, &values) {
@@ -146,15 +154,20 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 for places in &found {
                     if args.write.change.json {
                         ui.print_json(&row(&file.path, places))?
-                    } else {
+                    } else if is_one {
                         ui.print(&line(&input, places))?
+                    } else {
+                        groups.add(&input, places);
                     }
                 }
                 (searched, secrets) = (searched + 1, secrets + found.len());
-                if is_one || !found.is_empty() || report.addresses > 0 {
+                if is_one {
                     // The findings come first, also where both streams are one.
                     ui.flush()?;
                     summarize(&report, &input, false, ui);
+                } else {
+                    groups.addresses += report.addresses;
+                    groups.examples += report.examples;
                 }
             }
             Err(failure) if failure.is_transcript() && !file.named => {}
@@ -162,6 +175,7 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Err(failure) => exit = exit.max(ui.report(&failure)),
         }
     }
+    groups.print(ui)?;
     if searched > 1 {
         let secrets = counted(secrets, "secret", "secrets");
         ui.status(&format!(
@@ -174,6 +188,70 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         Exit::Found
     }))
+}
+
+/// The secrets of several sessions, by their kind and the name to which they are assigned: the same
+/// name may be in hundreds of sessions.
+#[derive(Default)]
+struct Groups {
+    groups: BTreeMap<(&'static str, String), Group>,
+    /// The number of e-mail addresses that are kept, and of example keys.
+    addresses: usize,
+    examples: usize,
+}
+
+#[derive(Default)]
+struct Group {
+    /// The session and the place of the first secret.
+    first: String,
+    secrets: usize,
+    sessions: usize,
+    /// The last session with a secret of the group.
+    last: String,
+}
+
+impl Groups {
+    /// Adds a secret of a session.
+    fn add(&mut self, input: &Input, places: &[&Found]) {
+        let found = places[0];
+        let key = (found.secret.kind, found.secret.name.clone());
+        let group = self.groups.entry(key).or_default();
+        if group.secrets == 0 {
+            group.first = format!("{}:{} ({})", input.name, found.line.0, place(found));
+        }
+        group.secrets += 1;
+        if group.last != input.name {
+            group.sessions += 1;
+            group.last.clone_from(&input.name);
+        }
+    }
+
+    /// Prints a row for each group, and what is kept.
+    fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
+        for ((kind, name), group) in &self.groups {
+            let name = if name.is_empty() {
+                String::new()
+            } else {
+                format!(" {}", visible(name))
+            };
+            let secrets = counted(group.secrets, "secret", "secrets");
+            let sessions = counted(group.sessions, "session", "sessions");
+            ui.print(&format!(
+                "{kind}{name}: {secrets} in {sessions}, first {}\n",
+                group.first
+            ))?;
+        }
+        ui.flush()?;
+        if self.addresses > 0 {
+            let addresses = counted(self.addresses, "e-mail address is", "e-mail addresses are");
+            ui.status(&format!("{addresses} kept"));
+        }
+        if self.examples > 0 {
+            let examples = counted(self.examples, "example key", "example keys");
+            ui.status(&format!("{examples} kept"));
+        }
+        Ok(())
+    }
 }
 
 /// Writes the copy to a new file, which appears only if no secret that was found is left in it.
@@ -258,8 +336,13 @@ fn line(input: &Input, places: &[&Found]) -> String {
         .as_ref()
         .map_or_else(|| "-".to_owned(), |id| visible(&id.to_string_lossy()));
     let (secret, field) = (&found.secret, place(found));
+    let name = if secret.name.is_empty() {
+        String::new()
+    } else {
+        format!(" of {}", visible(&secret.name))
+    };
     format!(
-        "{}:{}: {id} {} in {field}, {} bytes{places}\n",
+        "{}:{}: {id} {}{name} in {field}, {} bytes{places}\n",
         input.name, found.line.0, secret.placeholder, secret.length
     )
 }
@@ -279,6 +362,7 @@ fn row(path: &Path, places: &[&Found]) -> Vec<u8> {
         .number("line", f64::from(found.line.0))
         .str("field", &found.secret.field)
         .str("kind", found.secret.kind)
+        .str("name", &found.secret.name)
         .str("placeholder", &found.secret.placeholder)
         .number("length", found.secret.length as f64)
         .json("places", &array(places.iter().map(place)))

@@ -44,6 +44,8 @@ pub struct Report {
     pub kept: Vec<Found>,
     /// The number of different e-mail addresses, which are kept.
     pub addresses: usize,
+    /// The number of different keys that documentation uses as examples, which are kept.
+    pub examples: usize,
 }
 
 impl Report {
@@ -85,6 +87,7 @@ pub fn redact(
     let Searched {
         mut lines,
         mut addresses,
+        examples,
         ..
     } = search(source, redactor, workers)?;
     if redactor.search.has_values() && lines.iter().any(|line| line.is_summary) {
@@ -116,6 +119,7 @@ pub fn redact(
     }
     let mut report = Report {
         addresses: addresses.len(),
+        examples: examples.len(),
         ..Report::default()
     };
     let (mut out, mut written) = (out, 0);
@@ -196,6 +200,8 @@ struct Searched {
     count: u32,
     /// The e-mail addresses.
     addresses: BTreeSet<Vec<u8>>,
+    /// The keys that documentation uses as examples.
+    examples: BTreeSet<Vec<u8>>,
 }
 
 /// A line, numbered from the start of its part.
@@ -221,6 +227,7 @@ fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Resul
             .for_each(|line| line.number.0 += all.count);
         all.lines.append(&mut part.lines);
         all.addresses.append(&mut part.addresses);
+        all.examples.append(&mut part.examples);
         all.count += part.count;
         Ok::<(), io::Error>(())
     })?;
@@ -237,7 +244,8 @@ fn search_range(
     let mut searched = Searched::default();
     let _: ControlFlow<()> = read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
         let mut counted = 0;
-        redactor.search.each_line(bytes, &mut |line, finds| {
+        redactor.search.each_line(bytes, &mut |line, mut finds| {
+            searched.examples.append(&mut finds.examples);
             if finds.is_clean() && !finds.has_secrets() {
                 return;
             }

@@ -719,7 +719,7 @@ fn a_short_value_is_removed_in_place_and_reported_elsewhere() {
     {"type":"message","id":"00000001","parentId":null,"message":{"role":"user","content":"postgres://app:[REDACTED:url-password#1]@db/main"}}
     {"type":"message","id":"00000002","parentId":"00000001","message":{"role":"user","content":"the ferry leaves"}}
     "#);
-    insta::assert_snapshot!(s.run("redact -q --json ./s.jsonl -o ./other.jsonl"), @r#"{"path":"./other.jsonl","action":"create","dryRun":false,"lines":1,"found":{"url-password":1},"opaque":0,"kept":1,"addresses":0}"#);
+    insta::assert_snapshot!(s.run("redact -q --json ./s.jsonl -o ./other.jsonl"), @r#"{"path":"./other.jsonl","action":"create","dryRun":false,"lines":1,"found":{"url-password":1},"opaque":0,"kept":1,"addresses":0,"examples":0}"#);
 }
 
 #[test]

@@ -289,6 +289,84 @@ fn a_secret_is_one_row() {
     ");
 }
 
+/// The same names are in many sessions: each is one row, with the number of its secrets.
+#[test]
+fn a_check_of_several_sessions_has_a_row_for_each_kind_and_name() {
+    let s = Sandbox::new();
+    for at in 0..3 {
+        let key = letters(32, WORD, 70 + at);
+        let other = letters(32, WORD, 80 + at);
+        let text = format!(
+            "API_KEY={key} api_key: {other} {} me@example.org",
+            secret(8 * at)
+        );
+        s.put(
+            &format!("in/{at}.jsonl"),
+            session(&[user("aaaa0001", None, &text)]),
+        );
+    }
+    assert_snapshot!(s.unchanged("redact --check ./in"), @"
+    assigned-secret API_KEY: 3 secrets in 3 sessions, first ./in/0.jsonl:2 (message.content)
+    assigned-secret api_key: 3 secrets in 3 sessions, first ./in/0.jsonl:2 (message.content)
+    github-pat: 3 secrets in 3 sessions, first ./in/0.jsonl:2 (message.content)
+    2> pisess: 3 e-mail addresses are kept
+    2> pisess: 3 sessions searched: 9 secrets
+    exit 1
+    ");
+    let rows = s.unchanged("redact -q --check --json ./in").text();
+    assert_eq!(rows.lines().count(), 9);
+    assert_eq!(rows.matches(r#""name":"API_KEY""#).count(), 3);
+}
+
+/// Example keys of documentation are kept, and the report says so.
+#[test]
+fn example_keys_are_counted() {
+    let s = Sandbox::new();
+    let text = "AKIAIOSFODNN7EXAMPLE, AKIAIOSFODNN7EXAMPLE and aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+    s.put("s.jsonl", session(&[user("aaaa0001", None, text)]));
+    let done = s.pisess("redact ./s.jsonl -o ./copy").done();
+    assert_eq!(
+        done.stderr,
+        "pisess: ./s.jsonl: no secrets found\npisess: ./s.jsonl: 2 example keys kept\n"
+    );
+    assert_eq!(s.text("copy"), s.text("s.jsonl"));
+}
+
+/// The name of a value and its use decide: ids of documents are no secrets.
+#[test]
+fn ids_and_default_passwords_are_kept() {
+    let s = Sandbox::new();
+    let id = |seed| letters(27, WORD, seed);
+    let texts = [
+        format!("{{\"doc_token\": \"{}\", \"block_id\": \"{}\"}}", id(1), id(2)),
+        format!("app_token={} nextPageToken: \"{}\"", id(3), id(4)),
+        format!("https://x.example/explore/1?xsec_token={}", id(5)),
+        format!("{{\"token\": \"{0}\", \"url\": \"https://x.example/wiki/{0}?a=1\"}}", id(6)),
+        "postgres:postgres@localhost, postgres://postgres:postgres@localhost/x amqp://anonymous:guest@mq/".into(),
+        "CACHE_KEY=users:42:profile:7".into(),
+    ];
+    let entries: Vec<_> = texts
+        .iter()
+        .map(|text| user("aaaa0001", None, text))
+        .collect();
+    s.put("s.jsonl", session(&entries));
+    assert_eq!(s.unchanged("redact -q --check ./s.jsonl").text(), "");
+}
+
+/// The placeholder of a token in a URL is followed by `@`, as a password is.
+#[test]
+fn a_placeholder_in_a_url_is_no_password() {
+    let s = Sandbox::new();
+    let text = format!("git clone https://{}@git.example/x.git", secret(0));
+    s.put("s.jsonl", session(&[user("aaaa0001", None, &text)]));
+    s.run("redact -q ./s.jsonl -o ./copy");
+    assert!(
+        s.text("copy")
+            .contains("https://[REDACTED:github-pat#1]@git.example/x.git")
+    );
+    assert_eq!(s.unchanged("redact -q --check ./copy").text(), "");
+}
+
 #[test]
 fn a_check_reports_and_writes_nothing() {
     let s = Sandbox::new();
@@ -303,12 +381,11 @@ fn a_check_reports_and_writes_nothing() {
     assert_snapshot!(done.text(), @"./s.jsonl:2: aaaa0001 [REDACTED:github-pat#1] in message.content, 40 bytes");
     assert!(!done.stderr.contains(&token));
     let done = s.unchanged("redact --check --json ./s.jsonl");
-    assert_snapshot!(done.text(), @r#"{"path":"./s.jsonl","id":"aaaa0001","line":2,"field":"message.content","kind":"github-pat","placeholder":"[REDACTED:github-pat#1]","length":40,"places":[{"id":"aaaa0001","line":2,"field":"message.content"}]}"#);
+    assert_snapshot!(done.text(), @r#"{"path":"./s.jsonl","id":"aaaa0001","line":2,"field":"message.content","kind":"github-pat","name":"","placeholder":"[REDACTED:github-pat#1]","length":40,"places":[{"id":"aaaa0001","line":2,"field":"message.content"}]}"#);
     s.put("in/deep/two.jsonl", s.text("s.jsonl"));
     s.put("in/none.jsonl", format!("{header}\n"));
     assert_snapshot!(s.unchanged("redact --check ./in"), @"
-    ./in/deep/two.jsonl:2: aaaa0001 [REDACTED:github-pat#1] in message.content, 40 bytes
-    2> pisess: ./in/deep/two.jsonl: 1 github-pat
+    github-pat: 1 secret in 1 session, first ./in/deep/two.jsonl:2 (message.content)
     2> pisess: 2 sessions searched: 1 secret
     exit 1
     ");
