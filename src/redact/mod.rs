@@ -42,7 +42,7 @@ use foldhash::{HashMap, HashSet};
 pub use people::People;
 use pisess_json::text::Text;
 use pisess_json::{Raw, string};
-use search::Hit;
+use places::Hit;
 pub use search::{Finds, Search};
 use std::collections::BTreeMap;
 use std::ops::Range;

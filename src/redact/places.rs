@@ -3,7 +3,6 @@
 //! A line may have tens of thousands of secrets, so none is compared with all others.
 
 use super::rules::is_contextual;
-use super::search::Hit;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -40,6 +39,20 @@ impl Places {
         let before = self.ends.range(..=range.start).next_back();
         before.is_some_and(|(_, end)| range.end <= *end)
     }
+}
+
+/// A secret, before it is numbered.
+#[derive(Clone, Debug, Default)]
+pub struct Hit {
+    /// The path of the string that contains it; empty for a malformed line.
+    pub field: String,
+    /// Its range in the line.
+    pub range: Range<usize>,
+    pub kind: &'static str,
+    /// The name to which it is assigned; empty if it is recognized by its shape.
+    pub name: String,
+    /// Its text, with all escapes decoded.
+    pub secret: Vec<u8>,
 }
 
 /// The secrets found in a string so far, none of which overlap.

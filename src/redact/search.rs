@@ -4,7 +4,7 @@
 use super::assignments::{each_assignment, kind_of_member};
 use super::cookies::{self, each_cookie};
 use super::encoded::each_decoded;
-use super::places::{Hits, Places};
+use super::places::{Hit, Hits, Places};
 use super::prefilter::{Calls, Found, Prefilter, is_digit};
 use super::rules::{RULES, is_example};
 use super::shapes::each_shape;
@@ -57,20 +57,6 @@ impl Finds {
     pub fn has_secrets(&self) -> bool {
         !self.hits.is_empty() || !self.stuck.is_empty() || !self.placeholders.is_empty()
     }
-}
-
-/// A secret, before it is numbered.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Hit {
-    /// The path of the string that contains it; empty for a malformed line.
-    pub field: String,
-    /// Its range in the line.
-    pub range: Range<usize>,
-    pub kind: &'static str,
-    /// The name to which it is assigned; empty if it is recognized by its shape.
-    pub name: String,
-    /// Its text, with all escapes decoded.
-    pub secret: Vec<u8>,
 }
 
 /// What a rule finds in a text.
