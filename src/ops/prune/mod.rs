@@ -12,6 +12,7 @@
 //! as stored, without migrating older formats.
 
 mod branch;
+mod checksum;
 mod compacted;
 mod payload;
 mod removal;
@@ -30,7 +31,7 @@ use crate::ops::plan::NewEntry;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo, Span};
 use crate::session::read::entry_reader::{EntryReader, Message, read_in_order};
-use pisess_store::{ReadAt, copy_range, with_suffix};
+use pisess_store::{ReadAt, with_suffix};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -133,8 +134,7 @@ impl Prune {
         side::write_first(&session.header.id, &listed, out)?;
         if let Some(old) = old {
             for record in before.iter().flat_map(|(_, records)| records) {
-                copy_range(&*old.pruned, record.range(), out)?;
-                out.write_all(b"\n")?;
+                record.copy(&*old.pruned, out)?;
             }
         }
         self.write_records(session, source, out)

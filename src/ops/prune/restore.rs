@@ -2,7 +2,7 @@
 
 use super::payload::at_path;
 use super::place_of;
-use super::side::{Operation, Record, What};
+use super::side::{Operation, Record, RecordPlace, What};
 use crate::ops::patched::{Origin, Patched, Pieces};
 use crate::session::Session;
 use crate::session::entry::{LineNo, Span};
@@ -28,7 +28,7 @@ pub struct Restore {
     /// What has no place in the session: the ids of its entries, and its fields.
     pub lost: Vec<(String, String)>,
     /// What the session does not contain: the operations, with the places of their records.
-    pub(super) missing: Vec<(Operation, Vec<Span>)>,
+    pub(super) missing: Vec<(Operation, Vec<RecordPlace>)>,
 }
 
 /// A line of the session with what was pruned.
@@ -122,7 +122,7 @@ fn left(
     operation: Operation,
     records: &[Record],
     fates: &[Fate],
-) -> Option<(Operation, Vec<Span>)> {
+) -> Option<(Operation, Vec<RecordPlace>)> {
     let left = records
         .iter()
         .zip(fates)
@@ -142,12 +142,11 @@ fn left(
     let is_needed = records
         .iter()
         .any(|record| !matches!(record.what, What::Mark));
-    is_needed.then(|| {
-        (
-            operation,
-            records.iter().map(|record| record.whole).collect(),
-        )
-    })
+    if !is_needed {
+        return None;
+    }
+    let places = records.iter().map(|record| record.place).collect();
+    Some((operation, places))
 }
 
 /// What became of a record.
@@ -243,8 +242,8 @@ impl<'a> Lines<'a> {
         let Some(last) = last else {
             return Ok(Fate::Lost);
         };
-        let is_mark = last.span.len == record.payload.len
-            && self.bytes(last)? == self.pruned.read_range(record.payload.range())?;
+        let is_mark = last.span.len == record.place.payload.len
+            && self.bytes(last)? == self.pruned.read_range(record.place.payload.range())?;
         if is_mark {
             self.lines.pop();
             if let Some(before) = self.lines.last_mut().filter(|_| !record.newline) {
@@ -291,7 +290,7 @@ impl<'a> Lines<'a> {
                     lines.push(between);
                 }
                 let record = &records[at];
-                let (pruned, span, newline) = (Some(record), record.payload, record.newline);
+                let (pruned, span, newline) = (Some(record), record.place.payload, record.newline);
                 lines.push(Line {
                     number,
                     pruned,
@@ -326,7 +325,7 @@ impl<'a> Lines<'a> {
             return Ok(false);
         };
         let there = self.reader.stored(self.session.entry(ix).span)?;
-        let removed = self.pruned.read_range(record.payload.range())?;
+        let removed = self.pruned.read_range(record.place.payload.range())?;
         let fields = self
             .fields
             .get(&record.id)
@@ -362,12 +361,12 @@ impl<'a> Lines<'a> {
                 self.edits
                     .entry(line.place())
                     .or_default()
-                    .push((field, record.payload));
+                    .push((field, record.place.payload));
                 return Ok(Fate::Placed);
             }
             let is_back = |value: Raw| -> io::Result<bool> {
-                Ok(value.bytes().len() as u64 == record.payload.len
-                    && value.bytes() == self.pruned.read_range(record.payload.range())?)
+                Ok(value.bytes().len() as u64 == record.place.payload.len
+                    && value.bytes() == self.pruned.read_range(record.place.payload.range())?)
             };
             if value.map_or(Ok(false), is_back)? {
                 fate = Fate::There;

@@ -4,18 +4,20 @@
 //! of its records. The records follow, in the order of the operations:
 //!
 //! ```text
-//! {"session":"…","operations":[{"operation":"payloads","records":1,…},{"operation":"branch","records":2,…}]}
+//! {"session":"…","operations":[{"operation":"payloads","records":1,…},{"operation":"branch","records":2,…}],"frameCrc":…}
 //! {"id":"a1","line":4,"field":"message.content[1]","kind":"image",…,"note":{…},"payload":{…}}    a value and its note
 //! {"id":"b7","line":9,"kind":"entry",…,"after":"b6","distance":1,"payload":{…}}                  a whole line
 //! {"id":"c3","line":12,"field":"parentId","kind":"link",…,"note":"b6","payload":"b7"}            a value that changed
 //! {"id":"d2","line":15,"kind":"mark",…,"payload":{…}}                                            a line that was added
 //! ```
 //!
-//! `payload` is always last, and its bytes are those of the session. `line` is the number that the
-//! line had before the operation. The line of an entry was `distance` lines after that of the entry
+//! `payload` is always last, and its bytes are those of the session. Before it are its checksum,
+//! `crc`, and that of all else, `frameCrc` (see [`checksum`]). `line` is the number that the line
+//! had before the operation. The line of an entry was `distance` lines after that of the entry
 //! `after` (`null`: the header), which stayed. A file that an earlier version wrote has no first
 //! line of this kind, and only values and their notes.
 
+use super::checksum;
 use crate::ops::plan::next_line;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::line_chunks::{Line, each_line};
@@ -23,10 +25,12 @@ use memchr::memmem;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
-use pisess_store::ReadAt;
+use pisess_store::{ReadAt, copy_range};
 use serde::Serialize;
 use std::io::{self, Write};
 
+/// What is between the other members of a record and its payload.
+const PAYLOAD: &[u8] = b",\"payload\":";
 /// The name of the operation that prunes payloads.
 pub const PAYLOADS: &str = "payloads";
 /// The `kind` of a record of a whole line.
@@ -61,10 +65,30 @@ pub struct Record {
     pub what: What,
     /// Whether that line, or for a mark the line before it, ended with a newline.
     pub newline: bool,
-    /// The location of the bytes of the session.
+    /// Where it is in the pruned file.
+    pub place: RecordPlace,
+}
+
+/// Where a record is in the pruned file.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordPlace {
+    /// Its beginning, up to its checksum.
+    members: Span,
+    /// The bytes of the session.
     pub payload: Span,
-    /// The location of the record.
-    pub whole: Span,
+}
+
+impl RecordPlace {
+    /// Copies the record to another pruned file, and adds the checksum that an earlier version did
+    /// not write.
+    pub fn copy(&self, pruned: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+        let mut beginning = pruned.read_range(self.members.range())?.to_vec();
+        checksum::add(&mut beginning);
+        out.write_all(&beginning)?;
+        out.write_all(PAYLOAD)?;
+        copy_range(pruned, self.payload.range(), out)?;
+        out.write_all(b"}\n")
+    }
 }
 
 /// What a record records.
@@ -138,15 +162,28 @@ impl SideError {
 /// If it cannot be read, or belongs to another session.
 pub fn operations(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<Operation>, SideError> {
     let first = pruned.read_range(0..next_line(pruned, 0)?)?;
-    let first = Raw::parse(first.trim_ascii()).unwrap_or(Raw::NULL);
-    Ok(listed(first, session)?.unwrap_or_default())
+    Ok(listed(&first, session)?.unwrap_or_default())
 }
 
 /// Returns the operations that a first line lists; `None` if it lists none.
-fn listed(line: Raw, session: &Text) -> Result<Option<Vec<Operation>>, SideError> {
+fn listed(line: &[u8], session: &Text) -> Result<Option<Vec<Operation>>, SideError> {
+    let bytes = line.trim_ascii();
+    let Ok(line) = Raw::parse(bytes) else {
+        return Ok(None);
+    };
     let Some(operations) = line.get("operations") else {
         return Ok(None);
     };
+    let beginning = bytes.strip_suffix(b"}").unwrap_or(bytes);
+    let is_damaged = match checksum::check(beginning) {
+        Ok((_, true)) => false,
+        // An earlier version wrote these two.
+        Ok((_, false)) => line.members().count() != 2,
+        Err(checksum::Damaged) => true,
+    };
+    if is_damaged {
+        return Err(SideError::Damaged { line: LineNo(1) });
+    }
     let id = line.get_text("session").unwrap_or_default();
     if id != *session {
         return Err(SideError::OtherSession {
@@ -182,8 +219,7 @@ pub fn read(
     each_line(pruned, 0..pruned.len(), |line| {
         number += 1;
         if number == 1
-            && let Ok(first) = Raw::parse(line.bytes.trim_ascii())
-            && let Some(listed) = listed(first, session)?
+            && let Some(listed) = listed(line.bytes, session)?
         {
             operations = Some(listed);
         } else if !line.bytes.trim_ascii().is_empty() {
@@ -229,10 +265,10 @@ impl Record {
     }
 
     fn read(line: Line, number: LineNo) -> Result<Record, SideError> {
-        const BEFORE: &[u8] = b",\"payload\":";
         let not_a_payload = || SideError::NotAPayload { line: number };
+        let damaged = || SideError::Damaged { line: number };
         // No string contains these bytes, because its quotes are escaped.
-        let at = memmem::find(line.bytes, BEFORE).ok_or_else(not_a_payload)?;
+        let at = memmem::find(line.bytes, PAYLOAD).ok_or_else(not_a_payload)?;
         let end = line
             .bytes
             .strip_suffix(b"}")
@@ -240,13 +276,17 @@ impl Record {
             .len();
         let payload = line
             .bytes
-            .get(at + BEFORE.len()..end)
+            .get(at + PAYLOAD.len()..end)
             .ok_or_else(not_a_payload)?;
-        let fields = [&line.bytes[..at], b"}"].concat();
+        let (members, has_checksum) = checksum::check(&line.bytes[..at]).map_err(|_| damaged())?;
+        if !has_checksum && !checksum::may_be_older(members) {
+            return Err(damaged());
+        }
+        let fields = [members, b"}"].concat();
         let fields = Raw::parse(&fields).map_err(|_| not_a_payload())?;
         match fields.get("crc").map(Raw::index) {
             Some(crc) if crc != Some(crc32fast::hash(payload) as usize) => {
-                return Err(SideError::Damaged { line: number });
+                return Err(damaged());
             }
             // An earlier version wrote no checksum.
             None if Raw::parse(payload).is_err() => return Err(not_a_payload()),
@@ -286,11 +326,16 @@ impl Record {
             ),
             what,
             newline: fields.get("newline").and_then(Raw::bool).unwrap_or(true),
-            payload: Span {
-                start: line.span.start + (at + BEFORE.len()) as u64,
-                len: payload.len() as u64,
+            place: RecordPlace {
+                members: Span {
+                    start: line.span.start,
+                    len: members.len() as u64,
+                },
+                payload: Span {
+                    start: line.span.start + (at + PAYLOAD.len()) as u64,
+                    len: payload.len() as u64,
+                },
             },
-            whole: line.span,
         })
     }
 }
@@ -302,13 +347,14 @@ pub fn write_first(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let operations = serde_json::to_vec(operations)?;
-    out.write_all(
-        &Object::new()
-            .text("session", session)
-            .json("operations", &operations)
-            .finish(),
-    )?;
-    out.write_all(b"\n")
+    let mut line = Object::new()
+        .text("session", session)
+        .json("operations", &operations)
+        .finish();
+    line.pop();
+    checksum::add(&mut line);
+    out.write_all(&line)?;
+    out.write_all(b"}\n")
 }
 
 /// Returns the first members of a record.
@@ -320,11 +366,13 @@ pub fn record(id: &Text, line: LineNo) -> Object {
 
 /// Writes a record with these members and this payload, byte for byte, even if it is invalid.
 pub fn write_record(members: Object, payload: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    let fields = members
+    let mut line = members
         .number("crc", f64::from(crc32fast::hash(payload)))
         .finish();
-    out.write_all(&fields[..fields.len() - 1])?;
-    out.write_all(b",\"payload\":")?;
+    line.pop();
+    checksum::add(&mut line);
+    out.write_all(&line)?;
+    out.write_all(PAYLOAD)?;
     out.write_all(payload)?;
     out.write_all(b"}\n")
 }

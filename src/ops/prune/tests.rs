@@ -348,3 +348,84 @@ fn agents_see_the_same_and_all_comes_back() {
         "{with_compactions} {left_entries}"
     );
 }
+
+/// Returns a session without what is above its compactions, and its pruned file, which has entries
+/// and links.
+fn session_and_pruned_file() -> (Vec<u8>, Vec<u8>) {
+    for seed in 0..400 {
+        let whole = any_session(&mut Dice(seed * 7919 + 1), false);
+        let session = loaded(&whole);
+        if Damaged::check(&session).is_err() {
+            continue;
+        }
+        let leaves = above_compactions(&session, &whole).unwrap();
+        let (left, beside) = pruned(&session, &whole, None, &|| leaves.clone());
+        let text = String::from_utf8_lossy(&beside).into_owned();
+        let has_kind = |kind: &str| text.contains(&format!("\"kind\":\"{kind}\""));
+        // A short one, because all of it is read again for each of its bits.
+        if beside.len() > 3000 || !has_kind("entry") || !has_kind("link") {
+            continue;
+        }
+        return (left, beside);
+    }
+    panic!("no session has both")
+}
+
+/// Damage in a line that is not in its payload may change an order or a place.
+#[test]
+fn a_changed_bit_anywhere_in_a_pruned_file_is_noticed() {
+    let (left, beside) = session_and_pruned_file();
+    let id = loaded(&left).header.id;
+    assert!(read(&beside, &id).is_ok());
+    for at in 0..beside.len() {
+        for bit in 0..8 {
+            let mut changed = beside.clone();
+            changed[at] ^= 1 << bit;
+            let result = read(&changed, &id);
+            assert!(
+                result.is_err(),
+                "bit {bit} of byte {at}: {}",
+                String::from_utf8_lossy(
+                    &changed[at.saturating_sub(40)..(at + 40).min(changed.len())]
+                )
+            );
+        }
+    }
+}
+
+/// Returns a pruned file as an earlier version wrote it, without checksums of anything but payloads.
+fn without_checksums(beside: &[u8]) -> Vec<u8> {
+    let text = std::str::from_utf8(beside).unwrap();
+    let mut older = String::new();
+    for line in text.lines() {
+        let (before, rest) = line.split_once(",\"frameCrc\":").unwrap();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        older += &format!("{before}{}\n", &rest[digits..]);
+    }
+    older.into_bytes()
+}
+
+#[test]
+fn a_pruned_file_of_an_earlier_version_is_restored_and_gets_checksums() {
+    let (left, beside) = session_and_pruned_file();
+    let older = without_checksums(&beside);
+    assert!(older.len() < beside.len());
+    assert_eq!(restored(&left, &older), restored(&left, &beside));
+    let session = loaded(&left);
+    let old = restore(&session, &left, &older);
+    let nothing = Prune {
+        name: "payloads",
+        entries: Vec::new(),
+        branches: 0,
+        values: Vec::new(),
+        mark: None,
+    };
+    let mut again = Vec::new();
+    nothing
+        .write_pruned(&session, &left, Some(&old), &mut again)
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&again),
+        String::from_utf8_lossy(&beside)
+    );
+}

@@ -1,0 +1,46 @@
+//! The checksum of a line of a pruned file, other than of its payload.
+//!
+//! It is the last member before the payload, and covers all bytes of the line before it, among them
+//! the checksum of the payload. A line that an earlier version wrote has none; its members are
+//! those that this version knew, so that a damaged name of the checksum is not taken for its
+//! absence.
+
+use memchr::memmem;
+
+const MEMBER: &[u8] = b",\"frameCrc\":";
+const PAYLOAD_CRC: &[u8] = b",\"crc\":";
+
+/// A line was changed after it was written.
+#[derive(Debug)]
+pub struct Damaged;
+
+/// Appends its checksum to the beginning of a line.
+pub fn add(line: &mut Vec<u8>) {
+    let sum = crc32fast::hash(line);
+    line.extend_from_slice(MEMBER);
+    line.extend_from_slice(sum.to_string().as_bytes());
+}
+
+/// Checks the beginning of a line. Returns it without its checksum, and whether it has one.
+pub fn check(line: &[u8]) -> Result<(&[u8], bool), Damaged> {
+    let Some(at) = memmem::rfind(line, MEMBER) else {
+        return Ok((line, false));
+    };
+    let sum = crc32fast::hash(&line[..at]).to_string();
+    if line[at + MEMBER.len()..] == *sum.as_bytes() {
+        Ok((&line[..at], true))
+    } else {
+        Err(Damaged)
+    }
+}
+
+/// Whether the members of a record without a checksum may be those of an earlier version, in which
+/// nothing followed the checksum of the payload.
+pub fn may_be_older(members: &[u8]) -> bool {
+    match memmem::rfind(members, PAYLOAD_CRC) {
+        Some(at) => members[at + PAYLOAD_CRC.len()..]
+            .iter()
+            .all(u8::is_ascii_digit),
+        None => true,
+    }
+}
