@@ -254,6 +254,19 @@ pub fn facts(path: &Path) -> Option<Facts> {
     Facts::read(&archive.head).ok()
 }
 
+/// Returns the archive of a session that is at this path, given by its real path, whatever store it
+/// is in.
+pub fn archive_named_after(session: &Path) -> Option<PathBuf> {
+    for root in session.ancestors().skip(1) {
+        let below = session.strip_prefix(root).ok()?;
+        let archive = with_suffix(&with_suffix(root, ".archive").join(below), ARCHIVED);
+        if store::modified(&archive).is_some() {
+            return Some(archive);
+        }
+    }
+    None
+}
+
 /// The end of the name of an archive, after that of the session.
 const ARCHIVED: &str = ".zst";
 
@@ -337,11 +350,18 @@ pub fn everything(ui: &Ui) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Whether a directory exists, or cannot be looked at, which a search then reports.
+fn may_exist(folder: &Path) -> bool {
+    match folder.try_exists() {
+        Ok(exists) => exists,
+        Err(error) => error.kind() != std::io::ErrorKind::NotADirectory,
+    }
+}
+
 /// Returns the files below directories that were not given by the user; missing directories are
 /// skipped.
 fn unnamed(mut folders: Vec<PathBuf>) -> FoundFiles {
-    // What cannot be looked at is reported by the search.
-    folders.retain(|folder| folder.try_exists().unwrap_or(true));
+    folders.retain(|folder| may_exist(folder));
     let mut finding = store::find(&folders, Reach::Whole);
     finding
         .troubles

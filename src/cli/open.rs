@@ -1,5 +1,6 @@
 //! Opening and loading the session named on the command line.
 
+use super::locate::archive_named_after;
 use super::named::named;
 use crate::agents::pi::edits::Edit;
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, visible};
@@ -47,7 +48,7 @@ pub struct OpenSession {
 
 impl Input {
     /// Opens a path, standard input for `-`, or a session by its name. Commands that take a single
-    /// session open it with this function.
+    /// session open it with this function. Reports an archive that is beside the session.
     pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
             if ui.world.terminals.stdin {
@@ -66,10 +67,12 @@ impl Input {
             });
         }
         let found = named(path, ui)?;
-        Ok(Input {
+        let input = Input {
             by_name: found != path,
             ..Input::open_path(&found, ui.stdout_is())?
-        })
+        };
+        input.warn_of_archive(ui);
+        Ok(input)
     }
 
     /// Opens a path; refuses one that is standard output.
@@ -189,6 +192,23 @@ impl Input {
             None => Ok(()),
             Some(failure) => Err(failure.hint("end that agent first, or use --force")),
         }
+    }
+
+    /// Returns the archive of a session that is in its place, if any: a run of `archive` was killed,
+    /// and files of the session may be in the archive only.
+    pub fn archive(&self) -> Option<PathBuf> {
+        archive_named_after(self.file()?.resolved())
+    }
+
+    fn warn_of_archive(&self, ui: &mut Ui) {
+        let Some(archive) = self.archive() else {
+            return;
+        };
+        let archive = visible(&archive.to_string_lossy());
+        ui.warn(&format!(
+            "{}: an interrupted run of `pisess archive` left {archive} (hint: `pisess archive --restore {archive}` puts back what the session lacks)",
+            self.name
+        ));
     }
 
     /// Returns what was read of this session, or why it could not be.

@@ -1,16 +1,17 @@
 //! `pisess archive`: moves sessions out of the agents' stores into compressed archives, and back.
 
-use crate::cli::archive::{self, Packer, chosen, report};
+use crate::cli::archive::{self, Packer, chosen, report, restore_interrupted};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
-use crate::cli::locate::{Places, absolute_folder};
+use crate::cli::locate::{Places, Scope, absolute_folder};
 use crate::cli::named::{self, named};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
 use crate::format::counted;
 use crate::ops::archive::Filter;
-use std::path::PathBuf;
+use pisess_store as store;
+use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -40,8 +41,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `list`, `grep` and `stats` include archived sessions with --archived, and every command reads an
 /// archive that is given by its path. `zstd -dc` prints the session in it.
 ///
-/// --restore moves a session back to where it was, with its modification time. A path that is
-/// occupied is refused.
+/// --restore moves a session back to where it was, with its modification time. A file that is there
+/// already is kept if it begins with what was archived, so that lines added since stay. Any other
+/// path that is occupied is refused.
+///
+/// If a run is killed, the session is either in its place with all that belongs to it, or hidden
+/// from the agents. In both cases it is in the archive, and --restore puts it back. The same command
+/// restores a hidden session first, and archives it again.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess archive [OPTIONS] <SESSION>...\n",
@@ -130,16 +136,23 @@ impl Args {
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let mut done = Vec::new();
+        for (archive, failure) in self.finish_interrupted(&places, filter.is_some(), ui)? {
+            done.push((archive, Err(failure)));
+        }
         let mut sessions = Vec::new();
+        // A directory that cannot be read may contain sessions that the filter chooses.
+        let mut unread = Exit::Done;
         if filter.is_some() {
-            let found = named::sessions(&places, &[], self.all, ui)
-                .files
-                .into_iter();
-            sessions.extend(
-                found
-                    .filter(|file| file.owner.is_none())
-                    .map(|file| file.path),
-            );
+            let scope = if self.all { Scope::All } else { Scope::Here };
+            let found = places.find(&scope);
+            for failure in named::failures(found.troubles, true, ui) {
+                unread = unread.max(ui.report(&failure));
+            }
+            for file in found.files {
+                if file.owner.is_none() {
+                    sessions.push(file.path);
+                }
+            }
         }
         for session in &self.sessions {
             match named(session, ui) {
@@ -147,12 +160,11 @@ impl Args {
                 Err(failure) => done.push((session.clone(), Err(failure))),
             }
         }
-        let (change, now_ms) = (&self.change, Ids::new(ui)?.now_ms(ui));
         let packer = Packer {
             places,
             filter,
-            now_ms,
-            change,
+            now_ms: Ids::new(ui)?.now_ms(ui),
+            change: &self.change,
             stdout_is: ui.stdout_is(),
         };
         let work = |path: PathBuf| {
@@ -179,7 +191,32 @@ impl Args {
         if done.is_empty() && skipped.is_empty() {
             ui.status("no session is chosen");
         }
-        report(done, self.change.json, ui)
+        report(done, self.change.json, ui).map(|exit| exit.max(unread))
+    }
+
+    /// Restores what earlier runs of the command left that were killed: of all archives among
+    /// which a filter chooses, or of the sessions that are named. Returns the failures, each with
+    /// its archive.
+    fn finish_interrupted(
+        &self,
+        places: &Places,
+        is_filtered: bool,
+        ui: &mut Ui,
+    ) -> Result<Vec<(PathBuf, Failure)>, Failure> {
+        let mut archives = Vec::new();
+        if is_filtered {
+            archives = places.archived(self.all)?;
+        }
+        for session in &self.sessions {
+            let is_missing = match named(session, ui) {
+                Ok(path) => path != Path::new("-") && store::is_free(&path)?,
+                Err(_) => true,
+            };
+            if is_missing && let Ok(archive) = chosen(session, places, ui) {
+                archives.push(archive);
+            }
+        }
+        Ok(restore_interrupted(archives, &self.change, places, ui))
     }
 
     fn change_archives(&self, places: &Places, ui: &mut Ui) -> Result<Exit, Failure> {

@@ -3,8 +3,9 @@
 //!
 //! The files of an archive are `session`; `pruned`, which `prune` keeps beside it; `folder/…`, the
 //! files of its sub-agents; and `blob/HASH`, payloads that oh-my-pi keeps outside of it. No name is
-//! a path, so an archive cannot make pisess write to any other place. The format of the file is
-//! described in `crates/store/src/archive.rs`.
+//! a path, so an archive cannot make pisess write to any other place; and a blob is restored only
+//! if its content has its hash. The format of the file is described in
+//! `crates/store/src/archive.rs`.
 
 use crate::load::names::Known;
 use crate::load::{LoadError, read_header};
@@ -18,9 +19,10 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::time::{iso_string, parse_js_date};
 use pisess_json::write::Object;
-use pisess_store::{ReadAt, files_below};
+use pisess_store::{Glance, ReadAt, StoreError, copy_range};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// The name of the session in its archive.
@@ -55,12 +57,13 @@ pub fn folder_of(session: &Path) -> Option<PathBuf> {
 /// Returns the files that are kept beside a session and move with it.
 ///
 /// # Errors
-/// If one of them cannot be archived: it is a symbolic link, a FIFO or a device, or its name cannot
-/// be recorded.
+/// If one of them cannot be found out about, or cannot be archived: it is behind a symbolic link, a
+/// FIFO or a device, or its name cannot be recorded.
 pub fn companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
+    let unreadable = |error: StoreError| Refusal::new(error.to_string());
     let mut found = Vec::new();
     let pruned = pruned_file(session);
-    if pisess_store::modified(&pruned).is_some() {
+    if pisess_store::own_file(&pruned).map_err(unreadable)? {
         found.push(Companion {
             name: PRUNED.to_owned(),
             path: pruned,
@@ -69,32 +72,35 @@ pub fn companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
     let Some(folder) = folder_of(session) else {
         return Ok(found);
     };
-    for (path, is_regular) in
-        files_below(&folder).map_err(|error| Refusal::new(error.to_string()))?
-    {
+    for (path, is_regular) in pisess_store::own_files_below(&folder).map_err(unreadable)? {
         if !is_regular {
             return Err(Refusal::new(format!(
                 "{} is not a regular file",
                 path.display()
             )));
         }
-        let below = path.strip_prefix(&folder).unwrap_or(&path);
-        let parts: Option<Vec<_>> = below
-            .components()
-            .map(|part| part.as_os_str().to_str())
-            .collect();
-        let Some(parts) = parts else {
+        let name = name_below(&folder, &path);
+        // A name that would not be restored is not archived.
+        let name = name.filter(|name| place_of(name, session, None).as_ref() == Some(&path));
+        let Some(name) = name else {
             return Err(Refusal::new(format!(
-                "the name of {} is not UTF-8",
+                "the name of {} cannot be recorded",
                 path.display()
             )));
         };
-        found.push(Companion {
-            name: format!("{FOLDER}{}", parts.join("/")),
-            path,
-        });
+        found.push(Companion { name, path });
     }
     Ok(found)
+}
+
+/// Returns the name in an archive of a file below the directory of a session; `None` if it is not
+/// UTF-8.
+fn name_below(folder: &Path, path: &Path) -> Option<String> {
+    let mut parts = Vec::new();
+    for part in path.strip_prefix(folder).ok()?.components() {
+        parts.push(part.as_os_str().to_str()?);
+    }
+    Some(format!("{FOLDER}{}", parts.join("/")))
 }
 
 /// Returns the hashes of the blobs that a session refers to.
@@ -107,17 +113,39 @@ pub fn blobs_of(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// Returns the blobs with these hashes that exist.
-pub fn stored_blobs(hashes: BTreeSet<String>, store: &Path) -> Vec<Companion> {
-    let blob = |hash: String| Companion {
-        path: store.join(&hash),
-        name: format!("{BLOB}{hash}"),
-    };
-    hashes
-        .into_iter()
-        .map(blob)
-        .filter(|blob| pisess_store::modified(&blob.path).is_some())
-        .collect()
+/// Returns the blobs with these hashes that exist. A file whose content has another hash is left
+/// out: it stays where it is, as all blobs do, and would not be restored.
+pub fn stored_blobs(hashes: BTreeSet<String>, store: &Path) -> io::Result<Vec<Companion>> {
+    let mut found = Vec::new();
+    for hash in hashes {
+        let path = store.join(&hash);
+        let blob = match Glance::open(&path) {
+            Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => continue,
+            opened => opened.map_err(io::Error::other)?,
+        };
+        let mut sum = Sha256::new();
+        copy_range(&blob, 0..blob.len(), &mut sum)?;
+        if has_hash(sum, &hash) {
+            found.push(Companion {
+                name: format!("{BLOB}{hash}"),
+                path,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Reads the content of a blob in an archive. Returns whether it has the hash in its name.
+pub fn is_blob_content(name: &str, content: &mut dyn Read) -> io::Result<bool> {
+    let mut sum = Sha256::new();
+    io::copy(content, &mut sum)?;
+    Ok(name
+        .strip_prefix(BLOB)
+        .is_some_and(|hash| has_hash(sum, hash)))
+}
+
+fn has_hash(sum: Sha256, hash: &str) -> bool {
+    format!("{:x}", sum.finalize()).eq_ignore_ascii_case(hash)
 }
 
 /// Whether a file of an archive is a blob, which sessions may share.
@@ -128,6 +156,9 @@ pub fn is_blob(name: &str) -> bool {
 /// Returns where a file of an archive belongs, if the session has this path. `None` if it has no
 /// place.
 pub fn place_of(name: &str, session: &Path, blobs: Option<&Path>) -> Option<PathBuf> {
+    if name.contains(char::is_control) {
+        return None;
+    }
     if let Some(hash) = name.strip_prefix(BLOB) {
         return Some(blobs?.join(hash)).filter(|_| is_hash(hash));
     }
@@ -139,7 +170,7 @@ pub fn place_of(name: &str, session: &Path, blobs: Option<&Path>) -> Option<Path
             let is_below = below
                 .components()
                 .all(|part| matches!(part, Component::Normal(_)));
-            let is_plain = is_below && !name.ends_with('/') && !name.contains(['\\', '\0']);
+            let is_plain = is_below && !name.ends_with('/') && !name.contains('\\');
             Some(folder_of(session)?.join(below))
                 .filter(|_| is_plain && below.file_name().is_some())
         }
@@ -268,6 +299,10 @@ mod tests {
             "folder/a/",
             "blob/..",
             "/x",
+            "folder/a\nb",
+            "folder/a\u{1b}[2Jb",
+            "folder/a\u{85}b",
+            "folder/a\0",
         ] {
             assert_eq!(place(name), None, "{name}");
         }

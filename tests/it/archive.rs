@@ -35,7 +35,9 @@ struct Home {
     omp: String,
 }
 
-const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+/// The SHA-256 of [`BLOB`].
+const HASH: &str = "3d1f57c984978ef98a18378c8166c1cb8ede02c03eeb6aee7e2f121dfeee3e56";
+const BLOB: [u8; 4] = [0, 1, 2, 255];
 
 impl Home {
     fn new() -> Home {
@@ -92,7 +94,7 @@ impl Home {
         );
         s.put(&format!("{omp}/2026_omp1/scout/0.bash.log"), "output");
         s.put(&format!("{omp}/2026_omp1/draft.txt"), "");
-        s.put(&format!(".omp/agent/blobs/{HASH}"), [0, 1, 2, 255]);
+        s.put(&format!(".omp/agent/blobs/{HASH}"), BLOB);
         let home = Home { s, pi, omp };
         home.age();
         home
@@ -235,7 +237,7 @@ fn a_session_goes_to_an_archive_and_comes_back() {
         // A blob that oh-my-pi took comes back, too.
         std::fs::remove_file(h.s.path(&format!(".omp/agent/blobs/{HASH}"))).unwrap();
         if id == "pold" {
-            h.s.put(&format!(".omp/agent/blobs/{HASH}"), [0, 1, 2, 255]);
+            h.s.put(&format!(".omp/agent/blobs/{HASH}"), BLOB);
         }
         let planned = h.run(&format!("archive -n --restore {id}"));
         assert_eq!(
@@ -634,9 +636,10 @@ fn an_archive_that_is_there_is_never_replaced() {
     assert_eq!(
         (
             done.code,
-            done.stderr.contains("exists already, with other content")
+            done.stderr.contains("exists already, with other content"),
+            done.stderr.contains("`pisess archive --restore "),
         ),
-        (2, true),
+        (2, true, true),
         "{done}"
     );
     assert!(h.s.files() == there);
@@ -653,33 +656,22 @@ fn a_damaged_archive_is_refused() {
     let cut = (1..whole.len()).step_by(7).map(|end| whole[..end].to_vec());
     let changed = (0..whole.len()).step_by(5).map(|at| {
         let mut bytes = whole.clone();
-        bytes[at] ^= 0x41;
+        bytes[at] ^= 1 << (at % 8);
         bytes
     });
     let longer = [whole.clone(), whole.clone()].concat();
-    let mut refused = 0;
     for bytes in cut.chain(changed).chain([longer]) {
         h.s.put(&archive, &bytes);
         let before = h.s.files();
         let done = h.run(&format!("archive -q --restore ./{archive}"));
-        if done.code == 2 {
-            assert!(h.s.files() == before, "{done}");
-            assert_eq!(done.stderr.lines().count(), 1, "{done}");
-            refused += 1;
-            continue;
-        }
-        // A change of what only a list shows, or of a modification time or a mode.
-        assert_eq!(done.code, 0, "{done}");
-        let restored = h.s.bytes(&h.omp());
-        assert!(restored.ends_with(body("2026-01-01T00:00:01.000Z", "a tail").as_bytes()));
-        let again = h.run("archive -q omp1");
-        assert!(
-            again.code == 0 && h.archives() == std::slice::from_ref(&archive),
-            "{again} {:?}",
-            h.s.names()
+        assert_eq!(
+            (done.code, done.stderr.lines().count()),
+            (2, 1),
+            "{} bytes: {done}",
+            bytes.len()
         );
+        assert!(h.s.files() == before, "{done}");
     }
-    assert!(refused > 200, "{refused}");
     h.s.put(&archive, &whole[..whole.len() - 9]);
     for line in [
         "list --all --archived",
@@ -694,6 +686,19 @@ fn a_damaged_archive_is_refused() {
     }
 }
 
+/// Returns an archive with another table and the right checksum, as anyone may make it.
+fn with_table(archive: &[u8], change: impl Fn(&str) -> String) -> Vec<u8> {
+    let length = u32::from_le_bytes(archive[4..8].try_into().unwrap()) as usize;
+    let table = change(std::str::from_utf8(&archive[8..8 + length]).unwrap());
+    let mut made = archive[..4].to_vec();
+    made.extend((table.len() as u32).to_le_bytes());
+    made.extend(table.as_bytes());
+    made.extend(&archive[8 + length..archive.len() - 4]);
+    let sum = crc32fast::hash(&made);
+    made.extend(sum.to_le_bytes());
+    made
+}
+
 /// The table of an archive names files; none of them leads out of the store.
 #[test]
 fn names_in_an_archive_are_not_paths() {
@@ -701,28 +706,63 @@ fn names_in_an_archive_are_not_paths() {
     h.run("archive -q omp1").quiet();
     let archive = h.archive(&h.omp());
     let whole = h.s.bytes(&archive);
-    let length = u32::from_le_bytes(whole[4..8].try_into().unwrap()) as usize;
-    let table = String::from_utf8(whole[8..8 + length].to_vec()).unwrap();
-    for name in [
-        "folder/../../../x",
-        "/tmp/x",
-        "folder//etc/x",
-        "blob/../x",
-        "session",
-        "",
+    for (name, shown) in [
+        ("folder/../../../x", ""),
+        ("/tmp/x", ""),
+        ("folder//etc/x", ""),
+        ("blob/../x", ""),
+        ("session", "exists already"),
+        ("", ""),
+        ("folder/a\\nb", r#""folder/a\nb""#),
+        ("folder/a\\u001b[2Jb", r#""folder/a\u{1b}[2Jb""#),
     ] {
-        let hostile = table.replace("folder/draft.txt", name);
-        let head = [
-            &whole[..4],
-            &(hostile.len() as u32).to_le_bytes(),
-            hostile.as_bytes(),
-        ]
-        .concat();
-        h.s.put(&archive, [&head, &whole[8 + length..]].concat());
+        let hostile = with_table(&whole, |table| table.replace("folder/draft.txt", name));
+        h.s.put(&archive, hostile);
         let before = h.s.files();
         let done = h.run(&format!("archive -q --restore ./{archive}"));
         assert!(done.code == 2 && h.s.files() == before, "{name}: {done}");
+        if name != "session" {
+            assert!(
+                done.stderr.contains("a file without a place") && done.stderr.contains(shown),
+                "{name}: {done}"
+            );
+        }
     }
+    h.s.put(&archive, with_table(&whole, str::to_owned));
+    assert_eq!(h.run(&format!("archive -q --restore ./{archive}")).code, 0);
+}
+
+/// A blob of an archive becomes part of other sessions, which name it by its hash.
+#[test]
+fn a_blob_is_restored_only_with_the_content_of_its_hash() {
+    let h = Home::new();
+    h.run("archive -q omp1").quiet();
+    let archive = h.archive(&h.omp());
+    let whole = h.s.bytes(&archive);
+    let other = "0".repeat(64);
+    h.s.put(
+        &archive,
+        with_table(&whole, |table| table.replace(HASH, &other)),
+    );
+    let before = h.s.files();
+    let done = h.run(&format!("archive -q --restore ./{archive}"));
+    assert_eq!(done.code, 2, "{done}");
+    assert!(
+        done.stderr
+            .contains(&format!("the content of blob/{other} has another hash")),
+        "{done}"
+    );
+    assert!(h.s.files() == before);
+    // A damaged blob of the store is not archived, so that the session can be restored.
+    h.s.put(&archive, whole);
+    h.run("archive -q --restore omp1").quiet();
+    h.s.put(&format!(".omp/agent/blobs/{HASH}"), "damaged");
+    h.age();
+    h.run("archive -q omp1").quiet();
+    let listed = h.run("archive --list --all --json").text();
+    assert!(listed.contains("\"files\":5"), "{listed}");
+    std::fs::remove_file(h.s.path(&format!(".omp/agent/blobs/{HASH}"))).unwrap();
+    h.run("archive -q --restore omp1").quiet();
 }
 
 #[test]
@@ -1028,4 +1068,350 @@ fn a_closed_pipe_ends_only_the_report() {
         .env("HOME", h.s.path(""));
     assert_eq!(command.stdout(writer).status().unwrap().code(), Some(0));
     assert_eq!(h.archives().len(), 2);
+}
+
+/// The states of the files of a session that a run of `archive` leaves wherever it is killed: after
+/// the archive is in place, the files are hidden, first the session; then the hidden files are
+/// removed, last the session.
+#[derive(Clone, Copy, Debug)]
+enum Killed {
+    Hiding(usize),
+    Removing(usize),
+}
+
+/// Returns the session and its companions, in the order in which they are hidden.
+fn own_files(h: &Home) -> Vec<String> {
+    let stem = h.omp().strip_suffix(".jsonl").unwrap().to_owned();
+    let mut names: Vec<_> =
+        h.s.names()
+            .into_iter()
+            .filter(|name| name.starts_with(&stem) && *name != h.omp())
+            .collect();
+    names.insert(0, h.omp());
+    names
+}
+
+fn hide(h: &Home, name: &str) {
+    let place = h.s.path(name);
+    std::fs::rename(&place, pisess_store::aside_of(&place)).unwrap();
+}
+
+/// Returns a home as a killed run left it, and the files that it had before.
+fn killed(state: Killed) -> (Home, Files) {
+    let h = Home::new();
+    let before = h.s.files();
+    h.run("archive -q omp1").quiet();
+    let archive = h.s.bytes(&h.archive(&h.omp()));
+    h.run("archive -q --restore omp1").quiet();
+    h.s.put(&h.archive(&h.omp()), archive);
+    let names = own_files(&h);
+    let (hidden, removed) = match state {
+        Killed::Hiding(count) => (count, 0),
+        Killed::Removing(count) => (names.len(), count),
+    };
+    for name in &names[..hidden] {
+        hide(&h, name);
+    }
+    for name in names[..hidden].iter().rev().take(removed) {
+        std::fs::remove_file(pisess_store::aside_of(&h.s.path(name))).unwrap();
+    }
+    (h, before)
+}
+
+fn all_killed() -> Vec<Killed> {
+    let count = own_files(&Home::new()).len();
+    let hiding = (0..=count).map(Killed::Hiding);
+    hiding.chain((1..=count).map(Killed::Removing)).collect()
+}
+
+const LINE: &str = r#"
+{"type":"message","id":"next","parentId":null,"timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"one more"}}
+"#;
+
+/// Appends a line as pi does, which makes the file if it is not there. Returns whether it did.
+fn append_as_pi(h: &Home) -> bool {
+    let path = h.s.path(&h.omp());
+    let is_new = !path.exists();
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.append(true).create(true).open(path).unwrap();
+    std::io::Write::write_all(&mut file, LINE.as_bytes()).unwrap();
+    is_new
+}
+
+/// After a killed run, a line is appended, and the user tries what the hints name: all is there in
+/// the end, and no hint deletes an archive.
+fn assert_nothing_is_lost(h: &Home, before: &Files, at: &str) {
+    let session = h.omp();
+    let is_new = append_as_pi(h);
+    let tried = [
+        "archive -q omp1".to_owned(),
+        format!("archive -q ./{session}"),
+        format!("prune ./{session} --restore"),
+        format!("prune ./{session} --over 1"),
+        format!("tree ./{session}"),
+        "archive -q --restore omp1".to_owned(),
+        format!("archive -q --restore ./{session}"),
+    ];
+    for line in &tried {
+        let done = h.run(line);
+        assert!(!done.stderr.contains("--delete"), "{at}: {line}: {done}");
+    }
+    let mut wanted = before.clone();
+    if is_new {
+        // The line is in a file of its own, which is in the way.
+        assert_eq!(h.s.bytes(&session), LINE.as_bytes(), "{at}");
+        std::fs::remove_file(h.s.path(&session)).unwrap();
+        let done = h.run("archive -q --restore omp1");
+        assert_eq!(done.code, 0, "{at}: {done}");
+    } else {
+        wanted.get_mut(&session).unwrap().extend(LINE.as_bytes());
+    }
+    // The last command restored it, whatever the first ones did.
+    assert!(h.archives().is_empty(), "{at}: {:?}", h.s.names());
+    assert!(h.s.files() == wanted, "{at}: {:?}", h.s.names());
+}
+
+#[test]
+fn nothing_is_lost_if_a_line_follows_a_killed_run() {
+    for state in all_killed() {
+        let (h, before) = killed(state);
+        assert_nothing_is_lost(&h, &before, &format!("{state:?}"));
+    }
+}
+
+/// An older version removed the companions first: the session is in its place without them.
+#[test]
+fn what_an_older_version_left_is_put_back_although_the_session_has_grown() {
+    let count = own_files(&Home::new()).len();
+    for removed in 1..count {
+        let (h, before) = killed(Killed::Hiding(0));
+        let names = own_files(&h);
+        for name in &names[1..=removed] {
+            std::fs::remove_file(h.s.path(name)).unwrap();
+        }
+        let session = h.omp();
+        let done = h.run(&format!("tree ./{session}"));
+        assert!(
+            done.stderr
+                .contains("an interrupted run of `pisess archive` left")
+                && done.stderr.contains("`pisess archive --restore "),
+            "{done}"
+        );
+        let pruned = names[..=removed].contains(&format!("{session}.pruned"));
+        let done = h.run(&format!("prune --restore ./{session}"));
+        assert_eq!(done.code, if pruned { 2 } else { 0 }, "{done}");
+        assert_eq!(
+            done.stderr.contains("what was pruned from it is in "),
+            pruned,
+            "{done}"
+        );
+        assert_nothing_is_lost(&h, &before, &format!("{removed} removed"));
+    }
+}
+
+/// Without anything in between, the same command completes what a killed run left.
+#[test]
+fn the_same_command_completes_a_killed_run_at_any_step() {
+    for line in ["archive -q omp1", "archive -q --all --older-than 90d"] {
+        for state in all_killed() {
+            let (h, before) = killed(state);
+            let is_done =
+                matches!(state, Killed::Removing(count) if count == own_files(&Home::new()).len());
+            if is_done && line.ends_with("omp1") {
+                continue;
+            }
+            let planned = h.s.files();
+            h.run(&format!("{line} -n"));
+            assert!(h.s.files() == planned, "{state:?}");
+            let done = h.run(line);
+            assert_eq!(done.code, 0, "{line}: {state:?}: {done}");
+            let left: Vec<_> =
+                h.s.names()
+                    .into_iter()
+                    .filter(|name| name.contains(".pisess-") || name.contains("2026_omp1"))
+                    .collect();
+            assert_eq!(left, [h.archive(&h.omp())], "{line}: {state:?}");
+            for id in ["omp1", "pold", "pempty", "boat"] {
+                h.run(&format!("archive -q --restore {id}"));
+            }
+            assert!(
+                h.s.files() == before,
+                "{line}: {state:?}: {:?}",
+                h.s.names()
+            );
+        }
+    }
+}
+
+/// Returns how many files are hidden in the directories of the session, while another process
+/// changes them.
+#[cfg(target_os = "linux")]
+fn hidden_files(h: &Home) -> usize {
+    let mut count = 0;
+    for folder in [h.omp.clone(), format!("{}/2026_omp1", h.omp)] {
+        let Ok(entries) = std::fs::read_dir(h.s.path(&folder)) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            count += usize::from(name.to_string_lossy().ends_with(".aside"));
+        }
+    }
+    count
+}
+
+/// A real run is killed, or gets Ctrl-C, as soon as it has hidden or removed some files.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_lost_if_a_line_follows_a_run_that_gets_a_signal() {
+    use rustix::process::{Pid, Signal, kill_process};
+    const FILES: usize = 60;
+    let mut interrupted = 0;
+    for signal in [Signal::KILL, Signal::INT] {
+        for wanted in [0, 1, 2, FILES / 2, FILES] {
+            let h = Home::new();
+            for number in 0..FILES {
+                h.s.put(
+                    &format!("{}/2026_omp1/{number}.log", h.omp),
+                    number.to_string(),
+                );
+            }
+            h.age();
+            let before = h.s.files();
+            let mut child = h.start("archive -q omp1");
+            while child.try_wait().unwrap().is_none() {
+                let is_archived = h.s.path(&h.archive(&h.omp())).exists();
+                if is_archived && hidden_files(&h) >= wanted {
+                    break;
+                }
+            }
+            if kill_process(Pid::from_child(&child), signal).is_ok() {
+                interrupted += 1;
+            }
+            child.wait().unwrap();
+            assert_nothing_is_lost(&h, &before, &format!("{signal:?} at {wanted}"));
+        }
+    }
+    assert!(interrupted > 0);
+}
+
+/// Without file descriptors, an open fails at any point, also after the archive is in place.
+#[cfg(unix)]
+#[test]
+fn a_run_without_file_descriptors_changes_nothing() {
+    let mut failed = 0;
+    for limit in 4..40 {
+        let h = Home::new();
+        let before = h.s.files();
+        let mut shell = Command::new("/bin/sh");
+        let output = shell
+            .args(["-c", "ulimit -n \"$0\" && exec \"$@\"", &limit.to_string()])
+            .arg(program())
+            .args(["archive", "-q", "omp1"])
+            .current_dir(h.s.path("kites"))
+            .env("HOME", h.s.path(""))
+            .output()
+            .unwrap();
+        if output.status.code() == Some(0) {
+            assert_eq!(h.archives().len(), 1, "{limit}");
+            h.run("archive -q --restore omp1").quiet();
+        } else {
+            failed += 1;
+        }
+        assert!(h.s.files() == before, "{limit}: {:?}", h.s.names());
+        if output.status.code() != Some(0) {
+            assert!(!h.s.path(".omp/agent/sessions.archive").exists(), "{limit}");
+        }
+    }
+    assert!(failed > 0);
+}
+
+/// What is behind a link in place of a file that belongs to the session is somebody else's.
+#[cfg(unix)]
+#[test]
+fn a_symbolic_link_in_place_of_what_belongs_to_a_session_is_refused() {
+    let stem = |h: &Home| h.omp().strip_suffix(".jsonl").unwrap().to_owned();
+    for is_folder in [true, false] {
+        let h = Home::new();
+        h.s.put("elsewhere/notes.txt", "notes");
+        h.s.put("elsewhere/deep/more.txt", "more");
+        h.age();
+        let place = if is_folder {
+            std::fs::remove_dir_all(h.s.path(&stem(&h))).unwrap();
+            h.s.path(&stem(&h))
+        } else {
+            let pruned = h.s.path(&format!("{}.pruned", h.omp()));
+            std::fs::remove_file(&pruned).unwrap();
+            pruned
+        };
+        let target = if is_folder {
+            "elsewhere"
+        } else {
+            "elsewhere/notes.txt"
+        };
+        std::os::unix::fs::symlink(h.s.path(target), place).unwrap();
+        let before = h.s.files();
+        for line in ["archive -q omp1", "archive -q --all --older-than 90d"] {
+            let done = h.run(line);
+            assert!(
+                done.code == 2 && done.stderr.contains("it is a symbolic link"),
+                "{line}: {done}"
+            );
+            for id in ["pold", "pempty", "boat"] {
+                h.run(&format!("archive -q --restore {id}"));
+            }
+            assert!(h.s.files() == before, "{line}: {:?}", h.s.names());
+        }
+    }
+}
+
+/// Makes directories in a directory, so deep that the paths of the last ones are too long to be
+/// read.
+#[cfg(target_os = "linux")]
+fn make_unreadable(folder: &std::path::Path) {
+    use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
+    std::fs::create_dir_all(folder).unwrap();
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY;
+    let mut deepest = open(folder, flags, Mode::empty()).unwrap();
+    let name = "d".repeat(250);
+    for _ in 0..20 {
+        mkdirat(&deepest, &*name, Mode::RWXU).unwrap();
+        deepest = openat(&deepest, &*name, flags, Mode::empty()).unwrap();
+    }
+}
+
+/// Sessions in a directory that cannot be read may be among those that a filter chooses.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_cannot_be_read_is_an_error() {
+    for options in ["-n", ""] {
+        let h = Home::new();
+        make_unreadable(&h.s.path(".pi/agent/sessions/--shut--"));
+        let done = h.run(&format!("archive -q --all --older-than 90d {options}"));
+        assert!(
+            done.code == 2 && done.stderr.contains("cannot read the directory "),
+            "{done}"
+        );
+        // The others are archived.
+        let is_archived = h.s.path(&h.archive(&h.omp())).exists();
+        assert_eq!(is_archived, options.is_empty(), "{done}");
+    }
+}
+
+/// A file whose name an archive cannot record could not be restored.
+#[cfg(unix)]
+#[test]
+fn a_name_that_would_not_be_restored_is_not_archived() {
+    for name in ["a\nb", "a\u{1b}[2Jb", "a\\b"] {
+        let h = Home::new();
+        h.s.put(&format!("{}/2026_omp1/{name}", h.omp), "x");
+        h.age();
+        let before = h.s.files();
+        let done = h.run("archive -q omp1");
+        assert!(
+            done.code == 2 && done.stderr.contains("cannot be recorded"),
+            "{name:?}: {done}"
+        );
+        assert!(h.s.files() == before);
+    }
 }

@@ -4,15 +4,23 @@
 //!   skippable frame 0x184D2A50     uncompressed: the table of files, then what a list shows of the session
 //!   skippable frames 0x184D2A51    pieces of a zstd frame: the other files, one after another
 //!   zstd frame                     the session
+//!   skippable frame 0x184D2A52     the CRC-32 of all bytes before it
 //! ```
 //!
 //! Tools for zstd skip the skippable frames, so that `zstd -dc` prints the session, byte for byte.
 //! The first frame is at the beginning, so that a list reads nothing else. Both zstd frames end
 //! with a checksum, and the table has the size of each file: an archive that is cut off or damaged
 //! is an error, not a shorter session.
+//!
+//! The last frame covers what the checksums of zstd do not: the names, times and modes in the
+//! table, and the frames themselves. The table says that this frame is there, so that damage to
+//! the frame itself is noticed, too. Earlier versions wrote neither.
 
 use super::error::StoreError;
+use super::fn_writer::FnWriter;
 use super::read::{MEMORY, ReadAt, Spooled, spool_named};
+use super::send::copy_range;
+use crc32fast::Hasher;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufReader, Read};
@@ -23,9 +31,13 @@ use zrip::FrameDecoder;
 
 pub(super) const HEAD: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
 pub(super) const PIECE: [u8; 4] = 0x184D_2A51_u32.to_le_bytes();
+pub(super) const SEAL: [u8; 4] = 0x184D_2A52_u32.to_le_bytes();
 /// The number of bytes of a skippable frame before its content: its number and its length.
 const SKIPPABLE: u64 = 8;
+/// The number of bytes of the last frame, with its checksum.
+const SEAL_BYTES: u64 = SKIPPABLE + size_of::<u32>() as u64;
 const BUFFER: usize = 256 * 1024;
+
 /// A file in an archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
@@ -65,6 +77,25 @@ impl Member {
     }
 }
 
+/// A file in the table of an archive.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Row {
+    #[serde(flatten)]
+    member: Member,
+    /// On the session: whether the archive ends with a checksum.
+    #[serde(default, rename = "sealed", skip_serializing_if = "std::ops::Not::not")]
+    pub is_sealed: bool,
+}
+
+impl Row {
+    pub fn of(member: &Member) -> Row {
+        Row {
+            member: member.clone(),
+            is_sealed: false,
+        }
+    }
+}
+
 /// A second in nanoseconds.
 const SECOND: i128 = 1_000_000_000;
 
@@ -77,6 +108,7 @@ pub struct Archive {
     pub head: Vec<u8>,
     pieces: Vec<Range<u64>>,
     session: Range<u64>,
+    is_sealed: bool,
 }
 
 impl Archive {
@@ -93,21 +125,28 @@ impl Archive {
         };
         let mut table = source.read_range(first.clone())?;
         let end = memchr::memchr(b'\n', &table).ok_or_else(|| damaged("it has no table"))?;
-        let members: Vec<Member> = serde_json::from_slice(&table[..end])
+        let rows: Vec<Row> = serde_json::from_slice(&table[..end])
             .map_err(|_| damaged("its table cannot be read"))?;
-        if members.is_empty() {
+        let Some(session) = rows.first() else {
             return Err(damaged("it contains no session"));
+        };
+        let has_seal = has_seal(source)?;
+        if session.is_sealed && !has_seal {
+            return Err(damaged("it does not end with its checksum"));
         }
-        let (mut pieces, mut at) = (Vec::new(), first.end);
+        let sealed_bytes = if has_seal { SEAL_BYTES } else { 0 };
+        let mut pieces = Vec::new();
+        let mut at = first.end;
         while let Some((PIECE, piece)) = skippable(source, at)? {
             at = piece.end;
             pieces.push(piece);
         }
         Ok(Some(Archive {
-            members,
+            members: rows.into_iter().map(|row| row.member).collect(),
             head: table.split_off(end + 1),
             pieces,
-            session: at..source.len(),
+            session: at..at.max(source.len() - sealed_bytes),
+            is_sealed: has_seal,
         }))
     }
 
@@ -130,11 +169,18 @@ impl Archive {
     }
 
     /// Passes the files to `take`: first the others in their order, last the session.
+    ///
+    /// # Errors
+    /// If any bit of the archive has changed since it was written. This is found before `take` is
+    /// called, unless an earlier version wrote the archive.
     pub fn contents(
         &self,
         source: &dyn ReadAt,
         take: &mut dyn FnMut(&Member, &mut dyn Read) -> io::Result<()>,
     ) -> io::Result<()> {
+        if self.is_sealed {
+            compare_checksum(source)?;
+        }
         let (session, others) = self.members.split_at(1);
         if !others.is_empty() {
             unpack(source, &self.pieces, others, take)?;
@@ -143,25 +189,37 @@ impl Archive {
     }
 }
 
-/// Whether a stream has the content of a file.
+/// Whether a stream has the content of a file. It is read to its end in any case, because an
+/// archive is read in order.
 pub fn is_content(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<bool> {
-    let (mut ours, mut theirs) = (vec![0; BUFFER], vec![0; BUFFER]);
+    Ok(bytes_in_common(file, content)? == Some(file.len()))
+}
+
+/// Whether a file begins with the content of a stream, which is read to its end: a file that has
+/// only grown does.
+pub fn begins_with(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<bool> {
+    Ok(bytes_in_common(file, content)?.is_some())
+}
+
+/// Returns the length of a stream with which a file begins; `None` if it begins with anything
+/// else.
+fn bytes_in_common(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<Option<u64>> {
+    let mut ours = vec![0; BUFFER];
+    let mut theirs = vec![0; BUFFER];
     let mut at = 0;
+    let mut is_same = true;
     loop {
         let read = content.read(&mut theirs)?;
         if read == 0 {
-            return Ok(at == file.len());
+            return Ok(is_same.then_some(at));
         }
-        let is_longer = at + read as u64 > file.len();
-        if is_longer
-            || file.read_exact_at(&mut ours[..read], at).is_err()
-            || ours[..read] != theirs[..read]
-        {
-            // Read to its end, because an archive is read in order.
-            io::copy(content, &mut io::sink())?;
-            return Ok(false);
+        let end = at + read as u64;
+        is_same = is_same && end <= file.len();
+        if is_same {
+            file.read_exact_at(&mut ours[..read], at)?;
+            is_same = ours[..read] == theirs[..read];
         }
-        at += read as u64;
+        at = end;
     }
 }
 
@@ -256,6 +314,34 @@ impl Read for Ranges<'_> {
         let read = self.source.read_at(&mut buf[..most], range.start)?;
         range.start += read as u64;
         Ok(read)
+    }
+}
+
+/// Whether the file ends with the frame of a checksum.
+fn has_seal(source: &dyn ReadAt) -> io::Result<bool> {
+    let Some(start) = source.len().checked_sub(SEAL_BYTES) else {
+        return Ok(false);
+    };
+    let found = skippable(source, start)?;
+    Ok(found == Some((SEAL, start + SKIPPABLE..source.len())))
+}
+
+/// Compares the checksum at the end of the file with what is before it.
+fn compare_checksum(source: &dyn ReadAt) -> io::Result<()> {
+    let end = source.len() - size_of::<u32>() as u64;
+    let mut sum = Hasher::new();
+    let mut summed = FnWriter(|bytes: &[u8]| {
+        sum.update(bytes);
+        Ok(())
+    });
+    copy_range(source, 0..end, &mut summed)?;
+    let recorded = source.read_range(end..source.len())?;
+    if recorded[..] == sum.finalize().to_le_bytes() {
+        Ok(())
+    } else {
+        Err(damaged(
+            "its bytes do not have the checksum that was recorded",
+        ))
     }
 }
 

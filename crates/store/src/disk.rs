@@ -1,8 +1,9 @@
 //! What settings and paths are on the disk, and which files are below a directory of our own,
 //! whatever their names.
 
-use super::error::StoreError;
+use super::error::{Cause, StoreError};
 use super::files::{self, OnDisk};
+use std::fs::FileType;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -52,18 +53,55 @@ pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
     Ok(files)
 }
 
+/// Returns the same for a directory that is not a symbolic link: what is behind one belongs to
+/// somebody else.
+pub fn own_files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
+    match own_type(folder)? {
+        Some(kind) if kind.is_symlink() => Err(link(folder)),
+        _ => files_below(folder),
+    }
+}
+
+/// Whether a regular file is at a path; `false` if nothing is there.
+///
+/// # Errors
+/// If this cannot be found out, or it is something else, such as a symbolic link.
+pub fn own_file(path: &Path) -> Result<bool, StoreError> {
+    match own_type(path)? {
+        None => Ok(false),
+        Some(kind) if kind.is_file() => Ok(true),
+        Some(kind) if kind.is_symlink() => Err(link(path)),
+        Some(_) => Err(StoreError::new("read", path, Cause::NotRegular)),
+    }
+}
+
 /// Whether nothing is at a path, not even a symbolic link that leads nowhere.
 ///
 /// # Errors
 /// If this cannot be found out.
 pub fn is_free(path: &Path) -> Result<bool, StoreError> {
+    Ok(own_type(path)?.is_none())
+}
+
+/// Returns what is at a path itself, and not behind a symbolic link; `None` if nothing is there, as
+/// under a name that is too long for the system.
+fn own_type(path: &Path) -> Result<Option<FileType>, StoreError> {
+    use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
     match path.symlink_metadata() {
-        Ok(_) => Ok(false),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        // A name that is too long is that of no file.
-        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => Ok(true),
+        Ok(stat) => Ok(Some(stat.file_type())),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | InvalidFilename) => {
+            Ok(None)
+        }
         Err(error) => Err(StoreError::io("read", path, error)),
     }
+}
+
+fn link(path: &Path) -> StoreError {
+    StoreError::new(
+        "read",
+        path,
+        Cause::Io(io::Error::other("it is a symbolic link")),
+    )
 }
 
 /// Passes the same files to `file`, and returns the directories, each after the one that it is in.

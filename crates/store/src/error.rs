@@ -258,6 +258,9 @@ fn hint_for(doing: &str, kind: io::ErrorKind) -> Option<&'static str> {
         }
         (IsADirectory, _) => "give the path of a file",
         (AlreadyExists, "back up to") => "choose another suffix with --backup=SUFFIX",
+        (AlreadyExists, "set aside as") => {
+            "a run that was killed left it: `pisess archive --restore` puts it back"
+        }
         (AlreadyExists, _) => "choose another name, or overwrite it with --force",
         (PermissionDenied | ReadOnlyFilesystem, _) => {
             "check the owner and mode of the file and its directory"

@@ -98,12 +98,12 @@ mod files;
 mod find;
 
 pub use append::{Attempt, Committed};
-pub use archive::{Archive, Member, is_content};
+pub use archive::{Archive, Member, begins_with};
 pub use create::{
     Beside, Finish, NewFolder, create, create_beside, create_checked, has_content, is_same, remove,
     rename_new, restore, same_file,
 };
-pub use disk::{Disk, files_below, is_free, remove_empty_folders};
+pub use disk::{Disk, files_below, is_free, own_file, own_files_below, remove_empty_folders};
 pub use error::{Cause, FileChange, StoreError, plain};
 pub use files::{OnDisk, agent_in, is_closed_pipe};
 pub use find::{
@@ -113,6 +113,7 @@ pub use find::{
 pub use fn_writer::FnWriter;
 pub use lock::{Locked, WriteOptions, lock};
 pub use read::{PageBuffer, ReadAt, Spooled, resize, shorter, spool, spool_written};
+pub use remove::{Unremoved, aside_of};
 pub use rewrite::Batch;
 pub use send::{Piece, copy_range, send_pieces, send_range};
 pub use session_file::{Glance, Opened, SessionFile, open};

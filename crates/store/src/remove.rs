@@ -1,25 +1,75 @@
-//! Removes a session whose content is safely on disk elsewhere, in an archive (rules 3, 4 and 7).
+//! Removes files whose content is safely on disk elsewhere, in an archive (rules 3, 4 and 7).
+//!
+//! A session goes with the files that belong to it, in two passes:
 //!
 //! ```text
-//!   look ── rename ──> .pisess-….part ── look again, until nobody has it open ──> unlink
-//!                          └── changed: renamed back
+//!   first the session, then each companion:
+//!       look ── rename ──> .pisess-….aside ── look again, until nobody has it open
+//!                              └── it changed, or a later one fails: all are renamed back
+//!   then each companion, and last the session: unlink
 //! ```
 //!
-//! The file is looked at once more under another name: whatever was opened before the rename is
-//! seen then, and whoever looks for the session afterwards does not find it. A crash in between
-//! leaves the archive, and a hidden file that the next rewrite of the same name removes.
+//! A file is looked at once more under its hidden name: whatever was opened before the rename is
+//! seen then, and whoever looks for the file afterwards does not find it. The session is hidden
+//! first, so that no agent continues a session whose other files are gone. Its hidden file is
+//! removed last: as long as it is there, the removal was interrupted, and [`aside_of`] finds it.
+//!
+//! Anything else that is removed, such as an archive, is a single file.
 
 use super::append::{Attempt, Committed};
 use super::error::{FileChange, StoreError};
-use super::lock::Locked;
+use super::files::{Files, unlink_own};
+use super::lock::{Locked, WriteOptions, lock_on};
 use super::publish_lock::PublishLock;
 use super::rewrite::{folder_of, sync_folder};
+use super::source::Source;
 use super::temp::Temp;
+use std::collections::BTreeSet;
 use std::io;
+use std::path::{Path, PathBuf};
+use uuid::Uuid;
+
+/// Returns the hidden name that a file has while it is being removed with its session. No agent
+/// lists it, no rewrite removes it, and it is valid beside any file.
+pub fn aside_of(place: &Path) -> PathBuf {
+    let name = place.file_name().unwrap_or_default().as_encoded_bytes();
+    let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name).simple();
+    place.with_file_name(format!(".pisess-{mark}.aside"))
+}
+
+/// Why a session was not removed.
+#[derive(Debug)]
+pub struct Unremoved {
+    /// What prevented it.
+    pub error: StoreError,
+    /// Whether all files have their names again, so that nothing has changed (rule 7).
+    pub is_undone: bool,
+}
 
 impl Locked {
+    /// Removes the session, and the files that belong to it. If one of them has changed since it
+    /// was read, or another process may still write to it, none is removed.
+    pub fn remove_with(mut self, companions: &[&Source]) -> Result<Attempt, Unremoved> {
+        let mut removal = Removal {
+            files: self.files,
+            hidden: Vec::new(),
+        };
+        match removal.hide_session(&mut self) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Attempt::Stale(Box::new(self))),
+            Err(error) => return Err(removal.undo(error)),
+        }
+        for companion in companions {
+            if let Err(error) = removal.hide_companion(companion, &self.options) {
+                return Err(removal.undo(error));
+            }
+        }
+        Ok(Attempt::Done(removal.finish(&self.path)))
+    }
+
     /// Removes the file. If it has grown, changed, or another process may still write to it,
-    /// nothing is removed.
+    /// nothing is removed. A crash may leave a hidden file that the next rewrite of the same name
+    /// removes.
     pub fn remove(mut self) -> Result<Attempt, StoreError> {
         let publish = PublishLock::take(&self)?;
         if self.has_grown()? {
@@ -48,19 +98,6 @@ impl Locked {
         Ok(Attempt::Done(committed))
     }
 
-    /// Removes a file that belongs to the session, if it is as it was read and nobody has it open
-    /// for writing.
-    pub fn remove_companion(mut self) -> Result<(), StoreError> {
-        if self.has_grown()? {
-            return Err(self.changed(FileChange::Grown));
-        }
-        self.settle()?;
-        self.files
-            .unlink(&self.resolved)
-            .map_err(|error| self.failed(error))?;
-        sync_folder(self.files, folder_of(&self.resolved))
-    }
-
     /// Waits until nobody has the file open for writing. It is an error if somebody wrote to it
     /// since it was read.
     fn settle(&mut self) -> Result<(), StoreError> {
@@ -75,5 +112,97 @@ impl Locked {
             },
         );
         closed.map_err(|error| self.failed(error))
+    }
+}
+
+/// The files of a session that have their hidden names already, first the session. They are not
+/// open, because there may be more of them than a process may have open.
+struct Removal {
+    files: &'static dyn Files,
+    hidden: Vec<Hidden>,
+}
+
+/// A file under its hidden name.
+struct Hidden {
+    place: PathBuf,
+    aside: PathBuf,
+}
+
+impl Removal {
+    /// Hides the session. Returns `false` if it has grown, and is where it was.
+    fn hide_session(&mut self, session: &mut Locked) -> Result<bool, StoreError> {
+        let publish = PublishLock::take(session)?;
+        if session.has_grown()? {
+            return Ok(false);
+        }
+        self.rename(session)?;
+        drop(publish);
+        session.settle()?;
+        // After a power failure, no companion may be missing beside a session that is in its place.
+        sync_folder(self.files, folder_of(&session.resolved))?;
+        Ok(true)
+    }
+
+    fn hide_companion(
+        &mut self,
+        companion: &Source,
+        options: &WriteOptions,
+    ) -> Result<(), StoreError> {
+        let mut locked = lock_on(self.files, &companion.open()?, options)?;
+        if locked.has_grown()? {
+            return Err(locked.changed(FileChange::Grown));
+        }
+        self.rename(&locked)?;
+        locked.settle()
+    }
+
+    fn rename(&mut self, locked: &Locked) -> Result<(), StoreError> {
+        let place = locked.resolved.clone();
+        let aside = aside_of(&place);
+        let renamed = self.files.rename_new(&place, &aside);
+        renamed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => StoreError::io("set aside as", &aside, error),
+            _ => locked.failed(error),
+        })?;
+        self.hidden.push(Hidden { place, aside });
+        Ok(())
+    }
+
+    /// Gives the files their names back, last the session.
+    fn undo(self, error: StoreError) -> Unremoved {
+        let mut is_undone = true;
+        for Hidden { place, aside } in self.hidden.iter().rev() {
+            is_undone &= self.files.rename_new(aside, place).is_ok();
+        }
+        // The archive may be removed as soon as the files certainly have their names.
+        for folder in self.folders() {
+            is_undone &= sync_folder(self.files, folder).is_ok();
+        }
+        Unremoved { error, is_undone }
+    }
+
+    /// Removes the files, last the session. One that cannot be removed stays hidden.
+    fn finish(self, session: &Path) -> Committed {
+        let mut committed = Committed::new(session);
+        for Hidden { aside, .. } in self.hidden.iter().rev() {
+            if let Err(error) = unlink_own(self.files, aside) {
+                committed
+                    .troubles
+                    .push(StoreError::io("remove", aside, error));
+            }
+        }
+        for folder in self.folders() {
+            committed
+                .troubles
+                .extend(sync_folder(self.files, folder).err());
+        }
+        committed
+    }
+
+    fn folders(&self) -> BTreeSet<&Path> {
+        self.hidden
+            .iter()
+            .map(|hidden| folder_of(&hidden.place))
+            .collect()
     }
 }

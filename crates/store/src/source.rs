@@ -1,13 +1,13 @@
 //! Makes archives: the files that go into one, as they were when they were found.
 
-use super::archive::{Archive, HEAD, Member, PIECE, is_content};
+use super::archive::{Archive, HEAD, Member, PIECE, Row, SEAL, is_content};
 use super::error::{FileChange, StoreError};
 use super::fn_writer::FnWriter;
-use super::lock::{WriteOptions, lock};
 use super::read::ReadAt;
 use super::send::copy_range;
 use super::session_file::SessionFile;
 use super::snapshot::Snapshot;
+use crc32fast::Hasher;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use zrip::FrameEncoder;
@@ -53,20 +53,15 @@ impl Source {
             _ => error,
         })?;
         let (old, new) = (&self.seen.stat, &file.snapshot.stat);
-        match () {
-            () if !new.is_same_inode(old) => Err(changed(FileChange::Replaced)),
-            () if new.size > old.size => Err(changed(FileChange::Grown)),
-            () if (new.size, new.modified) != (old.size, old.modified) => {
-                Err(changed(FileChange::Edited))
-            }
-            () => Ok(file),
+        if !new.is_same_inode(old) {
+            Err(changed(FileChange::Replaced))
+        } else if new.size > old.size {
+            Err(changed(FileChange::Grown))
+        } else if (new.size, new.modified) != (old.size, old.modified) {
+            Err(changed(FileChange::Edited))
+        } else {
+            Ok(file)
         }
-    }
-
-    /// Removes the file, whose content is in an archive, if it is as it was found and no agent has
-    /// it open.
-    pub fn remove(&self, options: &WriteOptions) -> Result<(), StoreError> {
-        lock(&self.open()?, options)?.remove_companion()
     }
 
     fn copy(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -81,8 +76,27 @@ impl Source {
 /// Writes an archive of these files, of which the first is the session; `head` is what a list shows
 /// of it.
 pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
-    let files: Vec<&Member> = sources.iter().map(|source| &source.member).collect();
-    let mut first = serde_json::to_vec(&files)?;
+    let mut sum = Hasher::new();
+    let mut summed = FnWriter(|bytes: &[u8]| {
+        sum.update(bytes);
+        out.write_all(bytes)
+    });
+    write_frames(head, sources, &mut summed)?;
+    // The frame of the checksum begins with its number and its length, which are included.
+    summed.write_all(&SEAL)?;
+    summed.write_all(&(size_of::<u32>() as u32).to_le_bytes())?;
+    out.write_all(&sum.finalize().to_le_bytes())
+}
+
+fn write_frames(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
+    let mut rows: Vec<Row> = sources
+        .iter()
+        .map(|source| Row::of(&source.member))
+        .collect();
+    if let Some(session) = rows.first_mut() {
+        session.is_sealed = true;
+    }
+    let mut first = serde_json::to_vec(&rows)?;
     first.push(b'\n');
     first.extend_from_slice(head);
     write_skippable(HEAD, &first, out)?;

@@ -1,17 +1,22 @@
 //! Moves sessions into archives and back, lists and deletes archives.
 
+mod interrupted;
 mod list;
 mod pack;
+mod restore;
 mod unpack;
 
+pub use self::interrupted::restore_interrupted;
 pub use self::list::{Archived, list};
 pub use self::pack::Packer;
-pub use self::unpack::{chosen, delete, restore};
+pub use self::restore::restore;
+pub use self::unpack::{chosen, delete};
 
 use super::output::{Exit, Failure, Ui, visible};
 use super::status::Status;
 use crate::format::{counted, size};
 use pisess_json::write::Object;
+use pisess_store::{Cause, StoreError};
 use std::path::PathBuf;
 
 /// What became of a session.
@@ -25,6 +30,8 @@ pub struct ArchiveResult {
     pub status: Status,
     /// The size of its files, and that of its archive.
     pub bytes: Option<(u64, u64)>,
+    /// The errors that occurred after it was archived.
+    pub troubles: Vec<StoreError>,
 }
 
 impl ArchiveResult {
@@ -53,6 +60,14 @@ impl ArchiveResult {
     }
 }
 
+/// The sizes of all sessions that were archived.
+#[derive(Default)]
+struct Sums {
+    sessions: usize,
+    bytes: usize,
+    archived: usize,
+}
+
 /// Prints the rows and failures of a command; returns how it ends.
 pub fn report(
     done: Vec<(PathBuf, Result<ArchiveResult, Failure>)>,
@@ -60,46 +75,70 @@ pub fn report(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut worst = Exit::Done;
-    let is_written =
-        |result: &ArchiveResult| !matches!(result.status, Status::Planned | Status::Failed);
-    let written = done
-        .iter()
-        .filter(|(_, result)| result.as_ref().is_ok_and(is_written))
-        .count();
-    let print = |ui: &mut Ui| {
-        let mut sums = (0, 0, 0);
-        for (path, result) in done {
-            let result = result.unwrap_or_else(|failure| {
+    let mut results = Vec::new();
+    let mut written = 0;
+    for (path, result) in done {
+        match result {
+            Ok(result) => {
+                written += usize::from(result.status != Status::Planned);
+                worst = worst.max(report_troubles(&result, ui));
+                results.push(result);
+            }
+            Err(failure) => {
                 worst = worst.max(ui.report(&failure));
-                ArchiveResult {
+                results.push(ArchiveResult {
                     path,
                     to: None,
                     status: Status::Failed,
                     bytes: None,
-                }
-            });
-            result.print(json, ui)?;
-            if let (Status::Archived, Some((bytes, archived))) = (result.status, result.bytes) {
-                sums = (
-                    sums.0 + 1,
-                    sums.1 + bytes as usize,
-                    sums.2 + archived as usize,
-                );
+                    troubles: Vec::new(),
+                });
             }
         }
-        if let (1.., bytes, archived) = sums {
-            let sessions = counted(sums.0, "session", "sessions");
-            ui.status(&format!(
-                "{sessions} archived, {} in {}",
-                size(bytes),
-                size(archived)
-            ));
-        }
-        Ok(())
-    };
-    let printed = match written {
-        0 => print(ui),
-        _ => ui.print_after(&counted(written, "session", "sessions"), print),
+    }
+    let printed = if written == 0 {
+        print_results(&results, json, ui)
+    } else {
+        let sessions = counted(written, "session", "sessions");
+        ui.print_after(&sessions, |ui| print_results(&results, json, ui))
     };
     worst.printed(printed)
+}
+
+/// Reports what went wrong after a session was archived; returns how that ends.
+fn report_troubles(result: &ArchiveResult, ui: &mut Ui) -> Exit {
+    let mut worst = Exit::Done;
+    for trouble in &result.troubles {
+        if let Cause::Unsynced(_) = trouble.cause {
+            ui.warn(&trouble.to_string());
+            continue;
+        }
+        let written = result.to.as_ref().unwrap_or(&result.path);
+        let failure = Failure::cannot(trouble)
+            .after_writing(&visible(&written.to_string_lossy()))
+            .hint("remove that file; it is in the archive");
+        worst = worst.max(ui.report(&failure));
+    }
+    worst
+}
+
+fn print_results(results: &[ArchiveResult], json: bool, ui: &mut Ui) -> Result<(), Failure> {
+    let mut sums = Sums::default();
+    for result in results {
+        result.print(json, ui)?;
+        if let (Status::Archived, Some((bytes, archived))) = (result.status, result.bytes) {
+            sums.sessions += 1;
+            sums.bytes += bytes as usize;
+            sums.archived += archived as usize;
+        }
+    }
+    if sums.sessions > 0 {
+        let sessions = counted(sums.sessions, "session", "sessions");
+        ui.status(&format!(
+            "{sessions} archived, {} in {}",
+            size(sums.bytes),
+            size(sums.archived)
+        ));
+    }
+    Ok(())
 }

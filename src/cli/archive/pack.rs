@@ -1,5 +1,6 @@
 //! Moves a session into an archive: a verified copy, synced and renamed into place, before anything
-//! is removed.
+//! is removed. A run that is killed while it removes leaves the session hidden;
+//! [`super::interrupted`] finds it.
 
 use super::ArchiveResult;
 use crate::cli::locate::Places;
@@ -10,13 +11,13 @@ use crate::cli::status::Status;
 use crate::cli::transaction::{Attempted, under_lock};
 use crate::format::age;
 use crate::ops::archive::{
-    Facts, Filter, SESSION, blobs_of, companions, folder_of, is_blob, place_of, stored_blobs,
+    Facts, Filter, SESSION, blobs_of, companions, folder_of, is_blob, stored_blobs,
 };
 use crate::ops::list::{Listed, alone};
 use crate::session::dialect::Dialect;
 use pisess_store::{
-    self as store, Archive, Attempt, Glance, Locked, NewFolder, Reach, ReadAt, SessionFile, Source,
-    StoreError, WriteOptions, write_archive,
+    self as store, Archive, Attempt, Cause, Glance, Locked, NewFolder, Reach, ReadAt, SessionFile,
+    Source, StoreError, Unremoved, WriteOptions, write_archive,
 };
 use std::fs::File;
 use std::io;
@@ -82,9 +83,10 @@ impl Packer<'_> {
                 to: Some(to),
                 status: Status::Planned,
                 bytes: None,
+                troubles: Vec::new(),
             }));
         }
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<(u64, u64)> {
+        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<Packed> {
             if grown.is_some() && self.filter.is_some() {
                 return Err(input.busy("it is being written to"));
             }
@@ -92,12 +94,13 @@ impl Packer<'_> {
             let input = grown.as_ref().unwrap_or(&input);
             self.pack(input, reread.as_ref().unwrap_or(&listed), &to, locked)
         };
-        let (_, bytes) = under_lock(&input, &self.options(), &mut attempt)?;
+        let (committed, packed) = under_lock(&input, &self.options(), &mut attempt)?;
         Ok(Some(ArchiveResult {
             path,
             to: Some(to),
             status: Status::Archived,
-            bytes: Some(bytes),
+            bytes: Some((packed.bytes, packed.archived)),
+            troubles: committed.map_or_else(Vec::new, |committed| committed.troubles),
         }))
     }
 
@@ -105,6 +108,7 @@ impl Packer<'_> {
     fn options(&self) -> WriteOptions {
         WriteOptions {
             force: false,
+            is_moved: true,
             ..self.change.options(Dialect::OhMyPi)
         }
     }
@@ -137,34 +141,38 @@ impl Packer<'_> {
         Err(failure.hint("give it as SESSION to archive it now"))
     }
 
-    /// Archives a session under its lock. Returns the size of its files, and that of the archive.
-    fn pack(
-        &self,
-        input: &Input,
-        listed: &Listed,
-        to: &Path,
-        locked: Locked,
-    ) -> Attempted<(u64, u64)> {
+    /// Archives a session under its lock. Until all of its files are hidden, an error leaves
+    /// everything as it was, without the archive (rule 7).
+    fn pack(&self, input: &Input, listed: &Listed, to: &Path, locked: Locked) -> Attempted<Packed> {
         let sources = self.sources(input)?;
         let header = input.header()?;
         let facts = input.read(Facts::written(listed, input.source(), &header))?;
         let folder = NewFolder::make(to.parent().unwrap_or(Path::new("/")))?;
-        let is_new = write(&facts, &sources, to)?;
-        let archived = Glance::open(to)?.len();
-        let bytes = (
-            sources.iter().map(|source| source.member.size).sum(),
-            archived,
-        );
-        let removed = self.remove(&sources, locked);
-        if let Ok(Attempt::Done(_)) = removed {
-            folder.keep();
-            folder_of(&sources[0].path)
-                .iter()
-                .for_each(|folder| store::remove_empty_folders(folder));
-        } else {
-            undo(input, to, is_new)?;
+        let archive = write(&facts, &sources, to)?;
+        let packed = Packed {
+            bytes: sources.iter().map(|source| source.member.size).sum(),
+            archived: archive.bytes,
+        };
+        let attempt = match remove(&sources, locked) {
+            Ok(attempt) => attempt,
+            Err(unremoved) if unremoved.is_undone => {
+                archive.take_back(to)?;
+                return Err(unremoved.error.into());
+            }
+            Err(unremoved) => {
+                folder.keep();
+                return Err(left_hidden(unremoved.error, to));
+            }
+        };
+        if let Attempt::Stale(_) = attempt {
+            archive.take_back(to)?;
+            return Ok((Some(attempt), packed));
         }
-        Ok((Some(removed?), bytes))
+        folder.keep();
+        if let Some(folder) = folder_of(&sources[0].path) {
+            store::remove_empty_folders(&folder);
+        }
+        Ok((Some(attempt), packed))
     }
 
     /// Returns the files to archive: first the session.
@@ -183,39 +191,83 @@ impl Packer<'_> {
             }
             sources.push(Source::of(found.name, &file));
         }
-        for blob in self
-            .places
-            .blobs
-            .iter()
-            .flat_map(|store| stored_blobs(hashes.clone(), store))
-        {
+        let Some(store) = &self.places.blobs else {
+            return Ok(sources);
+        };
+        let blobs = stored_blobs(hashes, store)
+            .map_err(|error| Failure::copying(&visible(&store.to_string_lossy()), error))?;
+        for blob in blobs {
             sources.push(Source::find(blob.name, &blob.path)?);
         }
         Ok(sources)
     }
+}
 
-    /// Removes the files that are in the archive, last the session: the same command completes a
-    /// run that was killed.
-    fn remove(&self, sources: &[Source], locked: Locked) -> Result<Attempt, StoreError> {
-        for source in sources {
-            source.open()?;
+/// The sizes of a session with its files, and of its archive.
+struct Packed {
+    bytes: u64,
+    archived: u64,
+}
+
+/// Removes the files that are in the archive, except for blobs, which other sessions may use.
+fn remove(sources: &[Source], locked: Locked) -> Result<Attempt, Unremoved> {
+    for source in sources {
+        source.open().map_err(|error| Unremoved {
+            error,
+            is_undone: true,
+        })?;
+    }
+    let companions: Vec<_> = sources[1..]
+        .iter()
+        .filter(|source| !is_blob(&source.member.name))
+        .collect();
+    locked.remove_with(&companions)
+}
+
+/// Returns the failure for files that could not be given their names back. All are in the archive.
+fn left_hidden(error: StoreError, to: &Path) -> Failure {
+    let name = visible(&to.to_string_lossy());
+    Failure::from(error).after_writing(&name).hint(format!(
+        "`pisess archive --restore {name}` puts the session back"
+    ))
+}
+
+/// An archive in its place.
+struct InPlace {
+    bytes: u64,
+    /// Whether this run made it, and not one that was killed.
+    is_new: bool,
+}
+
+impl InPlace {
+    /// Removes it again if it is new, because the session stays.
+    fn take_back(self, to: &Path) -> Result<(), Failure> {
+        if !self.is_new {
+            return Ok(());
         }
-        for source in sources[1..]
-            .iter()
-            .filter(|source| !is_blob(&source.member.name))
-        {
-            source.remove(&self.options())?;
+        match store::remove(to) {
+            // It is removed. If it is there again after a power failure, it is the same as the
+            // session.
+            Err(StoreError {
+                cause: Cause::Unsynced(_),
+                ..
+            })
+            | Ok(()) => Ok(()),
+            Err(error) => Err(left_hidden(error, to)),
         }
-        locked.remove()
     }
 }
 
-/// Writes the archive, reads it again and compares it. Returns whether it is new: one that a killed
-/// run left is used if it contains the same.
-fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<bool, Failure> {
-    let mut check = |content: &dyn ReadAt| match Archive::read(content)? {
-        Some(archive) if archive.holds(content, sources)? => Ok(()),
-        _ => Err(io::Error::other("the archive differs from the session")),
+/// Writes the archive, reads it again and compares it. One that a killed run left is used if it
+/// contains the same.
+fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<InPlace, Failure> {
+    let mut bytes = 0;
+    let mut check = |content: &dyn ReadAt| {
+        bytes = content.len();
+        match Archive::read(content)? {
+            Some(archive) if archive.holds(content, sources)? => Ok(()),
+            _ => Err(io::Error::other("the archive differs from the session")),
+        }
     };
     let made = store::create_checked(
         to,
@@ -226,61 +278,36 @@ fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<bool, Failure> {
     );
     let mut made = match made {
         Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
-            let there = Glance::open(to)?;
-            if check(&there).is_ok() {
-                return Ok(false);
+            if check(&Glance::open(to)?).is_err() {
+                return Err(exists_already(to));
             }
-            let name = visible(&to.to_string_lossy());
-            let failure =
-                Failure::cannot(format_args!("{name} exists already, with other content"));
-            return Err(
-                failure.hint("move that archive away, or delete it with `pisess archive --delete`")
-            );
+            return Ok(InPlace {
+                bytes,
+                is_new: false,
+            });
         }
         made => made?,
     };
     // Nothing is removed before the archive is certainly on the disk.
-    let Some(unsynced) = made.troubles.pop() else {
-        return Ok(true);
+    let archive = InPlace {
+        bytes,
+        is_new: true,
     };
-    store::remove(to)?;
+    let Some(unsynced) = made.troubles.pop() else {
+        return Ok(archive);
+    };
+    archive.take_back(to)?;
     Err(unsynced.into())
 }
 
-/// Puts back what was removed, and removes the archive if it is new.
-fn undo(input: &Input, to: &Path, is_new: bool) -> Result<(), Failure> {
+/// Returns the failure for an archive that holds something else than the session, and perhaps the
+/// only copy of it.
+fn exists_already(to: &Path) -> Failure {
     let name = visible(&to.to_string_lossy());
-    let left = |failure: Failure| {
-        failure
-            .after_writing(&name)
-            .hint("files of the session are in that archive")
-    };
-    let failed = |error| left(Failure::copying(&name, error));
-    let session = input
-        .file()
-        .map(SessionFile::resolved)
-        .unwrap_or(Path::new("-"));
-    let there = Glance::open(to).map_err(|error| left(error.into()))?;
-    if let Some(archive) = Archive::read(&there).map_err(failed)? {
-        let put_back = archive.contents(&there, &mut |member, content| {
-            let place = place_of(&member.name, session, None).filter(|_| member.name != SESSION);
-            let Some(place) = place.filter(|place| store::modified(place).is_none()) else {
-                return io::copy(content, &mut io::sink()).map(drop);
-            };
-            let folder = NewFolder::make(place.parent().unwrap_or(Path::new("/")))
-                .map_err(io::Error::other)?;
-            let put = store::restore(&place, member, &mut |out| io::copy(content, out).map(drop));
-            put.map_err(io::Error::other)?;
-            folder.keep();
-            Ok(())
-        });
-        put_back.map_err(failed)?;
-    }
-    if is_new {
-        store::remove(to).map_err(|error| left(error.into()))
-    } else {
-        Ok(())
-    }
+    let failure = Failure::cannot(format_args!("{name} exists already, with other content"));
+    failure.hint(format!(
+        "`pisess archive --restore {name}` puts back what the session lacks; then archive it again"
+    ))
 }
 
 fn odd(error: impl std::fmt::Display) -> Failure {

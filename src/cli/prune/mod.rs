@@ -8,9 +8,10 @@ use self::branch::{damaged, described};
 use self::report::Outcome;
 use self::restore::{opened, unusable};
 use super::ids::Ids;
+use super::named::named;
 use super::open::{Input, OpenSession};
 use super::options::WriteArgs;
-use super::output::{Exit, Failure, Ui};
+use super::output::{Exit, Failure, Ui, visible};
 use super::transaction::Attempted;
 use crate::format::size;
 use crate::load::{Options, load};
@@ -43,6 +44,35 @@ fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
     match SessionFile::open(path) {
         Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => Ok(None),
         file => Ok(Some(file?)),
+    }
+}
+
+impl OpenSession {
+    /// Refuses a session whose SESSION.pruned is missing, because a run of `archive` was killed
+    /// that had moved it into the archive.
+    fn refuse_archived_side_file(&self, beside: &Path) -> Result<(), Failure> {
+        let Some(archive) = self.input.archive() else {
+            return Ok(());
+        };
+        if !store::is_free(beside)? {
+            return Ok(());
+        }
+        let name = visible(&archive.to_string_lossy());
+        let read = Archive::read(&Glance::open(&archive)?);
+        let read = read.map_err(|error| Failure::reading(&name, error))?;
+        let is_in_it = read.is_some_and(|archive| {
+            let mut names = archive.members.iter().map(|member| &member.name);
+            names.any(|name| name == PRUNED)
+        });
+        if !is_in_it {
+            return Ok(());
+        }
+        let failure = self
+            .input
+            .cannot(format_args!("what was pruned from it is in {name}"));
+        Err(failure.hint(format!(
+            "`pisess archive --restore {name}` puts it back beside the session"
+        )))
     }
 }
 
@@ -167,7 +197,7 @@ pub fn with_pruned(
     if path == Path::new("-") {
         return Ok(None);
     }
-    let input = Input::open(path, ui)?;
+    let input = Input::open_path(&named(path, ui)?, ui.stdout_is())?;
     let Some(pruned) = pruned_of(&input)? else {
         return Ok(None);
     };
@@ -201,6 +231,7 @@ pub struct Job<'a> {
 
 impl Job<'_> {
     pub fn prune(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        self.open.refuse_archived_side_file(&self.own_side_file())?;
         self.name_dependents(ui)?;
         let (committed, outcome) = match &self.write.output {
             Some(_) => self.prune_elsewhere(ui)?,
@@ -215,6 +246,15 @@ impl Job<'_> {
             ui.status(&format!("{}: {}", self.open.input.name, self.nothing()));
         }
         self.report(committed, &outcome, ui)
+    }
+
+    /// Returns the file beside the session that is read, which may be another than that of the
+    /// result.
+    fn own_side_file(&self) -> PathBuf {
+        match self.open.input.file() {
+            Some(file) => pruned_file(&own_path(file)),
+            None => self.pruned.clone(),
+        }
     }
 
     fn nothing(&self) -> String {

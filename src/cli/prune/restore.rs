@@ -1,13 +1,13 @@
 //! `--restore`: puts back what was pruned.
 
 use super::report::Outcome;
-use super::{Job, existing, own_path};
+use super::{Job, existing};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::Attempted;
 use crate::ops::plan::copy_all;
-use crate::ops::prune::{Restore, SideError, pruned_file, read};
-use pisess_store::{self as store, Locked, SessionFile};
+use crate::ops::prune::{Restore, SideError, read};
+use pisess_store::{self as store, Cause, Locked, SessionFile, StoreError};
 use std::io::Write;
 use std::path::Path;
 
@@ -15,7 +15,8 @@ impl Job<'_> {
     /// Restores the session, or prints what would be put back.
     pub fn restore(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let file = self.open.input.file();
-        let beside = file.map_or_else(|| self.pruned.clone(), |file| pruned_file(&own_path(file)));
+        let beside = self.own_side_file();
+        self.open.refuse_archived_side_file(&beside)?;
         let Some(pruned) = existing(&beside)? else {
             ui.status(&format!("{}: nothing was pruned", self.open.input.name));
             return self.report(None, &Outcome::default(), ui);
@@ -62,10 +63,28 @@ impl Job<'_> {
             Ok((Some(attempt), outcome))
         };
         let (committed, outcome) = self.open.under_lock(&options, &mut attempt)?;
-        if let Some(error) = unremoved {
-            ui.warn(&error.to_string());
+        let is_written = committed.is_some();
+        let exit = self.report(committed, &outcome, ui)?;
+        match unremoved {
+            None => Ok(exit),
+            Some(error) => Ok(exit.max(self.report_unremoved(error, is_written, ui))),
         }
-        self.report(committed, &outcome, ui)
+    }
+
+    /// Reports that SESSION.pruned could not be removed, although all of it is in the session.
+    fn report_unremoved(&self, error: StoreError, is_written: bool, ui: &mut Ui) -> Exit {
+        // It is removed, and perhaps back after a power failure.
+        if let Cause::Unsynced(_) = error.cause {
+            ui.warn(&error.to_string());
+            return Exit::Done;
+        }
+        let failure = Failure::from(error);
+        if !is_written {
+            return ui.report(&failure);
+        }
+        let name = visible(&self.place.to_string_lossy());
+        let failure = failure.after_writing(&name);
+        ui.report(&failure.hint("the session is whole; remove that file, or repeat the command"))
     }
 
     /// Returns what is to be restored; fails if something has no place, unless --force is given.

@@ -13,7 +13,9 @@ mod rule5_live;
 mod rule6_new_files;
 mod rule7_faults;
 
+mod archives;
 mod reading;
+mod removal;
 
 use super::append::{Attempt, Committed};
 use super::error::{Cause, StoreError};

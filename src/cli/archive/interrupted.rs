@@ -1,0 +1,56 @@
+//! What a run of `archive` leaves if it is killed while it removes: an archive, and a session that
+//! is hidden beside its place. If it is killed earlier, the session is in its place, and
+//! [`crate::cli::open::Input::archive`] finds the archive.
+
+use super::restore::{lock_hidden, restore};
+use crate::cli::locate::Places;
+use crate::cli::options::ChangeArgs;
+use crate::cli::output::{Exit, Failure, Ui, visible};
+use pisess_store::{self as store, Disk, OnDisk, WriteOptions, aside_of};
+use std::path::{Path, PathBuf};
+
+/// Restores the sessions that killed runs left hidden, so that they can be chosen and archived
+/// again. Returns the failures, each with its archive.
+pub fn restore_interrupted(
+    archives: Vec<PathBuf>,
+    change: &ChangeArgs,
+    places: &Places,
+    ui: &mut Ui,
+) -> Vec<(PathBuf, Failure)> {
+    let mut failures = Vec::new();
+    for archive in archives {
+        match is_interrupted(&archive, places) {
+            Ok(true) => {}
+            Ok(false) => continue,
+            Err(failure) => {
+                failures.push((archive, failure));
+                continue;
+            }
+        }
+        let name = visible(&archive.to_string_lossy());
+        if change.dry_run {
+            ui.warn(&format!(
+                "an interrupted run left {name} (hint: without -n, its session is restored first)"
+            ));
+            continue;
+        }
+        match restore(&archive, change, places) {
+            Ok(_) => ui.status(&format!("restored what an interrupted run left in {name}")),
+            // Another process archives or restores it at this moment.
+            Err(failure) if failure.exit() == Exit::Busy || failure.is_missing => {}
+            Err(failure) => failures.push((archive, failure)),
+        }
+    }
+    failures
+}
+
+/// Whether a session is hidden, and no process is about to remove it.
+fn is_interrupted(archive: &Path, places: &Places) -> Result<bool, Failure> {
+    let Some(session) = places.session_of(&OnDisk.real(archive)) else {
+        return Ok(false);
+    };
+    if store::is_free(&aside_of(&session))? {
+        return Ok(false);
+    }
+    Ok(lock_hidden(&session, &WriteOptions::default())?.is_some())
+}
