@@ -19,8 +19,8 @@ TOTAL = re.compile(rb'"total":[0-9.]+')
 def main(generator, folder, count):
     os.makedirs(folder)
     rng = random.Random(15)
-    base = [generated(generator, folder, "turns", 12 + rng.randrange(24), seed) for seed in range(count // 10)]
-    old = [generated(generator, folder, "v1", 20, seed) for seed in range(count // 100)]
+    base = [generated(generator, folder, "turns", 12 + rng.randrange(24), seed) for seed in range(max(count // 10, 4))]
+    old = [generated(generator, folder, "v1", 20, seed) for seed in range(max(count // 100, 1))]
     made = 0
     for number, lines in enumerate(old):
         made += put(folder, f"old/{number:04}", lines)
