@@ -127,13 +127,20 @@ fn below(folder: &Path, file: &mut dyn FnMut(PathBuf, bool)) -> Result<Vec<PathB
     Ok(folders)
 }
 
-/// Removes a directory and those below it, as far as they contain no files; none if one of them
-/// cannot be read.
-pub fn remove_empty_folders(folder: &Path) {
-    let folders = below(folder, &mut |_, _| ()).unwrap_or_default();
-    // One that contains a file is not empty, and stays.
-    folders
-        .iter()
-        .rev()
-        .for_each(|folder| drop(std::fs::remove_dir(folder)));
+/// Removes a directory and those below it, as far as they contain no files.
+///
+/// # Errors
+/// If one of them cannot be read or removed, although it is empty.
+pub fn remove_empty_folders(folder: &Path) -> Result<(), StoreError> {
+    let folders = below(folder, &mut |_, _| ())?;
+    for folder in folders.iter().rev() {
+        match std::fs::remove_dir(folder) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // It contains a file.
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+            Err(error) => return Err(StoreError::io("remove", folder, error)),
+        }
+    }
+    Ok(())
 }

@@ -153,8 +153,12 @@ impl Packer<'_> {
             bytes: sources.iter().map(|source| source.member.size).sum(),
             archived: archive.bytes,
         };
-        let attempt = match remove(&sources, locked) {
-            Ok(attempt) => attempt,
+        let mut committed = match remove(&sources, locked) {
+            Ok(Attempt::Done(committed)) => committed,
+            Ok(stale) => {
+                archive.take_back(to)?;
+                return Ok((Some(stale), packed));
+            }
             Err(unremoved) if unremoved.is_undone => {
                 archive.take_back(to)?;
                 return Err(unremoved.error.into());
@@ -164,15 +168,12 @@ impl Packer<'_> {
                 return Err(left_hidden(unremoved.error, to));
             }
         };
-        if let Attempt::Stale(_) = attempt {
-            archive.take_back(to)?;
-            return Ok((Some(attempt), packed));
-        }
         folder.keep();
         if let Some(folder) = folder_of(&sources[0].path) {
-            store::remove_empty_folders(&folder);
+            let removed = store::remove_empty_folders(&folder);
+            committed.troubles.extend(removed.err());
         }
-        Ok((Some(attempt), packed))
+        Ok((Some(Attempt::Done(committed)), packed))
     }
 
     /// Returns the files to archive: first the session.
