@@ -4,9 +4,12 @@
 //! text or not at all, so no API rejects it.
 
 use super::Splice;
+use memchr::memmem::Finder;
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
 use pisess_json::write::Object;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// Returns replacements for the content blocks and payloads of a line of JSON that are opaque as a
 /// whole.
@@ -50,6 +53,82 @@ pub(super) fn is_key(key: &[u8]) -> bool {
             key,
             b"signature" | b"encrypted_content" | b"encryptedContent"
         )
+}
+
+/// Some lines without the text of their signatures.
+pub(super) struct WithoutSignatures<'a> {
+    pub bytes: Cow<'a, [u8]>,
+    /// The places where text was left out, in order.
+    gaps: Vec<Gap>,
+}
+
+/// A place where text was left out.
+struct Gap {
+    /// Its offset in what remains.
+    at: usize,
+    /// The number of bytes left out here and before.
+    left_out: usize,
+}
+
+impl<'a> WithoutSignatures<'a> {
+    /// Leaves out the text of signatures, which need not be searched because it is removed whole.
+    /// It is often a quarter of a session.
+    ///
+    /// Text counts as a signature only if neither the quote before it nor those of its key are
+    /// escaped: then it is the value of a member with this key, unless the line is malformed.
+    pub fn of(lines: &'a [u8]) -> WithoutSignatures<'a> {
+        const END_OF_KEY: &[u8] = b"ignature\":\"";
+        static KEYS: LazyLock<Finder> = LazyLock::new(|| Finder::new(END_OF_KEY));
+        let mut bytes = Vec::new();
+        let mut gaps = Vec::new();
+        let mut end = 0;
+        for key in KEYS.find_iter(lines) {
+            if !ends_as_key(&lines[..key]) {
+                continue;
+            }
+            let start = key + END_OF_KEY.len();
+            let width = memchr::memchr3(b'"', b'\\', b'\n', &lines[start..]);
+            bytes.extend_from_slice(&lines[end..start]);
+            end = width.map_or(lines.len(), |width| start + width);
+            gaps.push(Gap {
+                at: bytes.len(),
+                left_out: end - bytes.len(),
+            });
+        }
+
+        if gaps.is_empty() {
+            return WithoutSignatures {
+                bytes: Cow::Borrowed(lines),
+                gaps,
+            };
+        }
+        bytes.extend_from_slice(&lines[end..]);
+        WithoutSignatures {
+            bytes: Cow::Owned(bytes),
+            gaps,
+        }
+    }
+
+    /// Changes offsets in what remains, in order, to offsets in the lines.
+    pub fn restore<'o>(&self, offsets: impl Iterator<Item = &'o mut usize>) {
+        let mut gaps = self.gaps.iter().peekable();
+        let mut left_out = 0;
+        for offset in offsets {
+            while let Some(gap) = gaps.next_if(|gap| gap.at <= *offset) {
+                left_out = gap.left_out;
+            }
+            *offset += left_out;
+        }
+    }
+}
+
+/// Whether these bytes, followed by `ignature"`, end with the key of a signature.
+fn ends_as_key(bytes: &[u8]) -> bool {
+    match bytes {
+        [.., b'S'] => true,
+        [.., before, b'"', b's'] => *before != b'\\',
+        _ => false,
+    }
 }
 
 /// Returns the replacement of a content block that is opaque as a whole.

@@ -73,6 +73,11 @@ impl Calls {
             | Calls::ASSIGNMENTS.others
             | Calls::COOKIES.others,
     };
+    /// All calls for a search that can find a secret in one form of a text.
+    pub const SECRETS: Calls = Calls {
+        rules: [u64::MAX; RULE_WORDS],
+        others: Calls::SHAPES.others | Calls::ASSIGNMENTS.others | Calls::COOKIES.others,
+    };
     /// All calls.
     #[cfg(test)]
     pub const EVERY: Calls = Calls {
@@ -146,14 +151,31 @@ enum MayFollow {
     Checked(fn(&[u8]) -> bool),
     /// The rest of a secret of this shape.
     RestOf(&'static Shape),
+    /// Digits of base64 that encode, after some bits, bytes for which this is true.
+    EncodedChecked(usize, fn(&[u8]) -> bool),
+    /// Digits of base64 that encode, after some bits, the rest of a secret of this shape.
+    EncodedRestOf(usize, &'static Shape),
 }
 
 impl MayFollow {
-    fn allows(self, rest: &[u8]) -> bool {
+    /// Whether this follows the needle whose last byte is at an offset.
+    fn allows(self, text: &[u8], at: usize) -> bool {
+        let (needle, rest) = text.split_at(at + 1);
         match self {
             MayFollow::Anything => true,
             MayFollow::Checked(may_follow) => may_follow(rest),
-            MayFollow::RestOf(shape) => shape.may_follow(rest),
+            MayFollow::RestOf(shape) => {
+                let before = &needle[..needle.len() - shape.prefix.len()];
+                shape.may_follow(rest) && shape.may_begin_after(before)
+            }
+            MayFollow::EncodedChecked(bits, may_follow) => match decoded(rest, bits) {
+                Some(first) => may_follow(&first) && continues_base64(rest),
+                None => continues_base64(rest),
+            },
+            MayFollow::EncodedRestOf(bits, shape) => match decoded(rest, bits) {
+                Some(first) => shape.may_begin_with(&first) && continues_base64(rest),
+                None => continues_base64(rest),
+            },
         }
     }
 }
@@ -170,28 +192,32 @@ const OTHERS: [(&[u8], Calls); 6] = [
 
 /// Literals of what can hide letters, or separate a secret from its name: they are searched for
 /// whatever else is.
-const HIDING: [(&[u8], Calls); 20] = [
-    (b"\\u00", Calls::ESCAPES),
-    (b"\x1b", Calls::CODES),
-    (b"x1b[", Calls::CODES),
-    (b"x1b]", Calls::CODES),
-    (b"x1B[", Calls::CODES),
-    (b"x1B]", Calls::CODES),
-    (b"^[[", Calls::CODES),
-    (b"^[]", Calls::CODES),
-    (b"\\033[", Calls::CODES),
-    (b"\\033]", Calls::CODES),
-    (b"\\e[", Calls::CODES),
-    (b"\\e]", Calls::CODES),
-    (b"\\E[", Calls::CODES),
-    (b"%3D", Calls::PERCENT),
-    (b"%3d", Calls::PERCENT),
-    (b"%3A", Calls::PERCENT),
-    (b"%3a", Calls::PERCENT),
-    (b"%22", Calls::PERCENT),
-    (b"&quot;", Calls::ENTITIES),
-    (b"&#", Calls::ENTITIES),
+const HIDING: [(&[u8], Calls, MayFollow); 20] = [
+    (b"\\u00", Calls::ESCAPES, MayFollow::Anything),
+    (b"\x1b", Calls::CODES, MayFollow::Anything),
+    (b"x1b[", Calls::CODES, COLOUR),
+    (b"x1B[", Calls::CODES, COLOUR),
+    (b"^[[", Calls::CODES, COLOUR),
+    (b"\\033[", Calls::CODES, COLOUR),
+    (b"\\e[", Calls::CODES, COLOUR),
+    (b"\\E[", Calls::CODES, COLOUR),
+    (b"x1b]", Calls::CODES, MayFollow::Anything),
+    (b"x1B]", Calls::CODES, MayFollow::Anything),
+    (b"^[]", Calls::CODES, MayFollow::Anything),
+    (b"\\033]", Calls::CODES, MayFollow::Anything),
+    (b"\\e]", Calls::CODES, MayFollow::Anything),
+    (b"%3D", Calls::PERCENT, MayFollow::Anything),
+    (b"%3d", Calls::PERCENT, MayFollow::Anything),
+    (b"%3A", Calls::PERCENT, MayFollow::Anything),
+    (b"%3a", Calls::PERCENT, MayFollow::Anything),
+    (b"%22", Calls::PERCENT, MayFollow::Anything),
+    (b"&quot;", Calls::ENTITIES, MayFollow::Anything),
+    (b"&#", Calls::ENTITIES, MayFollow::Anything),
 ];
+
+/// Of the codes that are written as text, those of colours stand beside secrets. Source code names
+/// many others, such as those of keys.
+const COLOUR: MayFollow = MayFollow::Checked(continues_colour);
 
 impl Prefilter {
     /// Returns the needles of all rules, and those of everything else that is always searched for.
@@ -203,14 +229,18 @@ impl Prefilter {
                     let follow = MayFollow::Checked(rule.may_follow);
                     all.push((keyword.as_bytes().to_vec(), (Calls::rule(at), follow)));
                     if !rule.is_contextual {
-                        add_base64(keyword, &mut all);
+                        add_base64(keyword, &mut all, |bits| {
+                            MayFollow::EncodedChecked(bits, rule.may_follow)
+                        });
                     }
                 }
             }
             for shape in SHAPES.iter() {
                 let follow = MayFollow::RestOf(shape);
                 all.push((shape.prefix.as_bytes().to_vec(), (Calls::SHAPES, follow)));
-                add_base64(shape.prefix, &mut all);
+                add_base64(shape.prefix, &mut all, |bits| {
+                    MayFollow::EncodedRestOf(bits, shape)
+                });
             }
             let assigned = MayFollow::Checked(assignments::may_be_assigned);
             for keyword in assignments::KEYWORDS {
@@ -220,8 +250,11 @@ impl Prefilter {
             for keyword in cookies::KEYWORDS {
                 all.push((keyword.as_bytes().to_vec(), (Calls::COOKIES, in_header)));
             }
-            for (literal, calls) in OTHERS.into_iter().chain(HIDING) {
+            for (literal, calls) in OTHERS {
                 all.push((literal.to_vec(), (calls, MayFollow::Anything)));
+            }
+            for (literal, calls, follow) in HIDING {
+                all.push((literal.to_vec(), (calls, follow)));
             }
             Prefilter::of(all.into_iter())
         });
@@ -230,8 +263,9 @@ impl Prefilter {
 
     /// Returns these literals, and those of what can hide them.
     pub fn new<'a>(literals: impl Iterator<Item = (&'a [u8], Calls)>) -> Prefilter {
-        let all = literals.chain(HIDING);
-        Prefilter::of(all.map(|(literal, calls)| (literal.to_vec(), (calls, MayFollow::Anything))))
+        let given = literals.map(|(literal, calls)| (literal, calls, MayFollow::Anything));
+        let all = given.chain(HIDING);
+        Prefilter::of(all.map(|(literal, calls, follow)| (literal.to_vec(), (calls, follow))))
     }
 
     fn of(needles: impl Iterator<Item = (Vec<u8>, (Calls, MayFollow))>) -> Prefilter {
@@ -291,19 +325,6 @@ impl Prefilter {
         texts: [&[u8]; N],
         found: &mut dyn FnMut(usize, usize, Calls),
     ) {
-        let mut see = |state: StateID, text: usize, at: usize| {
-            let rest = &texts[text][at + 1..];
-            let needles =
-                (0..automaton.match_len(state)).map(|index| automaton.match_pattern(state, index));
-            let mut all = Calls::default();
-            let calls = needles.flat_map(|needle| &self.calls[needle.as_usize()]);
-            calls
-                .filter(|call| call.1.allows(rest))
-                .for_each(|call| all |= call.0);
-            if all != Calls::default() {
-                found(text, at, all);
-            }
-        };
         let Ok(start) = automaton.start_state(Anchored::No) else {
             return;
         };
@@ -315,7 +336,7 @@ impl Prefilter {
             for (text, bytes) in even.iter().enumerate() {
                 states[text] = automaton.next_state(Anchored::No, states[text], bytes[at]);
                 if automaton.is_match(states[text]) {
-                    see(states[text], text, at);
+                    self.report(automaton, states[text], texts, text, at, found);
                 }
             }
         }
@@ -323,21 +344,56 @@ impl Prefilter {
             for (at, &byte) in texts[text].iter().enumerate().skip(shortest) {
                 state = automaton.next_state(Anchored::No, state, byte);
                 if automaton.is_match(state) {
-                    see(state, text, at);
+                    self.report(automaton, state, texts, text, at, found);
                 }
             }
+        }
+    }
+
+    /// Calls `found` if the needles that end at an offset of a text call for something.
+    ///
+    /// As a part of the loop that calls it, this would take the registers from the loop, which then
+    /// takes a third longer.
+    #[inline(never)]
+    fn report<const N: usize>(
+        &self,
+        automaton: &impl Automaton,
+        state: StateID,
+        texts: [&[u8]; N],
+        text: usize,
+        at: usize,
+        found: &mut dyn FnMut(usize, usize, Calls),
+    ) {
+        let mut all = Calls::default();
+        for index in 0..automaton.match_len(state) {
+            let needle = automaton.match_pattern(state, index);
+            for (calls, may_follow) in &self.calls[needle.as_usize()] {
+                if may_follow.allows(texts[text], at) {
+                    all |= *calls;
+                }
+            }
+        }
+        if all != Calls::default() {
+            found(text, at, all);
         }
     }
 }
 
 /// Adds the spellings in base64 of the literal with which a secret begins. One character has none.
-fn add_base64(literal: &str, needles: &mut Vec<(Vec<u8>, (Calls, MayFollow))>) {
+/// `follow` returns what may follow a spelling, after these last bits of the literal.
+fn add_base64(
+    literal: &str,
+    needles: &mut Vec<(Vec<u8>, (Calls, MayFollow))>,
+    follow: impl Fn(usize) -> MayFollow,
+) {
     if literal.len() < 2 {
         return;
     }
-    for spelling in base64_spellings(literal.as_bytes()) {
-        let follow = MayFollow::Checked(continues_base64);
-        needles.push((spelling, (Calls::BASE64, follow)));
+    for bytes_before in 0..3 {
+        for spelling in base64_spellings(literal.as_bytes(), bytes_before) {
+            let bits = (bytes_before + literal.len()) * 8 % BITS_OF_DIGIT;
+            needles.push((spelling, (Calls::BASE64, follow(bits))));
+        }
     }
 }
 
@@ -357,6 +413,14 @@ fn cuts(bytes: &[u8]) -> [usize; LANES + 1] {
     })
 }
 
+/// Whether the rest of a code for a colour follows its first characters, as in `ESC[1;31m`, or that
+/// of the code with which `grep` ends a line.
+fn continues_colour(rest: &[u8]) -> bool {
+    let is_parameter = |byte: &&u8| byte.is_ascii_digit() || matches!(byte, b';' | b':');
+    let width = rest.iter().take(24).take_while(is_parameter).count();
+    matches!(rest.get(width), Some(b'm' | b'K'))
+}
+
 /// The minimum number of digits of base64 to decode: fewer encode no key.
 pub(super) const SHORTEST_ENCODED: usize = 16;
 
@@ -364,6 +428,35 @@ pub(super) const SHORTEST_ENCODED: usize = 16;
 pub(super) fn is_digit(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
+
+/// The number of bits that a digit of base64 encodes.
+const BITS_OF_DIGIT: usize = 6;
+
+/// Returns the first bytes that digits of base64 encode after this number of bits. Returns nothing
+/// if something else is among the digits, such as a line break.
+fn decoded(digits: &[u8], bits_before: usize) -> Option<[u8; DECODED]> {
+    let mut bits: u64 = 0;
+    for &digit in digits.get(..DIGITS_DECODED)? {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = bits << BITS_OF_DIGIT | u64::from(value);
+    }
+    let unused = DIGITS_DECODED * BITS_OF_DIGIT - bits_before - DECODED * 8;
+    let [_, _, rest @ ..] = (bits >> unused).to_be_bytes();
+    Some(rest)
+}
+
+/// The number of bytes to look at after the spelling of a literal.
+const DECODED: usize = 6;
+
+/// The number of digits that encode these bytes, wherever they begin in a digit.
+const DIGITS_DECODED: usize = 9;
 
 /// Whether enough digits of base64 follow to encode a key, perhaps with a line break between them,
 /// which is an escape in JSON.

@@ -4,13 +4,14 @@
 use super::assignments::{each_assignment, kind_of_member};
 use super::cookies::{self, each_cookie};
 use super::encoded::each_decoded;
+use super::opaque::{self, WithoutSignatures};
 use super::places::{Hit, Hits, Places};
 use super::prefilter::{Calls, Found, Prefilter, is_digit};
 use super::rules::{RULES, is_example};
 use super::shapes::each_shape;
 use super::unescape::{Spoken, levels};
 use super::values::{Exact, Value};
-use super::{People, START, Splice, opaque};
+use super::{People, START, Splice};
 use foldhash::HashSet;
 use pisess_json::strings::Strings;
 use std::collections::BTreeSet;
@@ -129,7 +130,7 @@ impl Search {
     pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
         let mut found = self.own_needles(bytes);
         if !self.is_narrow {
-            found.append(&mut Prefilter::of_rules().in_lines(bytes));
+            found.append(&mut needles_of_rules(bytes));
             found.sort_by_key(|found| found.at);
         }
         let mut rest = &found[..];
@@ -144,7 +145,7 @@ impl Search {
                 })
                 .collect();
             if self.is_narrow {
-                own.append(&mut Prefilter::of_rules().in_lines(&bytes[range.clone()]));
+                own.append(&mut needles_of_rules(&bytes[range.clone()]));
                 own.sort_by_key(|found| found.at);
             }
             line(range.clone(), self.line(&bytes[range], &own));
@@ -198,7 +199,10 @@ impl Search {
             finds.placeholders = placeholders(line);
         }
         if !self.strings(line, needles, calls.any(Calls::SIGNATURES), &mut finds) {
-            // A torn or malformed line is searched as text.
+            // A torn or malformed line is searched as text, including its signatures.
+            if calls.any(Calls::SIGNATURES) {
+                calls |= Calls::TEXT;
+            }
             if calls.any(Calls::TEXT) {
                 finds.hits = self.hits_in(line, 0, calls, true, &mut finds.examples);
             } else {
@@ -371,19 +375,31 @@ impl Search {
         if is_called(Calls::ENTITIES)
             && let Some(decoded) = shown.entities_decoded()
         {
-            self.hits_in_form(&decoded, calls, rules, hits);
+            self.hits_in_form(&decoded, self.calls_in(&decoded.text), rules, hits);
         }
         if let Some(without_codes) = &without_codes {
-            self.hits_in_form(without_codes, calls, rules, hits);
+            self.hits_in_form(
+                without_codes,
+                self.calls_in(&without_codes.text),
+                rules,
+                hits,
+            );
         }
-        self.hits_in_form(level, calls, rules, hits);
+        // Unless letters are escaped, the raw bytes have the same needles as the level.
+        let calls_of_level = if calls.any(Calls::ESCAPES) {
+            self.calls_in(&level.text)
+        } else {
+            calls
+        };
+        self.hits_in_form(level, calls_of_level, rules, hits);
         if is_called(Calls::PERCENT)
             && let Some(decoded) = shown.percent_decoded()
         {
-            self.hits_in_form(&decoded, calls, rules, hits);
+            self.hits_in_form(&decoded, self.calls_in(&decoded.text), rules, hits);
         }
     }
 
+    /// Adds the secrets in one form of a text, whose needles call for `calls`.
     fn hits_in_form(&self, spoken: &Spoken, calls: Calls, rules: bool, hits: &mut Hits) {
         let text = &*spoken.text;
         self.exact.each(text, &mut |range, value| {
@@ -398,12 +414,6 @@ impl Search {
         if !rules || is_base64(text) {
             return;
         }
-        // Unless something hides needles, what this form calls for was called for by the raw bytes.
-        let calls = if calls.any(Calls::HIDING) {
-            self.calls_in(text)
-        } else {
-            calls
-        };
         apply(calls, text, |found| {
             let source = spoken.source(found.range.clone());
             add_hit(found, text, source, hits);
@@ -451,6 +461,14 @@ fn is_digit_at(line: &[u8], at: Option<usize>) -> bool {
         .is_some_and(u8::is_ascii_digit)
 }
 
+/// Returns the needles of all rules in some lines, in order, except those in signatures.
+fn needles_of_rules(lines: &[u8]) -> Vec<Found> {
+    let searched = WithoutSignatures::of(lines);
+    let mut found = Prefilter::of_rules().in_lines(&searched.bytes);
+    searched.restore(found.iter_mut().map(|found| &mut found.at));
+    found
+}
+
 /// Returns the range of the line around an offset, newline excluded.
 fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
     let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
@@ -460,6 +478,9 @@ fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
 /// Calls `found` with what the called rules find in a text. What was replaced by a placeholder is
 /// no secret, even if the placeholder looks like one: `https://[REDACTED:…]@host`.
 pub(super) fn apply<'t>(calls: Calls, text: &'t [u8], mut found: impl FnMut(Match<'t>)) {
+    if !calls.any(Calls::SECRETS) {
+        return;
+    }
     let removed = Places::of(placeholder_ranges(text).iter());
     let mut check = |range: Range<usize>, kind, name| {
         if !removed.overlap(&range) {

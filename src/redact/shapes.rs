@@ -122,6 +122,23 @@ impl Shape {
             .is_some_and(|first| first.iter().all(is_in_set))
     }
 
+    /// Whether the prefix may follow these raw bytes of a line, in which a character may be written
+    /// as an escape.
+    pub fn may_begin_after(&self, before: &[u8]) -> bool {
+        let is_escape = matches!(
+            before,
+            [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] | [.., b'\\', b'u', _, _, _, _]
+        );
+        is_escape || self.start.may_follow(before)
+    }
+
+    /// Whether a secret of this shape may continue with these bytes, and more.
+    pub fn may_begin_with(&self, first: &[u8]) -> bool {
+        let (set, least) = &self.first;
+        let is_in_set = |&byte: &u8| set[usize::from(byte)];
+        first.iter().take(*least).all(is_in_set)
+    }
+
     /// Returns the range of the secret whose prefix begins at an offset.
     fn secret_at(&self, text: &[u8], start: usize) -> Option<Range<usize>> {
         if !self.start.may_follow(&text[..start]) {

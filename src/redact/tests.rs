@@ -523,13 +523,15 @@ impl Dice {
                     r#"["c2ln",{"a":"b"}]"#,
                     r#"{"a":"signature"}"#,
                     r#""signature""#,
+                    &text,
                 ];
-                let (key, value) = (
-                    keys[self.below(keys.len())],
-                    values[self.below(values.len())],
-                );
+                let key = keys[self.below(keys.len())];
+                let value = values[self.below(values.len())];
+                let colon = if self.one_in(2) { ":" } else { " : " };
                 let end = if self.one_in(5) { "" } else { "}" };
-                format!(r#"{{"a":["Signature"],"{key}" : {value},"b":"\"signature\":\"x\""{end}"#)
+                format!(
+                    r#"{{"a":["Signature"],"{key}"{colon}{value},"b":"\"signature\":\"x\""{end}"#
+                )
             }
             _ => format!(r#"{{"type":"message","message":{{"content":[{text},7]}}}}"#),
         }
@@ -539,7 +541,7 @@ impl Dice {
 #[test]
 fn the_look_at_needles_misses_nothing() {
     let (mut dice, secrets) = (Dice(11), samples());
-    let lines: Vec<String> = (0..800).map(|_| dice.line(&secrets)).collect();
+    let lines: Vec<String> = (0..1600).map(|_| dice.line(&secrets)).collect();
     let file = lines.join("\n");
     let redactor = redactor(&[]);
     let mut found = BTreeMap::new();
@@ -565,5 +567,5 @@ fn the_look_at_needles_misses_nothing() {
         start += line.len() + 1;
     }
     assert!(found.is_empty());
-    assert!((200..700).contains(&hits), "a mixture: {hits}");
+    assert!((400..1400).contains(&hits), "a mixture: {hits}");
 }

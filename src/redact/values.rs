@@ -225,13 +225,11 @@ fn spelling(value: &[u8], form: usize) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a text in base64 at each of the three alignments, in both alphabets.
-pub(super) fn base64_spellings(text: &[u8]) -> Vec<Vec<u8>> {
+/// Returns a text in base64 behind this number of other bytes, in both alphabets.
+pub(super) fn base64_spellings(text: &[u8], bytes_before: usize) -> Vec<Vec<u8>> {
     let mut spellings = Vec::new();
-    for shift in 0..3 {
-        for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
-            spellings.extend(base64_spelling(text, shift, engine));
-        }
+    for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
+        spellings.extend(base64_spelling(text, bytes_before, engine));
     }
     spellings
 }
