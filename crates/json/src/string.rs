@@ -4,7 +4,7 @@
 //! both agents' decoders (one for each maximal part of a sequence).
 
 use super::lanes::plain_len;
-use crate::text::{Text, join_surrogates, push_code_point, push_wtf8};
+use crate::text::{self, Text, join_surrogates, push_code_point, push_wtf8};
 use memchr::memchr;
 use std::borrow::Cow;
 
@@ -89,6 +89,22 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
         push_wtf8(out, text.as_bytes());
         rest = &rest[width..];
     }
+}
+
+/// Returns the length of the decoded string in UTF-16 units, without decoding it.
+pub fn utf16_len(raw: &[u8]) -> usize {
+    if !is_utf8(raw) {
+        return decode(raw).utf16_len();
+    }
+    let mut units = text::utf16_len(raw);
+    let mut rest = raw;
+    while let Some(plain) = memchr(b'\\', rest) {
+        let (code_point, width) = unescaped(&rest[plain..]);
+        units -= width;
+        units += if code_point > 0xffff { 2 } else { 1 };
+        rest = &rest[plain + width..];
+    }
+    units
 }
 
 /// Divides the bytes between the quotes into parts of about `most` bytes, which decoded one by one
@@ -387,6 +403,7 @@ mod tests {
                 );
                 assert_eq!(left, units - head.utf16_len());
             }
+            assert_eq!(utf16_len(&raw), whole.utf16_len(), "{}", raw.escape_ascii());
         }
     }
 
