@@ -5,7 +5,7 @@
 
 use pisess_json::text::{self, Text};
 use pisess_json::write::{Object, array};
-use pisess_json::{Raw, js, string};
+use pisess_json::{Raw, Scanner, js, string};
 
 /// Returns several members of an object, found in one walk; of a repeated key, the last.
 pub fn members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option<Raw<'a>>; N] {
@@ -16,6 +16,35 @@ pub fn members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option
         }
     }
     found
+}
+
+/// Calls `see` with several members of each item of an array, found in one walk over the array; an
+/// item that is not an object has none.
+pub fn each_item_members<'a, const N: usize>(
+    array: Raw<'a>,
+    names: [&str; N],
+    mut see: impl FnMut([Option<Raw<'a>>; N]),
+) {
+    if !array.is_array() {
+        return;
+    }
+    // The value was checked, so the walk reaches its end.
+    let _ = Scanner::document(array.bytes()).array(|scanner| {
+        let mut found = [None; N];
+        if scanner.peek() == b'{' {
+            scanner.object(|scanner, key| {
+                let value = Raw::checked(scanner.value()?);
+                if let Some(at) = names.iter().position(|name| key.is(name)) {
+                    found[at] = Some(value);
+                }
+                Ok(())
+            })?;
+        } else {
+            scanner.skip_value()?;
+        }
+        see(found);
+        Ok(())
+    });
 }
 
 /// Whether the member exists and is truthy in JavaScript.
@@ -69,15 +98,10 @@ pub fn text_content(text: &Text) -> Vec<u8> {
 /// Returns the text of content, as pi-ai's `contentText` does: a string unchanged, or the text
 /// blocks joined, with texts that are not strings converted as in JavaScript.
 pub fn content_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
-    let text = |block: Raw<'a>| {
-        Some(
-            block
-                .get_some("text")
-                .map(|text| js::string(text))
-                .unwrap_or_default(),
-        )
-    };
-    joined(content, separator, text)
+    joined(content, separator, |text| {
+        let text = text.filter(|text| !text.is_null());
+        Some(text.map(js::string).unwrap_or_default())
+    })
 }
 
 /// Returns the text of content, as oh-my-pi does: a string unchanged, or the text blocks joined,
@@ -88,18 +112,29 @@ pub fn joined_text(content: Option<Raw>, separator: &str) -> Text<'static> {
 
 /// Returns the text as [`joined_text`] does, borrowed if it is one string that needs no decoding.
 pub fn borrowed_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
-    joined(content, separator, |block| block.get_text("text"))
+    joined(content, separator, |text| text?.text())
 }
 
+/// `to_text` returns the text of a block from its member `text`.
 fn joined<'a>(
     content: Option<Raw<'a>>,
     separator: &str,
-    text: impl Fn(Raw<'a>) -> Option<Text<'a>>,
+    to_text: impl Fn(Option<Raw<'a>>) -> Option<Text<'a>>,
 ) -> Text<'a> {
     let content = content.unwrap_or(Raw::NULL);
-    content
-        .text()
-        .unwrap_or_else(|| text::joined(blocks_of(content, "text").filter_map(text), separator))
+    if let Some(text) = content.text() {
+        return text;
+    }
+    let mut texts = Vec::new();
+    each_item_members(content, ["type", "text"], |[kind, text]| {
+        if kind.is_some_and(|kind| kind.is("text")) {
+            texts.extend(to_text(text));
+        }
+    });
+    if texts.len() == 1 {
+        return texts.swap_remove(0);
+    }
+    text::joined(texts, separator)
 }
 
 /// Returns the text of a message or custom message.
@@ -123,8 +158,8 @@ pub fn finite(value: Option<Raw>) -> f64 {
 /// Returns the length of a string in UTF-16 units; 0 for any other value.
 pub fn length(value: Option<Raw>) -> u64 {
     value
-        .and_then(Raw::text)
-        .map_or(0, |text| text.utf16_len() as u64)
+        .and_then(Raw::raw_string)
+        .map_or(0, |raw| string::utf16_len(raw) as u64)
 }
 
 #[cfg(test)]

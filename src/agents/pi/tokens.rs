@@ -47,11 +47,7 @@ pub fn estimate(message: Raw) -> u64 {
                     .map_or(0, json_units)
         }
         Role::User | Role::Custom | Role::ToolResult => content_units(content),
-        Role::Assistant => content
-            .into_iter()
-            .flat_map(Raw::items)
-            .map(block_units)
-            .sum(),
+        Role::Assistant => content.map_or(0, turn_units),
         Role::BashExecution => content::length(command) + content::length(output),
         Role::BranchSummary | Role::CompactionSummary => content::length(summary),
         _ => 0,
@@ -134,32 +130,40 @@ pub fn total(usage: Raw) -> f64 {
 
 /// Returns the size of a string, or of text and image blocks.
 fn content_units(content: Option<Raw>) -> u64 {
-    let block = |block: Raw| {
-        let image = if content::is_block(block, "image") {
-            IMAGE_UNITS
-        } else {
-            0
-        };
-        if content::is_block(block, "text") {
-            content::length(block.get("text"))
-        } else {
-            image
-        }
+    let Some(content) = content else {
+        return 0;
     };
-    let blocks: u64 = content.into_iter().flat_map(Raw::items).map(block).sum();
-    content::length(content) + blocks
+    let mut units = content::length(Some(content));
+    content::each_item_members(content, ["type", "text"], |[kind, text]| {
+        let Some(kind) = kind else {
+            return;
+        };
+        if kind.is("text") {
+            units += content::length(text);
+        } else if kind.is("image") {
+            units += IMAGE_UNITS;
+        }
+    });
+    units
 }
 
-/// Returns the size of a block of an assistant message.
-fn block_units(block: Raw) -> u64 {
+/// Returns the size of the blocks of an assistant message.
+fn turn_units(content: Raw) -> u64 {
     let names = ["type", "text", "thinking", "name", "arguments"];
-    let [kind, text, thinking, name, arguments] = content::members(block, names);
-    match kind.and_then(Raw::text) {
-        Some(kind) if kind == "text" => content::length(text),
-        Some(kind) if kind == "thinking" => content::length(thinking),
-        Some(kind) if kind == "toolCall" => content::length(name) + arguments.map_or(0, json_units),
-        _ => 0,
-    }
+    let mut units = 0;
+    content::each_item_members(content, names, |[kind, text, thinking, name, arguments]| {
+        let Some(kind) = kind else {
+            return;
+        };
+        if kind.is("text") {
+            units += content::length(text);
+        } else if kind.is("thinking") {
+            units += content::length(thinking);
+        } else if kind.is("toolCall") {
+            units += content::length(name) + arguments.map_or(0, json_units);
+        }
+    });
+    units
 }
 
 fn json_units(value: Raw) -> u64 {
