@@ -115,6 +115,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let rows = row_options(ui).rows.filter(|_| has_rows);
     let options = Options {
         messages: true,
+        message_tokens: args.write.change.dry_run,
         usage: args.branch.is_some(),
         rows,
         ..Options::default()

@@ -120,6 +120,11 @@ impl Fragment {
                             .messages
                             .resize(self.entries.len(), message_place(&bytes[pos..end], &record));
                     }
+                    if reading.options.message_tokens {
+                        self.collected
+                            .message_tokens
+                            .resize(self.entries.len(), message_tokens(&record, reading.agent));
+                    }
                 }
                 Some(Ok(())) => self.problems.push(Problem {
                     line,
@@ -472,6 +477,14 @@ fn drop_cut_half(row: &mut Vec<u8>) {
     row.truncate(row.len() - if is_marked { CUT.len() } else { 0 });
     drop_half(row);
     row.extend_from_slice(if is_marked { CUT.as_bytes() } else { b"" });
+}
+
+/// Returns the agent's estimate of the message of a line.
+fn message_tokens(record: &Record, agent: &Agent) -> u64 {
+    let message = record.message.as_ref();
+    message.map_or(0, |message| {
+        (agent.message_tokens)(Raw::checked(message.bytes))
+    })
 }
 
 /// Returns the location of the message in its line.

@@ -65,6 +65,8 @@ pub struct Options {
     pub usage: bool,
     /// Keep the location of each entry's message, for callers that will read all of them.
     pub messages: bool,
+    /// Keep the agent's estimate of each message, in tokens.
+    pub message_tokens: bool,
     /// Keep the files that tool calls name.
     pub file_calls: bool,
     /// Do not link entries, for callers that only go through them: parents, ids and the leaf cannot

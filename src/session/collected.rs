@@ -216,6 +216,8 @@ collected! {
     keys: Vec<EntryKey>,
     /// The position of each entry's `message` in its line, empty if it has none, if requested.
     messages: Vec<Range<u32>>,
+    /// The agent's estimate of each entry's `message`, in tokens, if requested.
+    message_tokens: Vec<u64>,
     /// What a list of sessions shows of it, if requested.
     list_stats: ListStats,
     /// The lines after the header that are not plain, if requested.
@@ -263,6 +265,10 @@ impl Renumber for LineNo {
 }
 
 impl Renumber for Range<u32> {
+    fn renumber(&mut self, _: Base) {}
+}
+
+impl Renumber for u64 {
     fn renumber(&mut self, _: Base) {}
 }
 

@@ -272,6 +272,15 @@ impl Session {
         })
     }
 
+    /// Returns the agent's estimate of the stored message of an entry, in tokens, if estimates were
+    /// requested. Messages that migration would change are not estimated.
+    pub fn message_tokens(&self, ix: EntryIx) -> Option<u64> {
+        if self.is_migrated(ix) {
+            return None;
+        }
+        self.collected.message_tokens.get(ix.at()).copied()
+    }
+
     /// Whether every entry's line is valid UTF-8.
     pub fn is_utf8(&self) -> bool {
         self.problems

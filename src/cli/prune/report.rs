@@ -5,8 +5,7 @@ use crate::cli::output::{Cell, Column, Exit, Failure, Table, Ui, plain, visible}
 use crate::cli::prune::{Job, Task};
 use crate::cli::rows::entry::said;
 use crate::format::{counted, size, tokens};
-use crate::load::{Options, load};
-use crate::ops::prune::{Prune, Record, context_tokens};
+use crate::ops::prune::{Prune, Record};
 use crate::ops::tree::rows;
 use crate::session::Session;
 use crate::session::entry::LineNo;
@@ -79,7 +78,12 @@ impl Job<'_> {
         let mut summary = format!("{}; {sizes}", Outcome::of(&prune, session).described());
         if let Task::Payloads { .. } = self.task {
             self.print_payloads(&prune, ui)?;
-            let [before, after] = self.context(&prune)?.map(|count| tokens(count as f64));
+            let sizes = prune.context_tokens(session, source, self.open.workers());
+            let [before, after] = self
+                .open
+                .input
+                .read(sizes)?
+                .map(|count| tokens(count as f64));
             summary += &format!("; context {before} to {after} tokens");
         } else {
             self.print_entries(&prune, ui)?;
@@ -90,23 +94,6 @@ impl Job<'_> {
             ui.print(&(summary + "\n"))?
         }
         Ok(Exit::Done)
-    }
-
-    /// Returns the number of tokens of the context before and after pruning.
-    fn context(&self, prune: &Prune) -> Result<[u64; 2], Failure> {
-        let (session, input) = (&self.open.session, &self.open.input);
-        let pruned = prune.pruned(session, input.source());
-        let after = pruned.over(input.source());
-        let workers = self.open.workers();
-        let options = Options {
-            messages: true,
-            workers,
-            ..Options::default()
-        };
-        let loaded = load(&after, &options).map_err(|error| Failure::load(&input.name, error))?;
-        let before = input.read(context_tokens(session, input.source(), workers))?;
-        let after = input.read(context_tokens(&loaded, &after, workers))?;
-        Ok([before, after])
     }
 
     fn print_payloads(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {

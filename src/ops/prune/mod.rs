@@ -30,7 +30,7 @@ use crate::ops::patched::Pieces;
 use crate::ops::plan::NewEntry;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo, Span};
-use crate::session::read::entry_reader::{EntryReader, Message, read_in_order};
+use crate::session::read::entry_reader::{Body, EntryReader, Replacement, read_in_order};
 use pisess_store::{ReadAt, with_suffix};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -68,6 +68,15 @@ pub struct Value {
     pub span: Span,
     /// The JSON that replaces it.
     note: Vec<u8>,
+}
+
+impl Value {
+    fn replacement(&self) -> Replacement<'_> {
+        Replacement {
+            span: self.span,
+            json: &self.note,
+        }
+    }
 }
 
 impl Prune {
@@ -190,6 +199,29 @@ impl Prune {
         side::write_record(members, &mark.line, out)
     }
 
+    /// Returns the number of tokens of the context at the leaf before and after its payloads are
+    /// pruned. The session was loaded with estimates of its messages.
+    ///
+    /// # Errors
+    /// If a line cannot be read.
+    pub fn context_tokens(
+        &self,
+        session: &Session,
+        source: &dyn ReadAt,
+        workers: usize,
+    ) -> io::Result<[u64; 2]> {
+        let mut replacements: Vec<_> = self.values.iter().map(Value::replacement).collect();
+        replacements.sort_by_key(|replacement| replacement.span.start);
+        let changed: Vec<EntryIx> = self.values.iter().map(|value| value.entry).collect();
+
+        let before = || EntryReader::new(session, source);
+        let after = || EntryReader::new(session, source).replacing(&replacements);
+        Ok([
+            context_tokens(session, before, &[], workers)?,
+            context_tokens(session, after, &changed, workers)?,
+        ])
+    }
+
     /// Returns the session without what is pruned.
     pub fn pruned(&self, session: &Session, source: &dyn ReadAt) -> Pieces {
         let line = |&ix: &EntryIx| {
@@ -227,6 +259,33 @@ impl Prune {
     }
 }
 
+/// Returns the size of a context, as the sum of the agent's estimates for its messages. Estimates
+/// are known from loading, except for those of the `changed` entries, which are in file order, and
+/// of messages that the agent builds; several workers read these.
+fn context_tokens<'a>(
+    session: &Session,
+    reader: impl Fn() -> EntryReader<'a> + Sync,
+    changed: &[EntryIx],
+    workers: usize,
+) -> io::Result<u64> {
+    let context = (session.agent().context)(&session.path(session.leaf), &reader())?;
+    let mut sum = 0;
+    let mut unknown = Vec::new();
+    for message in &context.messages {
+        let is_known =
+            matches!(message.body, Body::Stored) && changed.binary_search(&message.entry).is_err();
+        match session.message_tokens(message.entry) {
+            Some(tokens) if is_known => sum += tokens,
+            _ => unknown.push(message),
+        }
+    }
+
+    let add = |_, tokens: u64| sum += tokens;
+    let estimate = session.agent().message_tokens;
+    read_in_order(&unknown, workers, reader, estimate, add)?;
+    Ok(sum)
+}
+
 /// Returns where a part of a line is in the file, if the line has this place.
 fn place_of(part: &[u8], line: &[u8], place: Span) -> Span {
     let offset = part.as_ptr() as usize - line.as_ptr() as usize;
@@ -234,27 +293,6 @@ fn place_of(part: &[u8], line: &[u8], place: Span) -> Span {
         start: place.start + offset as u64,
         len: part.len() as u64,
     }
-}
-
-/// Returns the size of the context at the leaf, as the sum of the agent's estimates for its
-/// messages. Several workers read them.
-///
-/// # Errors
-/// If a line cannot be read.
-pub fn context_tokens(session: &Session, source: &dyn ReadAt, workers: usize) -> io::Result<u64> {
-    let reader = || EntryReader::new(session, source);
-    let context = (session.agent().context)(&session.path(session.leaf), &reader())?;
-    let messages: Vec<&Message> = context.messages.iter().collect();
-    let mut sum = 0;
-    let add = |_, tokens: u64| sum += tokens;
-    read_in_order(
-        &messages,
-        workers,
-        reader,
-        session.agent().message_tokens,
-        add,
-    )?;
-    Ok(sum)
 }
 
 #[cfg(test)]

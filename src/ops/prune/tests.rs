@@ -429,3 +429,58 @@ fn a_pruned_file_of_an_earlier_version_is_restored_and_gets_checksums() {
         String::from_utf8_lossy(&beside)
     );
 }
+
+/// Returns the size of the context at the leaf, from the file alone.
+fn context_size(source: &Vec<u8>) -> u64 {
+    let session = loaded(source);
+    let reader = EntryReader::new(&session, source);
+    let context = (session.agent().context)(&session.path(session.leaf), &reader).unwrap();
+    let size = |message: &Message| message.with(&reader, session.agent().message_tokens);
+    context
+        .messages
+        .iter()
+        .map(|message| size(message).unwrap())
+        .sum()
+}
+
+#[test]
+fn the_context_after_a_prune_is_that_of_the_pruned_file() {
+    let long = "an é and \\ud83d\\ude00\\n".repeat(300);
+    let models = [r#""provider":"p","modelId":"m""#, r#""model":"p/m""#];
+    for (model, version) in models
+        .into_iter()
+        .flat_map(|model| [(model, 2), (model, 3)])
+    {
+        let entries = [
+            format!(r#""type":"model_change",{model}"#),
+            format!(r#""type":"message","message":{{"role":"user","content":"{long}"}}"#),
+            r#""type":"message","message":{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"toolCall","id":"c","name":"read","arguments":{"b":1.0}}]}"#.to_owned(),
+            format!(r#""type":"message","message":{{"role":"toolResult","toolCallId":"c","toolName":"read","content":[{{"type":"text","text":"{long}"}},{{"type":"image","data":"{long}"}}],"details":["{long}"]}}"#),
+            format!(r#""type":"message","message":{{"role":"bashExecution","command":"c","output":"{long}"}}"#),
+            format!(r#""type":"message","message":{{"role":"hookMessage","customType":"t","content":"{long}","details":"{long}"}}"#),
+            format!(r#""type":"custom_message","customType":"t","content":[{{"type":"text","text":"kept"}},{{"type":"image","data":"{long}"}}],"details":"{long}","display":true"#),
+        ];
+        let mut text =
+            format!(r#"{{"type":"session","version":{version},"id":"s","cwd":"/p"}}"#) + "\n";
+        let mut parent = "null".to_owned();
+        for (at, members) in entries.iter().enumerate() {
+            text += &format!(r#"{{{members},"id":"e{at}","parentId":{parent}}}"#);
+            text += "\n";
+            parent = format!(r#""e{at}""#);
+        }
+        let source = text.into_bytes();
+
+        let options = Options {
+            messages: true,
+            message_tokens: true,
+            ..Options::default()
+        };
+        let session = load(&source, &options).unwrap();
+        let prune = Prune::payloads_of(&session, &source, 1000, &ValueKind::PAYLOADS, 2).unwrap();
+        assert!(prune.values.len() >= 6, "{prune:?}");
+        let after = all(&prune.pruned(&session, &source).over(&source));
+        let sizes = prune.context_tokens(&session, &source, 2).unwrap();
+        assert_eq!(sizes, [context_size(&source), context_size(&after)]);
+        assert!(sizes[1] * 2 < sizes[0], "{sizes:?}");
+    }
+}

@@ -3,12 +3,14 @@
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::file_calls::FileCall;
+use crate::session::read::batches::{BatchSize, batches};
 use crate::session::reference::Position;
 use pisess_json::Raw;
-use pisess_store::workers::in_order;
+use pisess_store::workers::{Pool, in_order};
 use pisess_store::{PageBuffer, ReadAt, shorter};
 use std::cell::RefCell;
 use std::io;
+use std::ops::Range;
 
 /// Reads lines of entries **as `migrate` would store them**, without their newlines, from the file
 /// a session was loaded from. Memory does not grow with the number of lines read; request lines in
@@ -20,7 +22,18 @@ use std::io;
 pub struct EntryReader<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
+    /// In the order of their places, which do not overlap.
+    replacements: &'a [Replacement<'a>],
     window: RefCell<Window>,
+}
+
+/// JSON that an [`EntryReader`] returns in place of a value of a line.
+#[derive(Clone, Copy, Debug)]
+pub struct Replacement<'a> {
+    /// The place of the value in the file.
+    pub span: Span,
+    /// The JSON.
+    pub json: &'a [u8],
 }
 
 /// The bytes read last from the file.
@@ -67,7 +80,17 @@ impl<'a> EntryReader<'a> {
         EntryReader {
             session,
             source,
+            replacements: &[],
             window: RefCell::default(),
+        }
+    }
+
+    /// Returns a reader that reads each line as if these values of it were replaced. The places of
+    /// lines and messages stay those of the file.
+    pub fn replacing(self, replacements: &'a [Replacement<'a>]) -> Self {
+        EntryReader {
+            replacements,
+            ..self
         }
     }
 
@@ -126,13 +149,27 @@ impl<'a> EntryReader<'a> {
         let filled = self.fill(&mut window, span);
         let seen = filled.map(|()| {
             let from = (span.start - window.start) as usize;
-            see(&window.bytes()[from..from + span.len as usize])
+            let stored = &window.bytes()[from..from + span.len as usize];
+            match self.replaced_in(span) {
+                [] => see(stored),
+                replaced => see(&with_replaced(stored, span, replaced)),
+            }
         });
         if window.bytes().len() > LONGEST_KEPT {
             window.buffer.release(LONGEST_KEPT);
         }
         self.window.replace(window);
         seen
+    }
+
+    /// Returns the replacements of values in this part of the file.
+    fn replaced_in(&self, span: Span) -> &'a [Replacement<'a>] {
+        let from_start = self
+            .replacements
+            .partition_point(|replacement| replacement.span.start < span.start);
+        let rest = &self.replacements[from_start..];
+        let count = rest.partition_point(|replacement| replacement.span.end() <= span.end());
+        &rest[..count]
     }
 
     /// Fills the window if it does not hold the bytes.
@@ -167,6 +204,21 @@ impl<'a> EntryReader<'a> {
         window.used = span.len;
         window.read(self.source, start, end - start)
     }
+}
+
+/// Returns bytes of the file, which have this place, with values replaced.
+fn with_replaced(stored: &[u8], place: Span, replaced: &[Replacement]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut at = place.start;
+    let part =
+        |from: u64, to: u64| &stored[(from - place.start) as usize..(to - place.start) as usize];
+    for replacement in replaced {
+        bytes.extend_from_slice(part(at, replacement.span.start));
+        bytes.extend_from_slice(replacement.json);
+        at = replacement.span.end();
+    }
+    bytes.extend_from_slice(part(at, place.end()));
+    bytes
 }
 
 /// A message of a context, and the entry it comes from.
@@ -214,9 +266,6 @@ impl Message {
     }
 }
 
-/// The number of messages that a thread reads at a time.
-const PART: usize = 32;
-
 /// Reads messages on `workers` threads, which call `reader`, and passes the results to `take`, in
 /// order.
 pub fn read_in_order<'b, T: Send>(
@@ -226,15 +275,23 @@ pub fn read_in_order<'b, T: Send>(
     read: impl Fn(Raw) -> T + Sync,
     mut take: impl FnMut(EntryIx, T),
 ) -> io::Result<()> {
-    let work = |part: &[&Message]| {
-        let reader = reader();
-        let one = |message: &&Message| Ok((message.entry, message.with(&reader, &read)?));
-        part.iter().map(one).collect::<io::Result<Vec<_>>>()
+    let session = reader().session();
+    let length = |message: &&Message| session.entry(message.entry).span.len;
+    let readers = Pool::new(reader);
+    let work = |batch: Range<usize>| {
+        readers.with(|reader| {
+            let one = |message: &&Message| Ok((message.entry, message.with(reader, &read)?));
+            messages[batch]
+                .iter()
+                .map(one)
+                .collect::<io::Result<Vec<_>>>()
+        })
     };
-    in_order(messages.chunks(PART), workers, work, |part| {
-        part?
-            .into_iter()
-            .for_each(|(entry, read)| take(entry, read));
+    let batches = batches(messages, BatchSize::default(), length);
+    in_order(batches, workers, work, |batch| {
+        for (entry, read) in batch? {
+            take(entry, read);
+        }
         Ok(())
     })
 }
