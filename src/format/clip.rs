@@ -9,6 +9,9 @@ use unicode_width::UnicodeWidthStr;
 pub fn columns(text: &str) -> usize {
     if is_plain(text.as_bytes()) {
         text.len()
+    } else if text.is_ascii() {
+        // A control character takes a column, and so does a line break of two characters.
+        text.len() - memchr::memmem::find_iter(text.as_bytes(), "\r\n").count()
     } else {
         text.width()
     }
@@ -68,6 +71,14 @@ pub fn fitting<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_of_ascii_are_counted_without_tables() {
+        let all: String = (0..0x80).map(char::from).collect();
+        for text in [&*all, "\r\n\r\r\n\n", "a\tb\n", "é\r\n", ""] {
+            assert_eq!(columns(text), text.width(), "{text:?}");
+        }
+    }
 
     #[test]
     fn a_cut_falls_between_words_and_never_inside_a_character() {

@@ -7,10 +7,10 @@ use crate::agents::readable::{self, Folders};
 use crate::session::content::borrowed_text;
 use crate::session::forwarded;
 use crate::session::outcome::Outcome;
-use crate::session::read::record::{Block, Member, message_facts};
+use crate::session::read::record::{Block, Content, Member, MessageFacts, message_facts};
 use pisess_json::Raw;
 use pisess_json::js::truthy;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, joined};
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -79,15 +79,12 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
     let get = |key| message.get_some(key);
     let stored_role = facts.role.map(|role| role.text()).unwrap_or_default();
     let role = stored_role.to_string_lossy();
-    let key = match &*role {
-        "bashExecution" | "pythonExecution" => "output",
-        "compactionSummary" | "branchSummary" => "summary",
-        _ => "content",
+    let text = match &*role {
+        "bashExecution" | "pythonExecution" => borrowed_text(get("output"), "\n"),
+        "compactionSummary" | "branchSummary" => borrowed_text(get("summary"), "\n"),
+        _ => said(&facts, &blocks),
     };
-    let text = shortened(
-        &borrowed_text(get(key), "\n").to_string_lossy(),
-        LONGEST_TEXT,
-    );
+    let text = shortened(&text.to_string_lossy(), LONGEST_TEXT);
     match &*role {
         "user" if !truthy(get("synthetic")) => Message::User(words(text, &blocks)),
         "developer" if truthy(get("userInitiated")) => Message::User(words(text, &blocks)),
@@ -150,6 +147,17 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
         "branchSummary" => Message::BranchSummary(text),
         _ => Message::Other,
     }
+}
+
+/// Returns the text of the content of a message, given its blocks: as [`borrowed_text`], without
+/// another walk over the message.
+fn said<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> {
+    if let Content::Text(text) = facts.content {
+        return text.text();
+    }
+    let is_text = |block: &&Block| block.kind.is_some_and(|kind| kind.is("text"));
+    let texts = blocks.iter().filter(is_text);
+    joined(texts.filter_map(|block| block.text?.text()), "\n")
 }
 
 /// Whether an extension's message is what Claude Code or Codex said in the name of the user, as

@@ -73,12 +73,13 @@ const FIRST_WORDS: &str =
     r"(do\ not|don['’]?t|no|only|without|avoid|kein\w*|pas\ de|sin|sem|senza|без)\s";
 const BEFORE: &str = r"(and\ |but\ |please\ )*";
 
-/// The words that do so anywhere in a sentence.
+/// The words that do so anywhere in a sentence. What is beside a word is matched in place of `\b`,
+/// for which the fast automata of `regex` work only in ASCII.
 const ANY_WORDS: &str = r"
-    \b(never|always|must|mustn['’]t|from\ now\ on
+    (^|\W)(never|always|must|mustn['’]t|from\ now\ on
     | nie|niemals|immer|nur|muss|müssen|darf|dürfen
     | jamais|toujours|doit|doivent|nunca|siempre|sempre|debe|deben|deve|devem|mai|devono|nooit|altijd|moet
-    | никогда|всегда|только|нельзя|должн\w+)\b
+    | никогда|всегда|только|нельзя|должн\w+)(\W|$)
     | 不要|不得|不能|不许|不准|禁止|必须|务必|只能|总是|永远|一律|絶対|必ず|常に|しないで|절대|항상|반드시|하지\ ?마
     | أبدا|أبدًا|دائما|دائمًا|يجب|فقط|ممنوع|هرگز|همیشه|हमेशा|कभी\ नहीं";
 
@@ -89,7 +90,7 @@ static BINDING: LazyLock<Regex> =
 /// Matches every line with such a sentence, and few others: to divide a line into sentences takes
 /// much longer.
 static MAY_BIND: LazyLock<Regex> =
-    LazyLock::new(|| rule(&format!(r"(?ix) \b{FIRST_WORDS} | {ANY_WORDS}")));
+    LazyLock::new(|| rule(&format!(r"(?ix) (^|\W){FIRST_WORDS} | {ANY_WORDS}")));
 
 /// Matches lines of code and of logs.
 static CODE: LazyLock<Regex> = LazyLock::new(|| rule(r"[{};=\\|<>$]|\w\(|:\d|^\w*[a-z][A-Z]\w*:"));
@@ -103,7 +104,7 @@ pub(super) fn binding(text: &str) -> Vec<String> {
     let text: String = text.chars().take(WHOLE_REQUEST).collect();
     let mut found = Vec::new();
     for line in prose(&text) {
-        if !may_bind(line) || CODE.is_match(line) {
+        if !MAY_BIND.is_match(line) || CODE.is_match(line) {
             continue;
         }
         for sentence in line.unicode_sentences() {
@@ -115,12 +116,6 @@ pub(super) fn binding(text: &str) -> Vec<String> {
         }
     }
     found
-}
-
-/// Whether a line may have a sentence that binds. Beyond ASCII, the search for words is slower than
-/// the rest.
-fn may_bind(line: &str) -> bool {
-    !line.is_ascii() || MAY_BIND.is_match(line)
 }
 
 /// Returns a question and its answer. If the answer names items of a list in the question (`2`,
