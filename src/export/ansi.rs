@@ -24,7 +24,7 @@ pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(&Style, &'a str)) {
 
 /// Does the same for the next part of a text, where the parts before it have selected a style.
 pub fn words_after<'a>(text: &'a str, style: &mut Style, put: &mut dyn FnMut(&Style, &'a str)) {
-    if !text.contains(['\x1b', '\r', '\x08']) {
+    if memchr::memchr3(b'\x1b', b'\r', b'\x08', text.as_bytes()).is_none() {
         return put(style, text);
     }
     for line in text.split_inclusive('\n') {

@@ -49,6 +49,9 @@ pub fn is_plain(text: &[u8]) -> bool {
 /// Returns the text escaped as by [`visible`] except for newlines and tabs: for text of several
 /// lines.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    if is_plain_lines(text.as_bytes()) {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::new();
     let (mut copied, mut at) = (0, 0);
     while let Some(plain) = text.as_bytes()[at..]
@@ -74,6 +77,14 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Whether all of the text is printable ASCII, newlines and tabs.
+fn is_plain_lines(text: &[u8]) -> bool {
+    // As in `is_plain`.
+    text.iter().fold(true, |plain, byte| {
+        plain & ((byte.wrapping_sub(b' ') < 0x5f) | (*byte == b'\n') | (*byte == b'\t'))
+    })
+}
+
 /// Returns JSON in which characters that act on a terminal are escaped, such as `\u202e`; its value
 /// is unchanged.
 pub fn escaped_json(json: &str) -> String {
@@ -95,7 +106,7 @@ pub fn escaped_json(json: &str) -> String {
 /// Appends a text of a session to an export: as [`visible_lines`], but a carriage return ends a
 /// line, too.
 pub fn push_shown(out: &mut String, text: &str) {
-    if text.contains('\r') {
+    if memchr::memchr(b'\r', text.as_bytes()).is_some() {
         out.push_str(&visible_lines(
             &text.replace("\r\n", "\n").replace('\r', "\n"),
         ));

@@ -3,7 +3,7 @@
 use super::{Copied, Planned, SubAgent, model_of};
 use crate::agents::oh_my_pi::message::starts_user_turn;
 use crate::export::source::{Contents, decoded, shown};
-use crate::session::content::{blocks_of, is_block, joined_text};
+use crate::session::content::{blocks_of, each_item_members, is_block, joined_text, members};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::usage::{Usage, UsageSums, end_of, places, sessions};
@@ -251,7 +251,9 @@ impl<'a> StepMaker<'a> {
             .copied()
             .into_iter()
             .collect();
-        let is_paid = !usages.is_empty() || message.get("usage").is_none();
+        let names = ["usage", "content", "stopReason", "errorMessage", "api"];
+        let [usage, said, stop_reason, error, api] = members(message, names);
+        let is_paid = !usages.is_empty() || usage.is_none();
         // A reply that `pick` copied was paid for where it is first.
         let copied = if is_paid || copied != Copied::No {
             copied
@@ -260,21 +262,17 @@ impl<'a> StepMaker<'a> {
         };
         let (mut calls, mut results, mut answers) = (Vec::new(), Vec::new(), Vec::new());
         let (mut named, mut unpaid) = (Vec::new(), Vec::new());
-        let said = message.get("content").unwrap_or(Raw::NULL);
-        for block in blocks_of(said, "toolCall") {
-            let id = block.get("id").and_then(decoded).unwrap_or_default();
-            let arguments = block
-                .get("arguments")
-                .filter(|arguments| arguments.is_object());
+        let blocks = said.unwrap_or(Raw::NULL);
+        for block in blocks_of(blocks, "toolCall") {
+            let [id, name, arguments] = members(block, ["id", "name", "arguments"]);
+            let raw_id = id.and_then(Raw::text).unwrap_or_default();
+            let id = id.and_then(decoded).unwrap_or_default();
+            let arguments = arguments.filter(|arguments| arguments.is_object());
             let call = Object::new()
                 .str("tool_call_id", &id)
-                .str(
-                    "function_name",
-                    &block.get("name").and_then(decoded).unwrap_or_default(),
-                )
+                .str("function_name", &name.and_then(decoded).unwrap_or_default())
                 .json("arguments", arguments.map_or(b"{}", Raw::bytes));
             calls.push(call.finish());
-            let raw_id = block.get_text("id").unwrap_or_default();
             let answer = self
                 .contents
                 .answer(raw_id.as_bytes(), ix)
@@ -291,19 +289,14 @@ impl<'a> StepMaker<'a> {
                     .with_message(answer, |answer| self.result(answer, Some(&id), &mut named))?,
             );
         }
-        let thinking: Vec<_> = blocks_of(said, "thinking")
+        let thinking: Vec<_> = blocks_of(blocks, "thinking")
             .filter_map(|block| block.get("thinking").and_then(decoded))
             .collect();
         let thinking = Some(thinking.join("\n")).filter(|text| !text.is_empty());
         let mut extra = self.extra(ix);
-        for (key, name) in [
-            ("stop_reason", "stopReason"),
-            ("error", "errorMessage"),
-            ("api", "api"),
-        ] {
-            extra = extra.with(message.get_some(name), |extra, value| {
-                extra.str(key, &shown(value))
-            });
+        for (key, value) in [("stop_reason", stop_reason), ("error", error), ("api", api)] {
+            let value = value.filter(|value| !value.is_null());
+            extra = extra.with(value, |extra, value| extra.str(key, &shown(value)));
         }
         let observed = (!calls.is_empty()).then(|| observation(&results));
         let step = self
@@ -312,7 +305,7 @@ impl<'a> StepMaker<'a> {
                 step.str("model_name", &model)
             })
             .with(effort, |step, effort| step.str("reasoning_effort", effort))
-            .json("message", &content(message.get("content")))
+            .json("message", &content(said))
             .with(thinking, |step, text| step.str("reasoning_content", &text))
             .list("tool_calls", &calls)
             .with(observed, |step, observed| {
@@ -330,8 +323,8 @@ impl<'a> StepMaker<'a> {
 
     /// Returns the result of a call. Adds the numbers of the sub-agents that it names to `named`.
     fn result(&self, message: Raw, call: Option<&str>, named: &mut Vec<usize>) -> Vec<u8> {
-        let details = message.get("details");
-        let tool = message.get("toolName");
+        let names = ["details", "toolName", "isError", "content"];
+        let [details, tool, is_error, said] = members(message, names);
         let ends = places(
             Path::new(self.path_name),
             &details.map(sessions).unwrap_or_default(),
@@ -343,11 +336,11 @@ impl<'a> StepMaker<'a> {
                 named.push(number);
             }
         }
-        let is_error = message.get("isError").is_some_and(Raw::is_truthy);
+        let is_error = is_error.is_some_and(Raw::is_truthy);
         let extra = Object::new().with(tool, |extra, tool| extra.str("tool_name", &shown(tool)));
         Object::new()
             .with(call, |result, id| result.str("source_call_id", id))
-            .json("content", &content(message.get("content")))
+            .json("content", &content(said))
             .list("subagent_trajectory_ref", &references)
             .json("extra", &extra.bool("is_error", is_error).finish())
             .finish()
@@ -480,7 +473,11 @@ fn observation(results: &[Vec<u8>]) -> Vec<u8> {
 /// Returns content as JSON: a string, or an array of parts if it has images.
 fn content(content: Option<Raw>) -> Vec<u8> {
     let items = || content.into_iter().flat_map(Raw::items);
-    if !items().any(|block| is_block(block, "image")) {
+    let mut has_image = false;
+    each_item_members(content.unwrap_or(Raw::NULL), ["type"], |[kind]| {
+        has_image |= kind.is_some_and(|kind| kind.is("image"));
+    });
+    if !has_image {
         return string::encoded(&Text::from(&*joined_text(content, "\n").to_string_lossy()));
     }
     let text = |text: &str| Object::new().str("type", "text").str("text", text).finish();

@@ -3,6 +3,7 @@
 use super::escape::{code, escaped, push_escaped, push_with_addresses};
 use crate::export::html::Html;
 use crate::export::markup::{Event, Markup, Tag};
+use memchr::memchr;
 
 /// Returns markup as Markdown. `is_here` returns whether the document contains the entry with this
 /// number.
@@ -416,7 +417,7 @@ fn longest_run_inside<'m>(events: impl Iterator<Item = Event<'m>>) -> usize {
     let mut levels = 1;
     for event in events {
         match event {
-            Event::Text(text) if !text.contains('`') => run = 0,
+            Event::Text(text) if memchr(b'`', text.as_bytes()).is_none() => run = 0,
             Event::Text(text) => {
                 for byte in text.bytes() {
                     run = if byte == b'`' { run + 1 } else { 0 };
