@@ -232,7 +232,7 @@ fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8
 
 /// Returns the header as an agent writes it. `title_source` is who set the title: `auto` or `user`.
 /// `old` is the header of the source, if it has one.
-pub(crate) fn head_for(
+pub fn head_for(
     agent: &Agent,
     title: Option<Raw>,
     title_source: Option<Raw>,

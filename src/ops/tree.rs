@@ -299,7 +299,7 @@ impl<'a> Drawing<'a> {
 }
 
 /// Whether a filter shows an entry of a session whose leaf is `leaf`.
-pub(crate) fn passes(
+pub fn passes(
     session: &Session,
     labels: &Labels,
     leaf: Position,

@@ -44,6 +44,7 @@ use pisess_json::text::Text;
 use pisess_json::{Raw, string};
 use places::Hit;
 pub use search::{Finds, Search};
+pub use shapes::SHAPES_TABLE;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use values::Value;

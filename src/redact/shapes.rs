@@ -47,9 +47,12 @@ enum Start {
 /// A set of bytes.
 type Set = [bool; 256];
 
+/// The table of shapes.
+pub const SHAPES_TABLE: &str = include_str!("shapes.tsv");
+
 /// The rows of the table, in its order.
 pub static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
-    let lines = include_str!("shapes.tsv").lines();
+    let lines = SHAPES_TABLE.lines();
     let rows = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     rows.map(|row| Shape::read(row).expect("each row of the table is tested"))
         .collect()

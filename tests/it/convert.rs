@@ -2,8 +2,11 @@
 
 use crate::sandbox::{Sandbox, fixture, hazards};
 use insta::assert_snapshot;
+use pisess::agents::convert::{self, KEPT};
+use pisess::json::Raw;
 use pisess::load::{Options, load};
 use pisess::session::dialect::Dialect;
+use pisess::session::entry::Kind;
 
 /// The sessions among the fixtures, with the agent that each belongs to.
 fn sessions() -> Vec<(String, &'static str)> {
@@ -372,4 +375,68 @@ fn a_native_snapshot_keeps_what_it_does_not_cover() {
     // If it covers everything, nothing is missing.
     s.put("s.jsonl", native(""));
     assert_eq!(s.run("check -q ./s.jsonl"), "");
+}
+
+/// Returns the type of an entry, or that of the custom entry that keeps it.
+fn type_of(entry: Raw) -> String {
+    if entry.get("customType").is_some_and(|kind| kind.is(KEPT)) {
+        return KEPT.to_owned();
+    }
+    entry.get_text("type").unwrap().to_string()
+}
+
+/// Every type and role that an agent writes comes back. For the other agent, it has the same type,
+/// or is kept if only the first one writes the type, except for these.
+#[test]
+fn each_sample_comes_back_as_it_was() {
+    let for_oh_my_pi = [
+        ("system", KEPT),
+        ("session_info", "title_change"),
+        ("usage", "model_usage"),
+    ];
+    let for_pi = [
+        ("developer", "custom_message"),
+        ("fileMention", "custom_message"),
+        ("pythonExecution", "custom_message"),
+        ("title_change", "session_info"),
+        ("model_usage", "usage"),
+        ("reset_boundary", "compaction"),
+    ];
+    for (file, from, to, others) in [
+        (
+            "kinds/pi.jsonl",
+            Dialect::Pi,
+            Dialect::OhMyPi,
+            &for_oh_my_pi[..],
+        ),
+        ("kinds/omp.jsonl", Dialect::OhMyPi, Dialect::Pi, &for_pi),
+    ] {
+        let text = String::from_utf8(fixture(file)).unwrap();
+        for line in text.lines() {
+            let entry = Raw::checked(line.as_bytes());
+            if entry.get("parentId").is_none() {
+                continue;
+            }
+            let there = convert::entry(line.as_bytes(), to, None);
+            for key in ["id", "parentId", "timestamp"] {
+                let value = |entry: Raw| entry.get(key).map(|value| value.bytes().to_vec());
+                assert_eq!(value(Raw::checked(&there)), value(entry), "{line}");
+            }
+            let back = convert::entry(&there, from, None);
+            assert_eq!(String::from_utf8_lossy(&back), line);
+
+            let own_type = type_of(entry);
+            let role = entry
+                .get("message")
+                .and_then(|message| message.get_text("role"));
+            let name = role.or(entry.get_text("type")).unwrap();
+            let other = others
+                .iter()
+                .find(|(own, _)| name == *own)
+                .map(|(_, there)| *there);
+            let is_kept = Kind::named(own_type.as_bytes()).schema().fields.writer() == Some(from);
+            let wanted = other.unwrap_or(if is_kept { KEPT } else { &own_type });
+            assert_eq!(type_of(Raw::checked(&there)), wanted, "{line}");
+        }
+    }
 }

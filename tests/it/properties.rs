@@ -1,10 +1,15 @@
 //! Properties of every file: bytes are kept, migration is idempotent, every entry is drawn once.
 
 use crate::sandbox::Sandbox;
+use pisess::agents::row::RowOptions;
+use pisess::load::{Options, append, load};
+use pisess::session::Session;
+use pisess::session::entry::{Entry, Slice};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 const HEADERS: [&str; 4] = [
     r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#,
@@ -307,4 +312,84 @@ proptest! {
         let (before, after) = (run("context -q - --as text", &bytes), run("context -q - --as text", &forked));
         prop_assert_eq!(String::from_utf8_lossy(&before.1), String::from_utf8_lossy(&after.1));
     }
+}
+
+/// Returns everything that is known of a session.
+fn described(session: &Session) -> String {
+    let mut text = format!("{:?} {} {}\n", session.leaf, session.lines, session.records);
+    for ix in session.all() {
+        // Where its id is stored does not matter.
+        let entry = Entry {
+            id: Slice::default(),
+            ..*session.entry(ix)
+        };
+        let (id, row) = (session.id(ix), session.row(ix));
+        let (parent, time) = (session.parent_id(ix), session.timestamp(ix));
+        let _ = writeln!(
+            text,
+            "{entry:?} {id} {parent:?} {time:?} {row} {:?}",
+            session.usage_of(ix)
+        );
+    }
+    let calls = session
+        .collected
+        .tool_calls
+        .iter()
+        .map(|call| (call.entry, session.text(call.id)));
+    let labels = session
+        .collected
+        .labels
+        .iter()
+        .map(|label| (label.entry, session.text(label.name)));
+    let (calls, labels) = (calls.collect::<Vec<_>>(), labels.collect::<Vec<_>>());
+    let _ = write!(
+        text,
+        "{calls:?} {labels:?} {:?} {:?}",
+        session.name(),
+        session.problems
+    );
+    text
+}
+
+/// Wherever a file is cut, what is appended makes the session that loading the whole file
+/// makes.
+#[test]
+fn appended_lines_make_the_session_that_loading_makes() {
+    let options = Options {
+        whole_lines: true,
+        rows: Some(RowOptions::default()),
+        timestamps: true,
+        usage: true,
+        ..Options::default()
+    };
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let (mut appended, mut again) = (0, 0);
+    for folder in ["", "hazards", "kinds"] {
+        let files = std::fs::read_dir(root.join(folder))
+            .unwrap()
+            .map(|file| file.unwrap().path());
+        for path in files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")) {
+            let bytes = std::fs::read(&path).unwrap();
+            let Ok(whole) = load(&bytes, &options) else {
+                continue;
+            };
+            for cut in (0..bytes.len()).step_by(1 + bytes.len() / 100) {
+                let Ok(mut session) = load(&bytes[..cut].to_vec(), &options) else {
+                    continue;
+                };
+                if append(&mut session, &bytes, &options).unwrap() {
+                    assert_eq!(
+                        described(&session),
+                        described(&whole),
+                        "{} cut at {cut}",
+                        path.display()
+                    );
+                    appended += 1;
+                } else {
+                    again += 1;
+                }
+            }
+        }
+    }
+    assert!(appended > 500 && appended > again, "{appended} {again}");
 }

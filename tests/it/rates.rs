@@ -6,6 +6,7 @@
 use crate::sandbox::Sandbox;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use pisess::redact::SHAPES_TABLE;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -154,8 +155,7 @@ fn in_context(context: &str, secret: &str) -> String {
 
 /// Returns a secret of each row of the table in each context.
 fn shaped(dice: &mut Dice, planted: &mut Vec<Planted>) {
-    let table = include_str!("../../src/redact/shapes.tsv");
-    for row in table
+    for row in SHAPES_TABLE
         .lines()
         .filter(|row| !row.is_empty() && !row.starts_with('#'))
     {

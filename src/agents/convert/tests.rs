@@ -49,50 +49,6 @@ fn kind(line: &str) -> String {
         .to_string()
 }
 
-/// Every type and role that an agent writes comes back. For the other agent, it has the same type,
-/// or is kept if only the first one writes the type, except for these.
-#[test]
-fn each_sample_comes_back_as_it_was() {
-    let (pi, oh_my_pi) = (
-        include_str!("../../../fixtures/kinds/pi.jsonl"),
-        include_str!("../../../fixtures/kinds/omp.jsonl"),
-    );
-    let for_oh_my_pi = [
-        ("system", KEPT),
-        ("session_info", "title_change"),
-        ("usage", "model_usage"),
-    ];
-    let for_pi = [
-        ("developer", "custom_message"),
-        ("fileMention", "custom_message"),
-        ("pythonExecution", "custom_message"),
-        ("title_change", "session_info"),
-        ("model_usage", "usage"),
-        ("reset_boundary", "compaction"),
-    ];
-    for (from, lines, others) in [
-        (Dialect::Pi, pi, &for_oh_my_pi[..]),
-        (Dialect::OhMyPi, oh_my_pi, &for_pi),
-    ] {
-        let is_entry = |line: &&str| Raw::checked(line.as_bytes()).get("parentId").is_some();
-        for line in lines.lines().filter(is_entry) {
-            let entry = Raw::checked(line.as_bytes());
-            let role = entry
-                .get("message")
-                .and_then(|message| message.get_text("role"));
-            let name = role.or(entry.get_text("type")).unwrap();
-            let other = others
-                .iter()
-                .find(|(own, _)| name == *own)
-                .map(|(_, there)| *there);
-            let own = kind(line);
-            let is_kept = Kind::named(own.as_bytes()).schema().fields.writer() == Some(from);
-            let wanted = other.unwrap_or(if is_kept { KEPT } else { &own });
-            assert_eq!(kind(&there_and_back(from, line)), wanted, "{line}");
-        }
-    }
-}
-
 /// An attribution shows that a file is oh-my-pi's, so a copy for pi has none, under that name.
 #[test]
 fn an_attribution_does_not_make_the_copy_oh_my_pis() {
