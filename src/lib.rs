@@ -16,21 +16,9 @@
 //! # Ok::<(), pisess::load::LoadError>(())
 //! ```
 
+pub use pisess_core::{agents, format, load, ops, redact, session, summary};
 pub use pisess_json as json;
 pub use pisess_store as store;
-
-pub mod session;
-
-pub mod format;
-
-pub mod agents;
-pub mod load;
-
-pub mod redact;
-
-pub mod summary;
-
-pub mod ops;
 
 pub mod export;
 

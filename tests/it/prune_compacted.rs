@@ -1,6 +1,6 @@
 //! `--compacted`: what no branch needs above its last compaction leaves the session, and comes
 //! back. That agents see the same before and after is tested with sessions of all shapes in
-//! src/ops/prune/tests.rs, and with the agents themselves in tests/interop/.
+//! crates/core/src/ops/prune/tests.rs, and with the agents themselves in tests/interop/.
 
 use crate::sandbox::{Sandbox, fixture, hazards, session, user};
 use insta::assert_snapshot;

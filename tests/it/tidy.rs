@@ -1,6 +1,5 @@
 //! The repository checks itself: names agree everywhere.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,7 +96,7 @@ fn promises_name_their_tests() {
         "tests/it",
         "tests/large",
         "crates/store/src/tests",
-        "src/ops/check",
+        "crates/core/src/ops/check",
     ];
     let is_there = |module: &str, test: &str| {
         let paths = folders
@@ -140,12 +139,16 @@ fn changelog_and_crates_have_this_version() {
         date.len() == 10 && date.starts_with("20"),
         "{version} has no date: {date}"
     );
-    for manifest in ["crates/json/Cargo.toml", "crates/store/Cargo.toml"] {
-        let same = format!("\nversion = \"{version}\"\n");
-        assert!(
-            !root().join(manifest).exists() || read(manifest).contains(&same),
-            "{manifest} is not {version}"
-        );
+    // A package contains no other crates.
+    for path in files("crates") {
+        if path.ends_with("Cargo.toml") {
+            let manifest = path.to_str().unwrap();
+            let same = format!("\nversion = \"{version}\"\n");
+            assert!(
+                read(manifest).contains(&same),
+                "{manifest} is not {version}"
+            );
+        }
     }
 }
 
@@ -216,211 +219,53 @@ fn no_path_of_a_machine() {
     }
 }
 
-/// The path of a module or an item.
-type ModulePath = Vec<String>;
-
-/// Returns the source files of a crate, without tests and binaries, by the paths of their modules.
-fn modules(folder: &str) -> BTreeMap<ModulePath, String> {
-    let paths = files(folder)
-        .into_iter()
-        .filter_map(|path| path.to_str().map(str::to_owned));
-    let module = |path: String| {
-        let inner = path
-            .strip_prefix(folder)?
-            .strip_prefix('/')?
-            .strip_suffix(".rs")?;
-        let is_tested = !inner.contains("test") && !inner.starts_with("bin");
-        let parts = inner
-            .split('/')
-            .filter(|part| !matches!(*part, "mod" | "lib"))
-            .map(str::to_owned);
-        is_tested.then(|| (parts.collect(), path.clone()))
-    };
-    paths.filter_map(module).collect()
-}
-
-/// Returns the code of a file without comments and tests, on one line.
-fn code(file: &str) -> String {
-    let text = read(file);
-    let (code, _) = text
-        .split_once("#[cfg(test)]\nmod tests {")
-        .unwrap_or((&text, ""));
-    code.lines()
-        .map(|line| line.split("//").next().unwrap_or_default())
-        .collect()
-}
-
-/// Returns the paths of a use tree, or the one path of an expression: `a::{b, c::d}` gives `a::b`
-/// and `a::c::d`.
-fn paths(tree: &str) -> Vec<ModulePath> {
-    let (mut found, mut open, mut path, mut rest) =
-        (Vec::new(), Vec::new(), ModulePath::new(), tree);
-    loop {
-        let end = rest
-            .find(|c: char| !c.is_alphanumeric() && c != '_')
-            .unwrap_or(rest.len());
-        if end > 0 && &rest[..end] != "self" {
-            path.push(rest[..end].to_owned());
-        }
-        rest = &rest[end..];
-        if let Some(inside) = rest.strip_prefix("::{") {
-            open.push(path.clone());
-            rest = inside.trim_start();
-            continue;
-        }
-        if let Some(further) = rest.strip_prefix("::") {
-            rest = further;
-            continue;
-        }
-        found.push(path);
-        // An alias, then the end of this path and of the lists that end with it.
-        let Some(end) = rest.find([',', '}']).filter(|_| !open.is_empty()) else {
-            return found;
-        };
-        rest = &rest[end..];
-        while let Some(mark) = rest.chars().next().filter(|mark| matches!(mark, ',' | '}')) {
-            if mark == '}' {
-                open.pop();
+/// Inside a crate, a room uses only those that its `lib.rs` declares above it. Between crates, the
+/// compiler keeps this order.
+#[test]
+fn no_room_uses_one_below() {
+    for (root, fewest_uses) in [("crates/core/src", 150), ("src", 150)] {
+        let library = read(&format!("{root}/lib.rs"));
+        let rooms: Vec<&str> = library
+            .lines()
+            .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "))
+            .filter_map(|line| line.strip_suffix(';'))
+            .collect();
+        let position = |room: &str| rooms.iter().position(|known| *known == room);
+        let mut uses = 0;
+        for path in files(root) {
+            let name = path.to_str().unwrap();
+            let inner = name.strip_prefix(root).unwrap().trim_start_matches('/');
+            let room = inner.split(['/', '.']).next().unwrap();
+            // The others are the library itself and the binary.
+            let Some(own) = position(room) else {
+                continue;
+            };
+            if inner.contains("test") || !inner.ends_with(".rs") {
+                continue;
             }
-            if open.is_empty() {
-                return found;
-            }
-            rest = rest[1..].trim_start();
-        }
-        path = open.last().cloned().unwrap_or_default();
-    }
-}
-
-/// The uses of files by others of the same crate. A module and those inside it are one: what they
-/// use of each other does not count.
-fn uses(folder: &str) -> Vec<(String, String)> {
-    let modules = modules(folder);
-    let code: BTreeMap<_, _> = modules
-        .iter()
-        .map(|(module, file)| (module, code(file)))
-        .collect();
-    let absolute = |module: &ModulePath, path: &[String]| -> ModulePath {
-        let steps = path.iter().take_while(|name| *name == "super").count();
-        let above = match path.first().map(String::as_str) {
-            Some("crate") => return path[1..].to_vec(),
-            _ => &module[..module.len().saturating_sub(steps)],
-        };
-        [above, &path[steps..]].concat()
-    };
-    let mut exports = BTreeMap::new();
-    for (module, code) in &code {
-        for start in ["pub use ", "pub(crate) use "].iter().flat_map(|export| {
-            code.match_indices(export)
-                .map(|(at, text)| at + text.len())
-                .collect::<Vec<_>>()
-        }) {
-            for path in paths(&code[start..]) {
-                let name = path.last().cloned().unwrap_or_default();
-                exports.insert(((*module).clone(), name), absolute(module, &path));
-            }
-        }
-    }
-    let target = |mut path: ModulePath| {
-        for _ in 0..8 {
-            let known = (0..=path.len())
-                .rev()
-                .find(|&n| modules.contains_key(&path[..n]))?;
-            let next = path
-                .get(known)
-                .and_then(|name| exports.get(&(path[..known].to_vec(), name.clone())));
-            match next {
-                Some(exported) => path = [exported.as_slice(), &path[known + 1..]].concat(),
-                None => return Some(path[..known].to_vec()),
-            }
-        }
-        None
-    };
-    let mut found = BTreeSet::new();
-    for (module, code) in &code {
-        let starts = ["crate::", "super::"]
-            .iter()
-            .flat_map(|root| code.match_indices(root).map(|(at, _)| at));
-        let boundary = |c: char| !c.is_alphanumeric() && c != '_' && c != ':';
-        for start in starts.filter(|&start| code[..start].chars().next_back().is_none_or(boundary))
-        {
-            let exported = ["pub use ", "pub(crate) use "]
-                .iter()
-                .any(|export| code[..start].ends_with(export));
-            for path in paths(&code[start..]).into_iter().filter(|_| !exported) {
-                let Some(used) = target(absolute(module, &path)) else {
-                    continue;
-                };
-                if !used.starts_with(module) && !module.starts_with(&used) {
-                    found.insert((modules[*module].clone(), modules[&used].clone()));
+            let text = read(name);
+            let (code, _) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));
+            for (index, line) in code.lines().enumerate() {
+                let number = index + 1;
+                let code = line.split("//").next().unwrap_or_default();
+                assert!(
+                    !code.contains("crate::{"),
+                    "{name}:{number}: a line for each room that is used"
+                );
+                for path in code.split("crate::").skip(1) {
+                    let end = path.find(|c: char| !c.is_alphanumeric() && c != '_');
+                    let used = &path[..end.unwrap_or(path.len())];
+                    let Some(other) = position(used) else {
+                        continue;
+                    };
+                    assert!(
+                        other <= own,
+                        "{name}:{number}: uses {used}, which {root}/lib.rs declares below {room}"
+                    );
+                    uses += usize::from(other != own);
                 }
             }
         }
-    }
-    found.into_iter().collect()
-}
-
-/// A room uses only what is declared above it in `src/lib.rs`.
-#[test]
-fn no_room_uses_one_below() {
-    let text = read("src/lib.rs");
-    let declared = text
-        .lines()
-        .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
-    let rooms: Vec<_> = declared.filter_map(|line| line.strip_suffix(';')).collect();
-    let room = |file: &str| {
-        let name = file
-            .split('/')
-            .nth(1)
-            .unwrap_or_default()
-            .trim_end_matches(".rs")
-            .to_owned();
-        rooms.iter().position(|room| *room == name)
-    };
-    let uses = uses("src");
-    let upward: Vec<_> = uses
-        .iter()
-        .filter(|(user, used)| room(user) < room(used))
-        .collect();
-    assert!(
-        upward.is_empty(),
-        "declared below where it is used: {upward:#?}"
-    );
-    assert!(uses.len() > 800, "only {} uses were found", uses.len());
-}
-
-/// No file uses another that uses it back, directly or through others.
-#[test]
-fn no_uses_run_in_circles() {
-    for (folder, least) in [
-        ("src", 800),
-        ("crates/json/src", 15),
-        ("crates/store/src", 40),
-    ] {
-        let mut uses = uses(folder);
-        assert!(
-            uses.len() > least,
-            "only {} uses were found in {folder}",
-            uses.len()
-        );
-        // Removes files that use none of the others, until none is left, or circles and what leads
-        // to them.
-        loop {
-            let users: BTreeSet<_> = uses.iter().map(|(user, _)| user.clone()).collect();
-            let before = uses.len();
-            uses.retain(|(_, used)| users.contains(used));
-            if uses.len() == before {
-                break;
-            }
-        }
-        // Then those that none of the others uses, which only lead to circles.
-        loop {
-            let used: BTreeSet<_> = uses.iter().map(|(_, used)| used.clone()).collect();
-            let before = uses.len();
-            uses.retain(|(user, _)| used.contains(user));
-            if uses.len() == before {
-                break;
-            }
-        }
-        assert!(uses.is_empty(), "these uses run in circles: {uses:#?}");
+        assert!(uses > fewest_uses, "only {uses} uses were found in {root}");
     }
 }
