@@ -165,7 +165,7 @@ fn steps(missing: &mut Missing) {
                 kind.schema().sort == Sort::Conversation && kind != Kind::Other && !is_within;
             if is_step && !steps.contains(entry["id"].as_str().unwrap()) {
                 missing.add(
-                    "src/export/atif/step.rs",
+                    "crates/export/src/atif/step.rs",
                     "match entry.kind",
                     &format!("add a step for {}", type_of(&entry)),
                 );

@@ -221,7 +221,7 @@ pub fn allowed(address: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::markup::Word;
+    use crate::markup::Word;
 
     fn written(make: impl FnOnce(&mut Markup)) -> String {
         let images = [("good", "AAAA"), ("bad", "AA\" onerror=")]

@@ -11,7 +11,7 @@
 //! 04                  closes
 //! ```
 
-use crate::format::push_shown;
+use pisess_core::format::push_shown;
 use std::ops::Range;
 
 // The marks of the table above.

@@ -1,12 +1,12 @@
 //! The steps of a trajectory, and the values in them.
 
 use super::{Copied, Planned, SubAgent, model_of};
-use crate::agents::oh_my_pi::message::starts_user_turn;
-use crate::export::source::{Contents, decoded, shown};
-use crate::session::content::{blocks_of, each_item_members, is_block, joined_text, members};
-use crate::session::entry::{Entry, EntryIx, Kind, Role};
-use crate::session::read::entry_reader::EntryReader;
-use crate::session::usage::{Usage, UsageSums, end_of, places, sessions};
+use crate::source::{Contents, decoded, shown};
+use pisess_core::agents::oh_my_pi::message::starts_user_turn;
+use pisess_core::session::content::{blocks_of, each_item_members, is_block, joined_text, members};
+use pisess_core::session::entry::{Entry, EntryIx, Kind, Role};
+use pisess_core::session::read::entry_reader::EntryReader;
+use pisess_core::session::usage::{Usage, UsageSums, end_of, places, sessions};
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, array};

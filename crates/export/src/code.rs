@@ -4,7 +4,7 @@ use super::ansi;
 pub use super::highlight::Language;
 use super::highlight::words;
 use super::markup::{Markup, Tag, Word};
-use crate::format::changes::Sign;
+use pisess_core::format::changes::Sign;
 use pisess_json::string::{decode, parts};
 
 /// The lines and bytes of the section that is shown at first.

@@ -7,12 +7,12 @@ use super::code::{self, Language};
 use super::markup::{Markup, Tag};
 use super::source::{cut, decoded};
 use super::view_parts::EntryView;
-use crate::agents::readable;
-use crate::format::changes::{self, Sign};
-use crate::format::counted;
-use crate::session::content::{is_block, joined_text, members, truthy};
-use crate::session::outcome::Outcome;
-use crate::session::paths::below;
+use pisess_core::agents::readable;
+use pisess_core::format::changes::{self, Sign};
+use pisess_core::format::counted;
+use pisess_core::session::content::{is_block, joined_text, members, truthy};
+use pisess_core::session::outcome::Outcome;
+use pisess_core::session::paths::below;
 use pisess_json::Raw;
 use std::io;
 

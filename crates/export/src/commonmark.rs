@@ -399,7 +399,7 @@ mod tests {
 
     fn html_of(text: &str) -> String {
         let markup = Markup::of(|m| push(text, Author::Program, m));
-        crate::export::html::html(&markup, &|_| false, &[])
+        crate::html::html(&markup, &|_| false, &[])
             .to_string()
             .replace(" dir=\"auto\"", "")
     }
@@ -470,8 +470,8 @@ mod tests {
         let mut shown = String::new();
         for event in markup.events() {
             match event {
-                crate::export::markup::Event::Text(text) => shown += text,
-                crate::export::markup::Event::Open(Tag::Break, _) => shown += "\n",
+                crate::markup::Event::Text(text) => shown += text,
+                crate::markup::Event::Open(Tag::Break, _) => shown += "\n",
                 _ => {}
             }
         }

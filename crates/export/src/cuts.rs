@@ -1,10 +1,10 @@
 //! What an export leaves out.
 
-use crate::ops::tree::{Filter, passes};
-use crate::session::Session;
-use crate::session::entry::{EntryIx, Flags, Role};
-use crate::session::labels::Labels;
-use crate::session::reference::Position;
+use pisess_core::ops::tree::{Filter, passes};
+use pisess_core::session::Session;
+use pisess_core::session::entry::{EntryIx, Flags, Role};
+use pisess_core::session::labels::Labels;
+use pisess_core::session::reference::Position;
 
 /// What is left out of an export; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,15 +9,15 @@
 
 mod step;
 
-use crate::agents::oh_my_pi::native;
-use crate::export::source::Contents;
-use crate::session::Session;
-use crate::session::content::members;
-use crate::session::entry::{Entry, EntryIx, Kind, Role};
-use crate::session::read::batches::{BatchSize, batches};
-use crate::session::read::entry_reader::EntryReader;
-use crate::session::usage::{UsageSums, model_name};
+use crate::source::Contents;
 use foldhash::HashSet;
+use pisess_core::agents::oh_my_pi::native;
+use pisess_core::session::Session;
+use pisess_core::session::content::members;
+use pisess_core::session::entry::{Entry, EntryIx, Kind, Role};
+use pisess_core::session::read::batches::{BatchSize, batches};
+use pisess_core::session::read::entry_reader::EntryReader;
+use pisess_core::session::usage::{UsageSums, model_name};
 use pisess_json::Raw;
 use pisess_json::time::parse_js_date;
 use pisess_json::write::{Object, write_valid};

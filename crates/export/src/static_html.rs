@@ -5,9 +5,9 @@ use super::html::{Html, html};
 use super::page::{STATIC_STYLE, head};
 use super::source::cut;
 use super::source::{Contents, Source};
-use crate::session::entry::{Entry, EntryIx, Kind};
-use crate::session::labels::Labels;
 use foldhash::HashMap;
+use pisess_core::session::entry::{Entry, EntryIx, Kind};
+use pisess_core::session::labels::Labels;
 use pisess_json::time::iso_string;
 use std::io::{self, Write};
 

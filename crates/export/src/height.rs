@@ -52,7 +52,7 @@ pub fn lines(markup: &Markup) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::code;
+    use crate::code;
 
     #[test]
     fn what_is_folded_takes_no_lines() {

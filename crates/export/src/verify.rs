@@ -14,12 +14,12 @@
 use super::markdown::APART;
 use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, VALUE, WORD, WORD_END};
 use super::page::PROSE;
-use crate::redact::values::{Exact, Value};
-use crate::session::read::line_chunks::{Line, each_line};
 use aho_corasick::AhoCorasick;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
+use pisess_core::redact::values::{Exact, Value};
+use pisess_core::session::read::line_chunks::{Line, each_line};
 use pisess_json::string;
 use pisess_store::ReadAt;
 use regex::bytes::{NoExpand, Regex};

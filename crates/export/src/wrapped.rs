@@ -1,7 +1,7 @@
 //! Texts that agents enclose in elements of their own before they send them: attached files,
 //! skills, lists of files.
 
-use crate::format::counted;
+use pisess_core::format::counted;
 
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

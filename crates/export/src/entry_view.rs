@@ -1,14 +1,14 @@
 //! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else
 //! folded.
 
-use crate::export::commonmark::Author;
-use crate::export::markup::Tag;
-use crate::export::source::{Source, cut, decoded, shown};
-use crate::export::view_parts::{ENVELOPE, EntryView, prose};
-use crate::format::grouped;
-use crate::session::content::members;
-use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::usage::model_name;
+use crate::commonmark::Author;
+use crate::markup::Tag;
+use crate::source::{Source, cut, decoded, shown};
+use crate::view_parts::{ENVELOPE, EntryView, prose};
+use pisess_core::format::grouped;
+use pisess_core::session::content::members;
+use pisess_core::session::entry::{EntryIx, Kind, Role};
+use pisess_core::session::usage::model_name;
 use pisess_json::scan::RawString;
 use pisess_json::{Raw, js};
 use std::io;

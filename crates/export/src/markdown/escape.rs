@@ -1,6 +1,6 @@
 //! Text in which no character has a special meaning in Markdown.
 
-use crate::export::commonmark::address_in;
+use crate::commonmark::address_in;
 
 /// Returns text as inline code.
 pub fn code(text: &str) -> String {

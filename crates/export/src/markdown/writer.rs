@@ -1,8 +1,8 @@
 //! Markup as Markdown.
 
 use super::escape::{code, escaped, push_escaped, push_with_addresses};
-use crate::export::html::Html;
-use crate::export::markup::{Event, Markup, Tag};
+use crate::html::Html;
+use crate::markup::{Event, Markup, Tag};
 use memchr::memchr;
 
 /// Returns markup as Markdown. `is_here` returns whether the document contains the entry with this
@@ -466,7 +466,7 @@ const HEAD: [(&str, &str); 4] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::commonmark::{self, Author};
+    use crate::commonmark::{self, Author};
     use pulldown_cmark::{Event, Parser};
 
     fn again(text: &str) -> String {
@@ -529,7 +529,7 @@ mod tests {
             m.open(Tag::Fold);
             m.words(Tag::Summary, hostile);
             m.section(|m| {
-                crate::export::code::output(hostile, m);
+                crate::code::output(hostile, m);
                 m.words(Tag::Paragraph, hostile);
             });
             m.close();

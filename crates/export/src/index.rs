@@ -9,13 +9,13 @@ use super::row_text::readable;
 use super::source::Contents;
 use super::source::cut;
 use super::view_parts::Facts;
-use crate::ops::rows::{Row, Tone};
-use crate::ops::tree::{Filter, passes};
-use crate::session::Session;
-use crate::session::entry::{Entry, EntryIx, Flags, Kind};
-use crate::session::tree::Tree;
-use crate::session::usage::Usage;
 use foldhash::HashMap;
+use pisess_core::ops::rows::{Row, Tone};
+use pisess_core::ops::tree::{Filter, passes};
+use pisess_core::session::Session;
+use pisess_core::session::entry::{Entry, EntryIx, Flags, Kind};
+use pisess_core::session::tree::Tree;
+use pisess_core::session::usage::Usage;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{js, string};
@@ -45,7 +45,7 @@ const FIRST: u32 = 48;
 /// Returns the part that precedes the entries.
 pub fn early(contents: &Contents) -> Vec<u8> {
     let (session, entries) = (contents.session, &contents.entries);
-    let labels = crate::session::labels::Labels::new(session);
+    let labels = pisess_core::session::labels::Labels::new(session);
     let ids = entries
         .iter()
         .map(|&ix| string::encoded(&Text::from(contents.id(ix))));

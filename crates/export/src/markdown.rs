@@ -14,12 +14,12 @@ use super::entry_view::entry_view;
 use super::markup::visible;
 use super::source::{Contents, Source, cut};
 use super::static_html::{edit_notes, name_of, time_of};
-use crate::ops::tree::{Drawing, Filter, rows};
-use crate::session::entry::{EntryIx, Flags, Kind};
-use crate::session::labels::Labels;
 pub use escape::APART;
 use escape::escaped;
 use foldhash::HashMap;
+use pisess_core::ops::tree::{Drawing, Filter, rows};
+use pisess_core::session::entry::{EntryIx, Flags, Kind};
+use pisess_core::session::labels::Labels;
 use std::io::{self, Write};
 
 mod escape;
