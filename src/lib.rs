@@ -18,10 +18,9 @@
 
 pub use pisess_core::{agents, format, load, ops, redact, session, summary};
 pub use pisess_export as export;
+pub use pisess_import as import;
 pub use pisess_json as json;
 pub use pisess_store as store;
-
-pub mod import;
 
 pub mod world;
 

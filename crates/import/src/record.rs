@@ -4,7 +4,7 @@
 //! of the source that each import had read, and the SHA-256 of the bytes that the last one had.
 
 use super::{Origin, Survey};
-use crate::session::content::members;
+use pisess_core::session::content::members;
 use pisess_json::Raw;
 use pisess_json::write::{Object, array};
 use std::path::Path;

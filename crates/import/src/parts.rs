@@ -1,7 +1,7 @@
 //! What the readers of both agents build alike.
 
-use crate::session::content::members;
-use crate::session::usage::Usage;
+use pisess_core::session::content::members;
+use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::time::js_date;

@@ -5,7 +5,7 @@
 //! before the first turn, and the newest of what the user said.
 
 use super::content::array_text;
-use crate::session::content::text_content;
+use pisess_core::session::content::text_content;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 

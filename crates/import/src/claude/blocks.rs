@@ -1,7 +1,7 @@
 //! Blocks of Claude Code's messages, as pi has them.
 
-use crate::import::parts::{image, text, typed_text};
-use crate::session::content::{is_block, text_block, text_content};
+use crate::parts::{image, text, typed_text};
+use pisess_core::session::content::{is_block, text_block, text_content};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};

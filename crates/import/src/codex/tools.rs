@@ -3,8 +3,8 @@
 
 use super::content::{array_text, blocks};
 use super::{Codex, CodexLine};
-use crate::import::parts::text;
-use crate::session::content::text_content;
+use crate::parts::text;
+use pisess_core::session::content::text_content;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js};

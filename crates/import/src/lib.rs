@@ -18,13 +18,13 @@ mod writer;
 
 pub use record::Record;
 
-use crate::agents::Emit;
-use crate::ops::fork::{ForkOptions, head_for};
-use crate::ops::plan::file_name;
-use crate::session::content::members;
-use crate::session::dialect::Dialect;
-use crate::session::read::line_chunks::{Line, each_line, read_chunks};
 use parts::{text, time};
+use pisess_core::agents::Emit;
+use pisess_core::ops::fork::{ForkOptions, head_for};
+use pisess_core::ops::plan::file_name;
+use pisess_core::session::content::members;
+use pisess_core::session::dialect::Dialect;
+use pisess_core::session::read::line_chunks::{Line, each_line, read_chunks};
 use pisess_json::Raw;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;

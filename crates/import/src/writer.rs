@@ -6,9 +6,9 @@
 //! time    that of the source, but not before the parent's
 //! ```
 
-use crate::agents::{Emit, convert};
-use crate::session::dialect::Dialect;
 use foldhash::HashSet;
+use pisess_core::agents::{Emit, convert};
+use pisess_core::session::dialect::Dialect;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;

@@ -1,7 +1,7 @@
 //! What Claude Code says in the name of the user.
 
 use super::blocks::part;
-use crate::import::parts::typed_text;
+use crate::parts::typed_text;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 

@@ -1,8 +1,8 @@
 //! What the items of a Codex session say: their texts, thoughts and images.
 
-use crate::import::parts::{image, text, typed_text};
-use crate::session::content::{members, text_block};
+use crate::parts::{image, text, typed_text};
 use foldhash::fast::FixedState;
+use pisess_core::session::content::{members, text_block};
 use pisess_json::Raw;
 use pisess_json::text::{Text, joined};
 use pisess_json::write::Object;
