@@ -13,7 +13,6 @@ pub mod process;
 
 pub mod locate;
 pub mod named;
-pub mod repository;
 pub mod status;
 
 pub mod open;
@@ -37,15 +36,8 @@ pub mod follow;
 
 pub mod sessions;
 
-pub mod archive;
-pub mod check;
-pub mod completions;
-pub mod grep;
-pub mod import;
+pub mod foreign;
 pub mod prune;
-pub mod relocate;
-
-pub mod stats;
 
 pub mod external;
 pub mod hints;

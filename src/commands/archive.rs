@@ -1,6 +1,12 @@
 //! `pisess archive`: moves sessions out of the agents' stores into compressed archives, and back.
 
-use crate::cli::archive::{self, Packer, chosen, report, restore_interrupted};
+mod interrupted;
+mod list;
+mod pack;
+mod report;
+mod restore;
+mod unpack;
+
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{Places, Scope, absolute_folder};
@@ -10,8 +16,14 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
 use crate::format::counted;
 use crate::ops::archive::Filter;
+use interrupted::restore_interrupted;
+use list::list;
+use pack::Packer;
 use pisess_store as store;
+use report::report;
+use restore::restore;
 use std::path::{Path, PathBuf};
+use unpack::{chosen, delete};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -101,7 +113,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .map(|project| absolute_folder(project, ui));
     let places = Places::seen_from(project.as_deref().unwrap_or(ui.folder()), ui);
     if args.list {
-        return archive::list(&places, args.all, filter, args.change.json, ui);
+        return list(&places, args.all, filter, args.change.json, ui);
     }
     if args.restore || args.delete {
         // A filter chooses sessions to archive, and none to restore.
@@ -224,9 +236,9 @@ impl Args {
         for session in &self.sessions {
             let changed = chosen(session, places, ui).and_then(|path| {
                 if self.restore {
-                    archive::restore(&path, &self.change, places)
+                    restore(&path, &self.change, places)
                 } else {
-                    archive::delete(&path, &self.change, ui)
+                    delete(&path, &self.change, ui)
                 }
             });
             done.push((session.clone(), changed));

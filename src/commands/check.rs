@@ -1,15 +1,23 @@
 //! `pisess check`: finds problems in session files, explains their consequences, and repairs them.
 
+mod checkup;
+mod cwd;
+mod repair;
+mod report;
+
 use crate::agents::stores::lexical;
-use crate::cli::check::{CwdSources, Report, checked, repair};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::everything;
 use crate::cli::named::{FoundSessions, expanded};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
+use checkup::checked;
+use cwd::CwdSources;
 use pisess_store::workers::in_order;
 use pisess_store::{FoundFile, Reach};
+use repair::repair;
+use report::Report;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[

@@ -4,9 +4,14 @@
 //! prints. So options, sessions, ids and labels are completed alike in every shell, and match the
 //! installed version.
 
-use crate::cli::completions::{candidates, words};
+mod candidates;
+mod entries;
+mod matching;
+mod words;
+
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui, visible};
+use candidates::candidates;
 use clap::ValueEnum;
 use clap_complete::engine::CompletionCandidate;
 use std::ffi::OsString;

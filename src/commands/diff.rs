@@ -1,10 +1,11 @@
 //! `pisess diff`: compares two paths of a session, or two sessions.
 
+mod hunks;
+
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Glyphs, Rows, Ui, visible};
 use crate::cli::rows::entry::{Look, row_options};
-use crate::cli::rows::hunk::{line_stat, print_hunks};
 use crate::format::counted;
 use crate::load::Options;
 use crate::ops::diff::context::compare;
@@ -12,6 +13,7 @@ use crate::ops::diff::{Difference, Side, paths, sessions};
 use crate::ops::tree::rows;
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
+use hunks::{line_stat, print_hunks};
 use owo_colors::Style;
 use pisess_json::write::{Object, texts};
 use std::path::{Path, PathBuf};

@@ -1,12 +1,13 @@
 //! `pisess grep`: full-text search over sessions.
 
-use crate::cli::grep::Searcher;
+mod hits;
+mod searcher;
+
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::Places;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
-use crate::cli::rows::hits::Painter;
 use crate::cli::sessions::{PathsArgs, Sessions, SessionsArgs};
 use crate::load::Options;
 use crate::ops::grep::{Pattern, PatternOptions, Query, roles};
@@ -15,8 +16,10 @@ use crate::session::search::SnippetSize;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use foldhash::HashMap;
+use hits::Painter;
 use pisess_store::PageBuffer;
 use pisess_store::workers::Pool;
+use searcher::Searcher;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(

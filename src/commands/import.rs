@@ -1,16 +1,21 @@
 //! `pisess import`: makes sessions of pi or oh-my-pi of those of Claude Code and Codex.
 
+mod destinations;
+mod run;
+
+use crate::cli::foreign::{found, survey};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::import::{Destination, Done, Importer, destinations, found, survey};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::format::counted;
 use crate::import::Survey;
 use crate::ops::plan::Action;
 use crate::session::dialect::Dialect;
+use destinations::{Destination, destinations};
 use foldhash::HashSet;
 use pisess_json::write::Object;
 use pisess_store::FoundFile;
+use run::{Done, Importer};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[

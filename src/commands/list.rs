@@ -1,17 +1,18 @@
 //! `pisess list`: lists sessions.
 
+mod repository;
+mod rows;
+
 use crate::agents::stores::is_cwd;
+use crate::cli::foreign::{converted, foreign, found};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
-use crate::cli::import::{converted, foreign, found};
 use crate::cli::locate::Places;
 use crate::cli::named::{FoundSessions, sessions};
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::period::PeriodArgs;
 use crate::cli::prune::{pruned_from, pruned_of, split, warn_uncounted};
-use crate::cli::repository::repository_of;
-use crate::cli::rows::list::print;
 use crate::cli::sessions::{NONE_HERE, PathsArgs, SessionsArgs, warn_of_torn};
 use crate::format::{ID, id_end};
 use crate::import::Origin;
@@ -28,6 +29,7 @@ use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, texts};
 use pisess_store::{self as store, FoundFile, Glance, ReadAt};
+use repository::repository_of;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -179,7 +181,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         warn_of_last(&list, &rows, last.as_deref(), args, ui);
         let distinct = distinct_titles(&list, &rows, read_first_message);
-        print(&list, &rows, &distinct, last.as_deref(), args.sort, ui)?;
+        rows::print(&list, &rows, &distinct, last.as_deref(), args.sort, ui)?;
     }
     Ok(if failed { Exit::Cannot } else { Exit::Done })
 }

@@ -1,15 +1,20 @@
 //! `pisess relocate`: moves sessions to another project directory.
 
+mod files;
+mod headers;
+mod mover;
+mod stored;
+
 use crate::agents::stores::{Disk as _, Here, Store};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{absolute_folder, stores_seen_from_recorded};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::relocate::{Mover, Relocation};
 use crate::cli::status::Status;
 use crate::format::counted;
 use crate::ops::relocate::{cwd_after, may_hold};
 use foldhash::HashSet;
+use mover::{Mover, Relocation};
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
 use pisess_store::OnDisk;

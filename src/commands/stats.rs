@@ -1,15 +1,19 @@
 //! `pisess stats`: counts tokens, cost, messages, tools and time.
 
+mod entries;
+mod groups;
+mod table;
+
 use crate::cli::given::{MOST_TEXT, read};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::prune::{pruned_of, split, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, skipped};
-use crate::cli::stats::{By, Groups, entries};
 use crate::load::Options;
 use crate::ops::stats::{Counted, Prices, collect, copies};
 use foldhash::HashSet;
+use groups::{By, Groups};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[

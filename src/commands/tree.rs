@@ -1,5 +1,7 @@
 //! `pisess tree`: draws the tree.
 
+mod painter;
+
 use crate::cli::follow::{Changed, FollowedSession, watch};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
@@ -7,7 +9,6 @@ use crate::cli::output::{Clock, Exit, Failure, Glyphs, Ui};
 use crate::cli::prune::{self, requests};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{Look, row_options_of};
-use crate::cli::rows::tree::Painter;
 use crate::load::Options;
 use crate::ops::tree::{Drawing, Filter, draw, live};
 use crate::ops::undo::undone;
@@ -18,6 +19,7 @@ use crate::session::search::Words;
 use crate::session::tree::TreeRow;
 use crate::session::usage::UsageSums;
 use foldhash::HashMap;
+use painter::Painter;
 use pisess_json::write::Object;
 use std::path::PathBuf;
 

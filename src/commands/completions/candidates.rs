@@ -1,7 +1,7 @@
 //! The candidates at the end of a command line.
 
 use super::entries::{Entries, models_near_end};
-use super::{begun, copied, described};
+use super::matching::{begun, copied, described};
 use crate::cli::guide;
 use crate::cli::locate::{Places, facts};
 use crate::cli::named::named;

@@ -1,6 +1,6 @@
 //! The entries of a session as candidates, in the forms of a reference.
 
-use super::{begun, copied, described};
+use super::matching::{begun, copied, described};
 use crate::agents::row::RowOptions;
 use crate::load::peek;
 use crate::load::{LoadError, Options, load};

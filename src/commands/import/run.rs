@@ -358,7 +358,7 @@ fn real(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::import::survey;
+    use crate::cli::foreign::survey;
     use crate::cli::output::Exit;
     use std::time::Duration;
 

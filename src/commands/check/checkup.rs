@@ -1,17 +1,8 @@
 //! What `check` prints, and its repair.
 
-mod report;
-
-mod cwd;
-
-mod repair;
-
-pub use cwd::CwdSources;
-pub use repair::repair;
-pub use report::Report;
-
-use super::open::Input;
-use super::output::Failure;
+use super::cwd::CwdSources;
+use crate::cli::open::Input;
+use crate::cli::output::Failure;
 use crate::load::Options;
 use crate::ops::check::{Checkup, Place, check};
 

@@ -1,24 +1,18 @@
-//! Completion in shells: the candidates for a word, and the scripts that ask for them.
-
-mod candidates;
-mod entries;
-pub mod words;
-
-pub use candidates::candidates;
+//! Candidates, and which of them begin with a word.
 
 use clap_complete::engine::CompletionCandidate;
 
 /// Returns a candidate with a description, unless that is empty.
-fn described(value: &str, help: String) -> CompletionCandidate {
+pub fn described(value: &str, help: String) -> CompletionCandidate {
     CompletionCandidate::new(value).help(Some(help).filter(|help| !help.is_empty()).map(Into::into))
 }
 
-fn copied(candidate: &CompletionCandidate) -> CompletionCandidate {
+pub fn copied(candidate: &CompletionCandidate) -> CompletionCandidate {
     CompletionCandidate::new(candidate.get_value()).help(candidate.get_help().cloned())
 }
 
 /// Returns those candidates that begin with a word.
-fn begun(
+pub fn begun(
     word: &str,
     found: impl IntoIterator<Item = CompletionCandidate>,
 ) -> impl Iterator<Item = CompletionCandidate> {

@@ -10,7 +10,7 @@
 //! | a file that begins with it: the same, or one that has grown since | that file stays |
 //! | anything else | the archive is refused |
 
-use super::ArchiveResult;
+use super::report::ArchiveResult;
 use super::unpack::{OpenArchive, options};
 use crate::cli::locate::Places;
 use crate::cli::options::ChangeArgs;

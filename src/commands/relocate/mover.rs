@@ -9,19 +9,14 @@
 //! The forks come first: the session moves only if they can name its new path. The files come last,
 //! so that the same command completes a run that was killed: it finds the session in its old place.
 
-mod files;
-mod headers;
-mod stored;
-
-pub use self::stored::{StoredSessions, Unread};
-
-use self::files::{MoveError, move_all, moves, refuse_occupied};
-use self::headers::ChangedHeaders;
-use super::locate::{stores_seen_from, stores_seen_from_recorded};
-use super::open::{Input, OpenSession};
-use super::options::ChangeArgs;
-use super::output::{Exit, Failure, Ui};
-use super::status::Status;
+use super::files::{MoveError, move_all, moves, refuse_occupied};
+use super::headers::ChangedHeaders;
+use super::stored::{StoredSessions, Unread};
+use crate::cli::locate::{stores_seen_from, stores_seen_from_recorded};
+use crate::cli::open::{Input, OpenSession};
+use crate::cli::options::ChangeArgs;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::status::Status;
 use crate::load::Options;
 use crate::ops::relocate::{folder_for, follows, moved};
 use crate::session::dialect::Dialect;

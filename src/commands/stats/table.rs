@@ -1,7 +1,7 @@
 //! The tables for people: grouped digits, a total, small bars on a terminal.
 
+use super::groups::{By, Group, Groups, group_json, key_name, row};
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, columns, fitted_path, plain, visible};
-use crate::cli::stats::groups::{By, Group, Groups, group_json, key_name, row};
 use crate::format::{decimals, dollars, grouped, tokens};
 use crate::ops::stats::Totals;
 use crate::session::paths::below_home;

@@ -1,6 +1,6 @@
 //! `--repair`: writes the repaired session, and the bytes that were removed beside it.
 
-use super::checked;
+use super::checkup::checked;
 use super::cwd::CwdSources;
 use super::report::Report;
 use crate::cli::named::{

@@ -1,19 +1,7 @@
 //! Moves sessions into archives and back, lists and deletes archives.
 
-mod interrupted;
-mod list;
-mod pack;
-mod restore;
-mod unpack;
-
-pub use self::interrupted::restore_interrupted;
-pub use self::list::{Archived, list};
-pub use self::pack::Packer;
-pub use self::restore::restore;
-pub use self::unpack::{chosen, delete};
-
-use super::output::{Exit, Failure, Ui, visible};
-use super::status::Status;
+use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::status::Status;
 use crate::format::{counted, size};
 use pisess_json::write::Object;
 use pisess_store::{Cause, StoreError};

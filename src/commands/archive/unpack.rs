@@ -1,6 +1,7 @@
 //! Finds the archive that an argument names, opens it, and deletes it.
 
-use super::{ArchiveResult, Archived};
+use super::list::Archived;
+use super::report::ArchiveResult;
 use crate::cli::locate::Places;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, Ui, visible};

@@ -2,7 +2,7 @@
 //! is removed. A run that is killed while it removes leaves the session hidden;
 //! [`super::interrupted`] finds it.
 
-use super::ArchiveResult;
+use super::report::ArchiveResult;
 use crate::cli::locate::Places;
 use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;

@@ -1,11 +1,11 @@
 //! Searches sessions, and goes on with what is written to them later.
 
+use super::hits::Painter;
 use crate::cli::follow::{Changed, watch};
 use crate::cli::locate::{Places, Scope};
 use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::prune::pruned_of;
-use crate::cli::rows::hits::Painter;
 use crate::cli::sessions::skipped;
 use crate::load::load;
 use crate::ops::grep::{Match, Query, Resume, Trail, search};
