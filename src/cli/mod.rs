@@ -37,7 +37,7 @@ pub mod follow;
 pub mod sessions;
 
 pub mod foreign;
-pub mod prune;
+pub mod pruned;
 
 pub mod external;
 pub mod hints;

@@ -5,7 +5,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Cell, Column, Exit, Failure, Styles, Table, Ui, fitted, visible};
-use crate::cli::prune::pruned_branches;
+use crate::cli::pruned::pruned_branches;
 use crate::cli::rows::entry::{row_options_of, tone_style};
 use crate::format::{age, tokens};
 use crate::load::Options;

@@ -5,7 +5,7 @@ use crate::cli::named::{FoundSessions, expanded};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::prune::requests;
+use crate::cli::pruned::requests;
 use crate::cli::redaction::{RedactionArgs, Removed, counted, refuse_any, summarize};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;

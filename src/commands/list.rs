@@ -12,7 +12,7 @@ use crate::cli::named::{FoundSessions, sessions};
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::period::PeriodArgs;
-use crate::cli::prune::{pruned_from, pruned_of, split, warn_uncounted};
+use crate::cli::pruned::{pruned_from, pruned_of, split, warn_uncounted};
 use crate::cli::sessions::{NONE_HERE, PathsArgs, SessionsArgs, warn_of_torn};
 use crate::format::{ID, id_end};
 use crate::import::Origin;

@@ -1,13 +1,19 @@
 //! `pisess prune`: moves parts of a session into a file beside it, and back.
 
+mod branch;
+mod job;
+mod report;
+mod restore;
+
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::options::{WriteArgs, amount};
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::prune::{Job, Task, own_path};
+use crate::cli::pruned::own_path;
 use crate::cli::rows::entry::row_options;
 use crate::load::Options;
 use crate::ops::prune::{ValueKind, pruned_file};
+use job::{Job, Task};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[

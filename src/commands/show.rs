@@ -5,7 +5,7 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{
     Clock, Exit, Failure, Glyphs, Styles, Ui, styled, visible, visible_lines,
 };
-use crate::cli::prune::with_pruned;
+use crate::cli::pruned::with_pruned;
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{Look, edit_mark, print_rows, print_stored, row_options, tone_style};
 use crate::export::cuts::Cuts;

@@ -8,7 +8,7 @@ use crate::cli::given::{MOST_TEXT, read};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
-use crate::cli::prune::{pruned_of, split, warn_uncounted};
+use crate::cli::pruned::{pruned_of, split, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, skipped};
 use crate::load::Options;
 use crate::ops::stats::{Counted, Prices, collect, copies};

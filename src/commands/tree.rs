@@ -6,7 +6,7 @@ use crate::cli::follow::{Changed, FollowedSession, watch};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Clock, Exit, Failure, Glyphs, Ui};
-use crate::cli::prune::{self, requests};
+use crate::cli::pruned::{self, requests};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{Look, row_options_of};
 use crate::load::Options;
@@ -193,7 +193,7 @@ fn print(
     if !is_live {
         drawing.undone = open.input.read(undone(&open.session, &open.reader()))?;
         edits = open.edits(drawing.leaf)?;
-        pruned = prune::pruned(open)
+        pruned = pruned::pruned(open)
             .iter()
             .map(|operation| operation.entries)
             .sum();

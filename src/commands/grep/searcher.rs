@@ -5,7 +5,7 @@ use crate::cli::follow::{Changed, watch};
 use crate::cli::locate::{Places, Scope};
 use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui};
-use crate::cli::prune::pruned_of;
+use crate::cli::pruned::pruned_of;
 use crate::cli::sessions::skipped;
 use crate::load::load;
 use crate::ops::grep::{Match, Query, Resume, Trail, search};

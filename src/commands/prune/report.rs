@@ -1,8 +1,8 @@
 //! The rows of a plan, and the result of `prune`.
 
-use super::branch::described;
+use super::job::{Job, Task};
 use crate::cli::output::{Cell, Column, Exit, Failure, Table, Ui, plain, visible};
-use crate::cli::prune::{Job, Task};
+use crate::cli::pruned::described;
 use crate::cli::rows::entry::said;
 use crate::format::{counted, size, tokens};
 use crate::ops::prune::{Prune, Record};

@@ -1,10 +1,9 @@
 //! `--branch`: the branch to prune, and what refers to it.
 
-use super::{Job, Task};
+use super::job::{Job, Task};
 use crate::cli::locate::{Places, Scope};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui, visible};
-use crate::format::counted;
 use crate::load::read_header;
 use crate::ops::IdSource;
 use crate::ops::archive::folder_of;
@@ -181,22 +180,4 @@ pub(super) fn damaged(now: &OpenSession, error: Damaged) -> Failure {
         _ => format!("see `pisess check {name}`; --repair may help"),
     };
     now.input.cannot(error).hint(hint)
-}
-
-/// Returns what was pruned, for a message.
-pub(super) fn described(entries: usize, notes: usize, branches: usize) -> String {
-    let entries = counted(entries, "entry", "entries");
-    // `branches` does not count them.
-    let notes = if notes > 0 {
-        format!(", {notes} of them bookkeeping")
-    } else {
-        String::new()
-    };
-    match branches {
-        0 => entries,
-        _ => format!(
-            "{} ({entries}{notes})",
-            counted(branches, "branch", "branches")
-        ),
-    }
 }

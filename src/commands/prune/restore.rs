@@ -1,15 +1,15 @@
 //! `--restore`: puts back what was pruned.
 
+use super::job::{Job, existing};
 use super::report::Outcome;
-use super::{Job, existing};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::pruned::unusable;
 use crate::cli::transaction::Attempted;
 use crate::ops::plan::copy_all;
-use crate::ops::prune::{Restore, SideError, read};
+use crate::ops::prune::{Restore, read};
 use pisess_store::{self as store, Cause, Locked, SessionFile, StoreError};
 use std::io::Write;
-use std::path::Path;
 
 impl Job<'_> {
     /// Restores the session, or prints what would be put back.
@@ -118,18 +118,4 @@ pub fn opened(now: &OpenSession, pruned: SessionFile) -> Result<Restore, Failure
         operations,
         Box::new(pruned),
     ))
-}
-
-/// Returns the failure for what was pruned from a session, if it cannot be put back.
-pub(super) fn unusable(path: &Path, error: SideError) -> Failure {
-    let name = visible(&path.to_string_lossy());
-    match error {
-        SideError::Io(error) => Failure::reading(&name, error),
-        error => match error.line() {
-            Some(line) => Failure::cannot(format_args!("{name}:{}: {error}", line.0))
-                .path(&name)
-                .on_line(line.0),
-            None => Failure::cannot(format_args!("{name}: {error}")).path(&name),
-        },
-    }
 }

@@ -1,46 +1,27 @@
-//! Moves parts of a session to the file beside it and back, and reports it.
+//! A session to prune: writes the file beside it, then the session.
 
-mod branch;
-mod report;
-mod restore;
-
-use self::branch::{damaged, described};
-use self::report::Outcome;
-use self::restore::{opened, unusable};
-use super::ids::Ids;
-use super::named::named;
-use super::open::{Input, OpenSession};
-use super::options::WriteArgs;
-use super::output::{Exit, Failure, Ui, visible};
-use super::transaction::Attempted;
+use super::branch::damaged;
+use super::report::Outcome;
+use super::restore::opened;
+use crate::cli::ids::Ids;
+use crate::cli::open::OpenSession;
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::pruned::own_path;
+use crate::cli::transaction::Attempted;
 use crate::format::size;
-use crate::load::{Options, load};
 use crate::ops::archive::PRUNED;
 use crate::ops::plan::copy_all;
-use crate::ops::prune::{
-    Damaged, Operation, Prune, Restore, ValueKind, above_compactions, operations, pruned_file, read,
-};
+use crate::ops::prune::{Damaged, Prune, ValueKind, above_compactions, pruned_file};
 use crate::session::dialect::Dialect;
-use crate::session::reference::Position;
-use crate::session::usage::Usage;
 use pisess_store::{
-    self as store, Archive, Attempt, Beside, Committed, Glance, Locked, ReadAt, SessionFile,
-    WriteOptions,
+    self as store, Archive, Attempt, Beside, Committed, Glance, Locked, SessionFile, WriteOptions,
 };
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Returns the path as given, or with links resolved if it is a symbolic link.
-pub fn own_path(file: &SessionFile) -> PathBuf {
-    if file.path().is_symlink() {
-        file.resolved().to_owned()
-    } else {
-        file.path().to_owned()
-    }
-}
-
 /// Opens the file beside a session, if it exists.
-fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
+pub(super) fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
     match SessionFile::open(path) {
         Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => Ok(None),
         file => Ok(Some(file?)),
@@ -50,7 +31,7 @@ fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
 impl OpenSession {
     /// Refuses a session whose SESSION.pruned is missing, because a run of `archive` was killed
     /// that had moved it into the archive.
-    fn refuse_archived_side_file(&self, beside: &Path) -> Result<(), Failure> {
+    pub(super) fn refuse_archived_side_file(&self, beside: &Path) -> Result<(), Failure> {
         let Some(archive) = self.input.archive() else {
             return Ok(());
         };
@@ -74,136 +55,6 @@ impl OpenSession {
             "`pisess archive --restore {name}` puts it back beside the session"
         )))
     }
-}
-
-/// Returns what was pruned from a session, as the file beside it lists it; nothing if that file is
-/// damaged.
-pub fn pruned(open: &OpenSession) -> Vec<Operation> {
-    let pruned = open
-        .input
-        .file()
-        .and_then(|file| Glance::open(&pruned_file(&own_path(file))).ok());
-    let listed = pruned.and_then(|pruned| operations(&pruned, &open.session.header.id).ok());
-    listed.unwrap_or_default()
-}
-
-/// Returns how many branches were pruned from a session, if any, for a message.
-pub fn pruned_branches(open: &OpenSession) -> Option<String> {
-    let operations = pruned(open);
-    let branches = operations.iter().map(|operation| operation.branches).sum();
-    let of_branches = operations.iter().filter(|operation| operation.branches > 0);
-    let entries = of_branches.map(|operation| operation.entries).sum();
-    (branches > 0).then(|| described(entries, 0, branches))
-}
-
-/// Returns what was pruned from the session at a path, if anything.
-///
-/// # Errors
-/// If the file beside it is damaged, or that of another session.
-pub fn pruned_from(path: &Path, source: &dyn ReadAt) -> Result<Option<Restore>, Failure> {
-    let resolved = || {
-        path.is_symlink()
-            .then(|| store::Disk::real(&store::OnDisk, path))
-    };
-    let open = |path: PathBuf| Glance::open(&path).ok().map(|pruned| (path, pruned));
-    let pruned = open(pruned_file(path)).or_else(|| open(pruned_file(&resolved()?)));
-    pruned.map_or(Ok(None), |(path, pruned)| {
-        with(&path, source, Box::new(pruned))
-    })
-}
-
-/// Returns what was pruned from a session, if anything. For an archived session, it is in the
-/// archive.
-///
-/// # Errors
-/// As [`pruned_from`], or if the archive is damaged.
-pub fn pruned_of(input: &Input) -> Result<Option<Restore>, Failure> {
-    if let Some(file) = input.file() {
-        return pruned_from(file.path(), file);
-    }
-    let Some(path) = &input.path else {
-        return Ok(None);
-    };
-    let Ok(file) = Glance::open(path) else {
-        return Ok(None);
-    };
-    let Some(archive) = input.read(Archive::read(&file))? else {
-        return Ok(None);
-    };
-    let pruned = input.read(archive.companion(&file, PRUNED))?;
-    pruned.map_or(Ok(None), |pruned| {
-        with(path, input.unredacted(), Box::new(pruned))
-    })
-}
-
-/// Returns what was pruned from a session, or why it cannot be read.
-pub fn split(pruned: Result<Option<Restore>, Failure>) -> (Option<Restore>, Option<Failure>) {
-    pruned.map_or_else(|failure| (None, Some(failure)), |pruned| (pruned, None))
-}
-
-/// Reports that what was pruned from a session cannot be read, so that its usage is missing from
-/// sums.
-pub fn warn_uncounted(failure: &Failure, ui: &mut Ui) {
-    ui.warn(&format!(
-        "what was pruned is not counted: {}",
-        failure.line()
-    ));
-}
-
-/// Returns a session with what was pruned from it; `None` if it cannot be read.
-fn with(
-    path: &Path,
-    source: &dyn ReadAt,
-    pruned: Box<dyn ReadAt>,
-) -> Result<Option<Restore>, Failure> {
-    let Ok(session) = load(source, &Options::default()) else {
-        return Ok(None);
-    };
-    let unusable = |error| unusable(path, error);
-    let operations = read(&*pruned, &session.header.id).map_err(unusable)?;
-    Restore::new(&session, source, operations, pruned)
-        .map(Some)
-        .map_err(|error| unusable(error.into()))
-}
-
-/// Returns the requests of a session, or of the path to a position, with those that were pruned,
-/// and their times; `None` if none was pruned.
-pub fn requests(open: &OpenSession, path_to: Option<Position>) -> Option<Vec<(i64, Usage)>> {
-    let pruned = pruned_of(&open.input).ok()??;
-    let options = Options {
-        usage: true,
-        workers: open.workers(),
-        ..Options::default()
-    };
-    let whole = load(&pruned.whole(open.input.unredacted()), &options).ok()?;
-    let in_whole = path_to.map(|to| to.and_then(|end| whole.find(&open.session.id(end))));
-    let requests = whole.requests(in_whole);
-    // Payloads that were pruned are seldom those with the usage of sub-agents.
-    let has_more = requests.len() > open.session.requests(path_to).len();
-    has_more.then(|| {
-        requests
-            .iter()
-            .map(|one| (whole.entry(one.entry).time_ms, one.usage))
-            .collect()
-    })
-}
-
-/// Opens a session as it was before parts of it were pruned; `None` if nothing was.
-pub fn with_pruned(
-    path: &Path,
-    options: Options,
-    ui: &mut Ui,
-) -> Result<Option<OpenSession>, Failure> {
-    if path == Path::new("-") {
-        return Ok(None);
-    }
-    let input = Input::open_path(&named(path, ui)?, ui.stdout_is())?;
-    let Some(pruned) = pruned_of(&input)? else {
-        return Ok(None);
-    };
-    let whole = pruned.whole(input.source());
-    let copy = store::spool_written(&mut |out| copy_all(&whole, out))?;
-    Ok(Some(OpenSession::of(input.redacted(copy), options, ui)?))
 }
 
 /// What to do with a session.
@@ -250,7 +101,7 @@ impl Job<'_> {
 
     /// Returns the file beside the session that is read, which may be another than that of the
     /// result.
-    fn own_side_file(&self) -> PathBuf {
+    pub(super) fn own_side_file(&self) -> PathBuf {
         match self.open.input.file() {
             Some(file) => pruned_file(&own_path(file)),
             None => self.pruned.clone(),
@@ -324,7 +175,7 @@ impl Job<'_> {
         Ok((Some(attempt), outcome))
     }
 
-    fn find(&self, now: &OpenSession, ui: &Ui) -> Result<Prune, Failure> {
+    pub(super) fn find(&self, now: &OpenSession, ui: &Ui) -> Result<Prune, Failure> {
         let source = now.input.source();
         match &self.task {
             Task::Payloads { over, kinds } => {
