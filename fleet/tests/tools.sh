@@ -41,7 +41,7 @@ duckdb() {
 }
 
 # The binary under test, and the sessions.
-cargo build --quiet --locked
+[[ ${PISESS:-} ]] || cargo build --quiet --locked
 built=$(cargo build --quiet --locked --bench compare --message-format=json |
     python3 -c 'import json, sys; print([row["executable"] for row in map(json.loads, sys.stdin) if row.get("executable") and row["target"]["name"] == "compare"][0])')
 mkdir "$work/bin"
