@@ -22,7 +22,7 @@ ENTRY = """array<struct<path: string, sessionId: string, id: string, parentId: s
     cacheRead: double, cacheWrite: double, total: double>, cost: double, subAgents: boolean,
     agentSessions: array<string>>>"""
 HIT = """array<struct<path: string, sessionId: string, id: string, line: bigint, role: string, field: string,
-    start: bigint, `end`: bigint, snippet: string, timestamp: string>>"""
+    start: bigint, `end`: bigint, snippet: string, timestamp: string, context: boolean>>"""
 # What a task returns of one session. `failed` names the commands that failed, `notes` is what they reported.
 SESSION = "path string, failed array<string>, notes string, entries string, hits string, copy binary"
 
