@@ -178,7 +178,7 @@ class Expected:
         omitted = [row.pop("omitted", None) for row in entries]
         self.compare_files(run, paths)
         self.compare_rows(entries, omitted, hits)
-        self.compare_totals(run, [row for row, why in zip(entries, omitted) if why is None])
+        self.compare_totals(run, [row for row, why in zip(entries, omitted) if why is None], parents(paths))
         copies = self.compare_copies(run, paths)
         reasons = Counter(omitted)
         print(f"spark: {run.name}: {len(paths):,} sessions, {run.totals['billed']:,} requests, "
@@ -208,9 +208,10 @@ class Expected:
                 assert files.setdefault(key, row["path"]) == row["path"], f"{key} counts twice"
         assert {None, "copy", "sub-agents"} == set(omitted), "the sessions have no forks or no sub-agents"
 
-    def compare_totals(self, run, once):
-        once.sort(key=lambda row: (os.fsencode(row["path"]), row["line"]))
-        # In the order of pisess, the sum of the costs is the same to the last bit.
+    def compare_totals(self, run, once, parents):
+        # In the order of pisess, which reads the sessions with sub-agents first, the sum of the costs is the same to the
+        # last bit.
+        once.sort(key=lambda row: (row["path"] not in parents, os.fsencode(row["path"]), row["line"]))
         cost = 0.0
         for row in once:
             cost += row["cost"] or 0.0
@@ -239,6 +240,15 @@ class Expected:
             found = {plain(row["path"]): row["sha"] for row in rows if row["sha"]}
         equal(found, self.copies, "redacted copies")
         return len(found)
+
+
+def parents(paths):
+    """Returns the paths that sessions of sub-agents have their parents at: session.jsonl for session/agent.jsonl."""
+    found = set()
+    for path in map(Path, paths):
+        if not path.name.startswith("__advisor"):
+            found.update(f"{folder}.jsonl" for folder in path.parents)
+    return found
 
 
 def redacted(path):
