@@ -27,6 +27,9 @@ def main(generator, folder, count):
     # A copy of a file in version 1, whose entries have no ids.
     made += put(folder, "old/copy of 0000", old[0])
     made += put(folder, "broken", [b"not a session\n"])
+    # In a small fleet, chance may leave out every secret. With numbers of its own, it changes no other session.
+    own = random.Random(16)
+    made += put(folder, "secret", new(own, base[0]) + [with_secret(own)])
     # The last one may bring three others with it.
     while made < count - 3:
         lines = varied(rng, new(rng, base[rng.randrange(len(base))]))
@@ -91,7 +94,7 @@ def varied(rng, lines):
     """Returns the session with what occurs now and then."""
     shape = rng.randrange(12)
     if shape == 0:
-        lines = lines + [message(rng, "user", '"content":"the key is ghp_%s"' % secret(rng, 36))]
+        lines = lines + [with_secret(rng)]
     elif shape == 1:
         lines = lines + [b'{"type":"message","id":"torn']
     elif shape == 2:
@@ -119,6 +122,10 @@ def message(rng, role, rest):
     time = f"2026-04-{1 + rng.randrange(28):02}T10:00:00.{rng.randrange(1000):03}Z"
     return (f'{{"type":"message","id":"{rng.getrandbits(32):08x}","parentId":null,"timestamp":"{time}",'
             f'"message":{{"role":"{role}",{rest}}}}}\n').encode()
+
+
+def with_secret(rng):
+    return message(rng, "user", '"content":"the key is ghp_%s"' % secret(rng, 36))
 
 
 def secret(rng, length):
