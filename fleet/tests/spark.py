@@ -209,8 +209,8 @@ class Expected:
         assert {None, "copy", "sub-agents"} == set(omitted), "the sessions have no forks or no sub-agents"
 
     def compare_totals(self, run, once, parents):
-        # In the order of pisess, which reads the sessions with sub-agents first, the sum of the costs is the same to the
-        # last bit.
+        # In the order of pisess, the sum of the costs is the same to the last bit. It reads the sessions that have
+        # sub-agents first.
         once.sort(key=lambda row: (row["path"] not in parents, os.fsencode(row["path"]), row["line"]))
         cost = 0.0
         for row in once:
