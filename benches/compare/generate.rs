@@ -84,8 +84,9 @@ pub struct Facts {
     pub input: u64,
     /// The number of requests on the path to the leaf.
     pub requests: u64,
-    /// The number of entries that contain [`WORD`], and of those of them that pi's tree shows.
+    /// The number of entries that contain [`WORD`].
     pub with_word: u64,
+    /// The number of these entries that have a row in pi's tree.
     pub rows_with_word: u64,
     /// The number of results whose text takes more than [`LONG`] bytes in the file.
     pub long_results: u64,

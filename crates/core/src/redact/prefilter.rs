@@ -220,7 +220,7 @@ const HIDING: [(&[u8], Calls, MayFollow); 20] = [
 const COLOUR: MayFollow = MayFollow::Checked(continues_colour);
 
 impl Prefilter {
-    /// Returns the needles of all rules, and those of everything else that is always searched for.
+    /// Returns the needles of all rules, and the literals that are always searched for.
     pub fn of_rules() -> &'static Prefilter {
         static NEEDLES: LazyLock<Prefilter> = LazyLock::new(|| {
             let mut all = Vec::new();

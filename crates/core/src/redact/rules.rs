@@ -20,7 +20,7 @@ pub struct Rule {
     /// letters.
     pub keywords: &'static [&'static str],
     /// The expression. The secret is the first group that matched, or the whole match if none did.
-    /// `^` at its beginning stands for [`START`].
+    /// A `^` at its beginning is replaced by [`START`].
     pattern: &'static str,
     /// Returns the range of the secret with a match in a text, if that is only a part of it.
     whole: fn(&[u8], Range<usize>) -> Range<usize>,

@@ -80,7 +80,7 @@ pub struct Search {
     keeps_images: bool,
     /// The values given by the user or found elsewhere.
     exact: Exact,
-    /// The needles of people, and those of values that have no window.
+    /// The needles of people, and of the values without a window.
     needles: Option<Prefilter>,
     /// Whether only lines with these are looked at.
     is_narrow: bool,
@@ -375,28 +375,28 @@ impl Search {
         if is_called(Calls::ENTITIES)
             && let Some(decoded) = shown.entities_decoded()
         {
-            self.hits_in_form(&decoded, self.calls_in(&decoded.text), rules, hits);
+            self.hits_in_decoded(&decoded, rules, hits);
         }
         if let Some(without_codes) = &without_codes {
-            self.hits_in_form(
-                without_codes,
-                self.calls_in(&without_codes.text),
-                rules,
-                hits,
-            );
+            self.hits_in_decoded(without_codes, rules, hits);
         }
         // Unless letters are escaped, the raw bytes have the same needles as the level.
-        let calls_of_level = if calls.any(Calls::ESCAPES) {
-            self.calls_in(&level.text)
+        if calls.any(Calls::ESCAPES) {
+            self.hits_in_decoded(level, rules, hits);
         } else {
-            calls
-        };
-        self.hits_in_form(level, calls_of_level, rules, hits);
+            self.hits_in_form(level, calls, rules, hits);
+        }
         if is_called(Calls::PERCENT)
             && let Some(decoded) = shown.percent_decoded()
         {
-            self.hits_in_form(&decoded, self.calls_in(&decoded.text), rules, hits);
+            self.hits_in_decoded(&decoded, rules, hits);
         }
+    }
+
+    /// Adds the secrets in a form of a text that may show needles which the raw bytes hide.
+    fn hits_in_decoded(&self, decoded: &Spoken, rules: bool, hits: &mut Hits) {
+        let calls = self.calls_in(&decoded.text);
+        self.hits_in_form(decoded, calls, rules, hits);
     }
 
     /// Adds the secrets in one form of a text, whose needles call for `calls`.

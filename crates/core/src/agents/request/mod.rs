@@ -124,9 +124,9 @@ struct Target {
 }
 
 /// Writes the body of a request with `messages`, which the session's agent has built. Returns
-/// whether the last message is the model's own (some APIs refuse that, others continue the
-/// message), and how many results were left out. If there is no message to send, nothing is
-/// written, and the result is `None`.
+/// whether the last message is the model's own, which some APIs refuse and others continue, and how
+/// many tool results were left out. Writes nothing and returns `None` if there is no message to
+/// send.
 pub fn write(
     messages: &[Message],
     request: &Request,

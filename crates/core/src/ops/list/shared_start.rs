@@ -75,7 +75,7 @@ fn follow(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
     }
 }
 
-/// Returns those of the texts that have a word at this position, grouped by its shape.
+/// Groups texts by the shape of their word at this position. A text without one is in no group.
 fn alike(
     texts: impl Iterator<Item = usize>,
     position: usize,
@@ -164,7 +164,7 @@ fn shape(word: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Returns what is left of each text.
+    /// Returns the texts without their shared starts.
     fn rests<'t>(texts: &[&'t str]) -> Vec<&'t str> {
         let starts = shared_starts(texts);
         let rest = |(text, start): (&&'t str, SharedStart)| &text[start.length..];

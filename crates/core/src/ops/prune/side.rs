@@ -11,9 +11,9 @@
 //! {"id":"d2","line":15,"kind":"mark",…,"payload":{…}}                                            a line that was added
 //! ```
 //!
-//! `payload` is always last, and its bytes are those of the session. Before it are its checksum,
-//! `crc`, and that of all else, `frameCrc` (see [`checksum`]). `line` is the number that the line
-//! had before the operation. The line of an entry was `distance` lines after that of the entry
+//! `payload` is always last, with the bytes of the session. Two checksums stand before it: `crc` of
+//! the payload, and `frameCrc` of the other members (see [`checksum`]). `line` is the line number
+//! before the operation. The line of an entry was `distance` lines after that of the entry
 //! `after` (`null`: the header), which stayed. A file that an earlier version wrote has no first
 //! line of this kind, and only values and their notes.
 
