@@ -223,7 +223,7 @@ impl BranchList<'_> {
             .typed
             .get(&ix)
             .map_or_else(|| self.drawing.row(ix).body, Text::borrowed);
-        asked.drop_half();
+        asked.drop_high_surrogate();
         asked
     }
 

@@ -167,7 +167,7 @@ impl EntryView<'_> {
             "shell" | "local_shell" => {
                 let command = arguments
                     .get("command")
-                    .and_then(|line| readable::command(line, SUBJECT));
+                    .and_then(|line| readable::command_head(line, SUBJECT));
                 command.map(|command| first_line(&command.to_string_lossy()))
             }
             "read" => path().map(|path| {

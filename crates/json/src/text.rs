@@ -86,9 +86,9 @@ impl<'a> Text<'a> {
         self.part(0..end)
     }
 
-    /// Removes half a surrogate pair at the end, as [`Text::head`] may leave it.
-    pub fn drop_half(&mut self) {
-        drop_half(self.0.to_mut());
+    /// Removes a high surrogate at the end, as [`Text::head`] leaves it if it splits a pair.
+    pub fn drop_high_surrogate(&mut self) {
+        drop_high_surrogate(self.0.to_mut());
     }
 
     /// Appends a text, joining a high surrogate at the end with a low one that follows, as
@@ -298,8 +298,8 @@ pub fn leading_space(bytes: &[u8]) -> usize {
     at
 }
 
-/// Does what [`Text::drop_half`] does.
-pub fn drop_half(bytes: &mut Vec<u8>) {
+/// Does what [`Text::drop_high_surrogate`] does.
+pub fn drop_high_surrogate(bytes: &mut Vec<u8>) {
     if let [.., 0xed, 0xa0..=0xaf, _] = bytes[..] {
         bytes.truncate(bytes.len() - 3);
     }
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(text.head(2).to_string_lossy(), "a\u{fffd}");
         assert_eq!(text.head_whole(2), Text::from("a"));
         let mut half = text.head(2);
-        half.drop_half();
+        half.drop_high_surrogate();
         assert_eq!(half, Text::from("a"));
     }
 

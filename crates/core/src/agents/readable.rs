@@ -21,12 +21,20 @@ use std::ops::Range;
 /// The number of UTF-16 units to read of a summary, which begins with a preamble.
 const SUMMARY_UNITS: usize = 600;
 
-/// A short description of a call.
+/// The number of UTF-16 units to read of a command, which may begin with a change to the session's
+/// directory.
+const COMMAND_UNITS: usize = 3 * ROW_UNITS;
+
+/// The number of words to read of a command that is given as an array.
+const MOST_WORDS: usize = 100;
+
+/// A tool call in at most [`ROW_UNITS`] UTF-16 units.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Call {
-    /// The text.
+pub struct CallDescription {
+    /// The command, the pattern, the path with its lines, or the arguments.
     pub text: Text<'static>,
-    /// The range of a path in it, in bytes, which the output may truncate in the middle.
+    /// The byte range of a path in the text, which the output may truncate in the middle. Empty if
+    /// there is no path, or not all of it.
     pub path: Range<usize>,
 }
 
@@ -41,46 +49,57 @@ pub struct Folders<'a> {
 
 /// Returns the row of an entry whose row in the agents' trees is less informative; `None` for all
 /// others.
-pub fn text<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
-    let Typed {
-        kind, role, record, ..
-    } = *typed;
-    let entry = Raw::checked(record.bytes);
-    match kind {
-        Kind::Compaction => {
-            let tokens = entry
-                .get("tokensBefore")
-                .and_then(Raw::number)
-                .unwrap_or(0.0);
-            let mut body = Text::from(format!("{} tokens", format::tokens(tokens)));
-            let words = summary(entry);
-            body.push_str(if words.is_empty() { "" } else { " · " });
-            body.push(&words);
-            Some(RowText::said("compaction", &body))
+pub fn entry_row<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
+    let entry = Raw::checked(typed.record.bytes);
+    match typed.kind {
+        Kind::Compaction => Some(compaction_row(entry)),
+        Kind::BranchSummary => Some(RowText::said("branch summary", &summary_head(entry))),
+        Kind::CustomMessage => skill_prompt_row(entry),
+        Kind::Message => message_row(typed),
+        _ => None,
+    }
+}
+
+/// Returns the row of a compaction: its tokens, and the first words of its summary if there are
+/// any.
+fn compaction_row(entry: Raw) -> RowText<'static> {
+    let tokens = entry
+        .get("tokensBefore")
+        .and_then(Raw::number)
+        .unwrap_or(0.0);
+    let mut body = Text::from(format!("{} tokens", format::tokens(tokens)));
+
+    let summary = summary_head(entry);
+    if !summary.is_empty() {
+        body.push_str(" · ");
+        body.push(&summary);
+    }
+    RowText::said("compaction", &body)
+}
+
+/// Returns the row of a skill's prompt, as the user typed it; `None` for any other custom message.
+fn skill_prompt_row(entry: Raw) -> Option<RowText<'static>> {
+    if !content::is(entry, "customType", "skill-prompt") {
+        return None;
+    }
+    let prompt = entry.get("details")?.get_text("prompt")?;
+    if prompt.is_blank() {
+        return None;
+    }
+    let body = normalize(prompt.head(ROW_UNITS));
+    Some(RowText::named("skill-prompt", &body))
+}
+
+/// Returns the row of a forwarded user message, or of a tool result, which is the tool's name.
+fn message_row<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
+    let message = typed.record.message.as_ref();
+    match typed.role {
+        Role::User => {
+            let words = forwarded(message?, typed.blocks)?;
+            Some(RowText::said("user", &words))
         }
-        Kind::BranchSummary => Some(RowText::said("branch summary", &summary(entry))),
-        Kind::CustomMessage
-            if entry
-                .get("customType")
-                .is_some_and(|kind| kind.is("skill-prompt")) =>
-        {
-            let prompt = entry
-                .get("details")?
-                .get_text("prompt")
-                .filter(|prompt| !prompt.is_blank())?;
-            Some(RowText::named(
-                "skill-prompt",
-                &normalize(prompt.head(ROW_UNITS)),
-            ))
-        }
-        Kind::Message if role == Role::User => Some(RowText::said(
-            "user",
-            &forwarded(record.message.as_ref()?, typed.blocks)?,
-        )),
-        Kind::Message if role == Role::ToolResult => {
-            let name = record
-                .message
-                .as_ref()
+        Role::ToolResult => {
+            let name = message
                 .and_then(|message| message.get(Member::ToolName))
                 .and_then(Raw::text);
             Some(RowText::role(name.unwrap_or(Text::from("tool"))))
@@ -89,196 +108,277 @@ pub fn text<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
     }
 }
 
-/// Returns the first words of a summary, without the agent's preamble and the first heading.
-fn summary(entry: Raw) -> Text<'static> {
+/// Returns the first words of the entry's summary, without the agent's preamble and the headings
+/// above the first words.
+fn summary_head(entry: Raw) -> Text<'static> {
     let start = entry
         .get("summary")
         .and_then(|summary| head(summary, SUMMARY_UNITS))
         .unwrap_or_default();
     let text = start.to_string_lossy();
-    let mut rest = without_preamble(&text).trim_start();
-    while rest.starts_with('#') {
-        rest = rest
-            .split_once('\n')
-            .map_or("", |(_, rest)| rest)
-            .trim_start();
+
+    let mut words = without_preamble(&text).trim_start();
+    while words.starts_with('#') {
+        let below_heading = words.split_once('\n').map_or("", |(_, below)| below);
+        words = below_heading.trim_start();
     }
-    // Up to the next heading.
-    rest = rest.split("\n#").next().unwrap_or_default();
-    // The line above the request in a built-in summary only says what it is.
-    let quotation = rest
-        .split_once(":\n> ")
-        .filter(|(lead, _)| lead.starts_with("The last request") && !lead.contains('\n'));
-    normalize(Text::from(quotation.map_or(rest, |(_, quoted)| quoted))).head(ROW_UNITS)
+    if let Some((above_heading, _)) = words.split_once("\n#") {
+        words = above_heading;
+    }
+
+    // In a built-in summary, the line above the quoted request only says what follows.
+    if let Some((introduction, quoted)) = words.split_once(":\n> ")
+        && introduction.starts_with("The last request")
+        && !introduction.contains('\n')
+    {
+        words = quoted;
+    }
+    normalize(Text::from(words)).head(ROW_UNITS)
 }
 
-/// Returns a branch summary without what the agents put before it.
+/// Returns a branch summary without the preamble that pi or oh-my-pi puts before it.
 pub fn without_preamble(summary: &str) -> &str {
-    let preambles = [BRANCH_SUMMARY_PREAMBLE, BRANCH_PREAMBLE];
-    preambles
-        .iter()
-        .find_map(|preamble| summary.strip_prefix(preamble))
-        .unwrap_or(summary)
+    for preamble in [BRANCH_SUMMARY_PREAMBLE, BRANCH_PREAMBLE] {
+        if let Some(rest) = summary.strip_prefix(preamble) {
+            return rest;
+        }
+    }
+    summary
 }
 
-/// The number of UTF-16 units to read of a command, which may begin with a change to the session's
-/// directory.
-const COMMAND_UNITS: usize = 3 * ROW_UNITS;
+/// Describes a tool call by the first of these that its arguments have: a command; a pattern, with
+/// the path that is searched; a path, with the range of lines that is read, or the first file of a
+/// patch. All other arguments are listed.
+pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescription {
+    let known = KnownArguments::read(arguments);
 
-/// The number of words to read of a command.
-const MOST_WORDS: usize = 100;
-
-/// Returns a description of a tool call.
-pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
-    // A single walk, because arguments may contain a whole file.
-    const NAMES: [&str; 15] = [
-        "command",
-        "cmd",
-        "path",
-        "file_path",
-        "notebook_path",
-        "filePath",
-        "file",
-        "paths",
-        "pattern",
-        "query",
-        "regex",
-        "offset",
-        "limit",
-        "input",
-        "patch",
-    ];
-    let found = content::members(arguments, NAMES);
-    let given = |range: Range<usize>| {
-        found[range]
-            .iter()
-            .flatten()
-            .find(|value| value.is_truthy())
-            .copied()
-    };
-    if let Some(command) = given(0..2).and_then(|line| command(line, COMMAND_UNITS)) {
-        return whole(normalize(command_in(command, folders)));
+    if let Some(line) = known.command
+        && let Some(command) = command_head(line, COMMAND_UNITS)
+    {
+        return CallDescription::plain(normalize(shorten_cd(command, folders)));
     }
-    let named = given(2..8).map(|value| all_paths(value, folders));
-    let path = named.or_else(|| Some(short(&patched(given(13..15)?)?, folders)));
-    if let Some(pattern) = given(8..11).and_then(|pattern| head(pattern, ROW_UNITS)) {
-        let slash = if *name == "grep" || *name == "Grep" {
-            "/"
-        } else {
-            ""
-        };
+
+    let path = known.path_relative_to(folders);
+    if let Some(pattern) = known.pattern.and_then(|pattern| head(pattern, ROW_UNITS)) {
+        let is_regex = *name == "grep" || *name == "Grep";
+        let slash = if is_regex { "/" } else { "" };
         let mut text = concat(&[&slash, &normalize(pattern), &slash]);
-        let Some(path) = path.filter(|path| *path != ".") else {
-            return whole(text);
+        return match path {
+            Some(path) if path != "." => {
+                text.push_str(" in ");
+                CallDescription::with_path(text, &path, "")
+            }
+            _ => CallDescription::plain(text),
         };
-        text.push_str(" in ");
-        return with_path(text, &path, "");
     }
+
     match path {
-        Some(path) => with_path(Text::default(), &path, &lines(found[11], found[12])),
-        None => whole(members(arguments)),
+        Some(path) => {
+            let lines = line_range(known.offset, known.limit);
+            CallDescription::with_path(Text::default(), &path, &lines)
+        }
+        None => CallDescription::plain(list_arguments(arguments)),
     }
 }
 
-/// Returns the beginning of a command line, given as a string, or as an array of words as in Codex:
-/// of a shell and its command, the command.
-pub fn command(line: Raw, units: usize) -> Option<Text<'static>> {
+/// The arguments that tools of both agents, of their extensions and of Codex have in common. Where
+/// tools name the same argument differently, the first truthy one counts.
+struct KnownArguments<'a> {
+    command: Option<Raw<'a>>,
+    path: Option<Raw<'a>>,
+    pattern: Option<Raw<'a>>,
+    /// The first line to read, from 1.
+    offset: Option<Raw<'a>>,
+    /// The number of lines to read.
+    limit: Option<Raw<'a>>,
+    /// The text of a patch, which names its files.
+    patch: Option<Raw<'a>>,
+}
+
+impl<'a> KnownArguments<'a> {
+    /// Finds all of them in a single walk, because arguments may contain a whole file.
+    fn read(arguments: Raw<'a>) -> Self {
+        let [
+            command,
+            cmd,
+            path,
+            file_path,
+            notebook_path,
+            camel_case_path,
+            file,
+            paths,
+            pattern,
+            query,
+            regex,
+            offset,
+            limit,
+            input,
+            patch,
+        ] = content::members(
+            arguments,
+            [
+                "command",
+                "cmd",
+                "path",
+                "file_path",
+                "notebook_path",
+                "filePath",
+                "file",
+                "paths",
+                "pattern",
+                "query",
+                "regex",
+                "offset",
+                "limit",
+                "input",
+                "patch",
+            ],
+        );
+        KnownArguments {
+            command: first_truthy([command, cmd]),
+            path: first_truthy([path, file_path, notebook_path, camel_case_path, file, paths]),
+            pattern: first_truthy([pattern, query, regex]),
+            offset,
+            limit,
+            patch: first_truthy([input, patch]),
+        }
+    }
+
+    /// Returns the path, or several joined by commas, or the first file of the patch.
+    fn path_relative_to(&self, folders: Folders) -> Option<Text<'static>> {
+        match self.path {
+            Some(value) => Some(shorten_paths(value, folders)),
+            None => {
+                let file = first_patched_file(self.patch?)?;
+                Some(shorten_path(&file, folders))
+            }
+        }
+    }
+}
+
+fn first_truthy<'a, const N: usize>(values: [Option<Raw<'a>>; N]) -> Option<Raw<'a>> {
+    values.into_iter().flatten().find(|value| value.is_truthy())
+}
+
+impl CallDescription {
+    /// Describes a call by a text without a path.
+    fn plain(text: Text<'static>) -> Self {
+        Self::with_path(text, &Text::default(), "")
+    }
+
+    /// Describes a call by a path with a text before and after it. Both lengths that are compared
+    /// here are in bytes; the limit of a row is in UTF-16 units.
+    fn with_path(before: Text<'static>, path: &Text, after: &str) -> Self {
+        let mut text = before;
+        let path_start = text.as_bytes().len();
+        text.push(path);
+        let path_end = text.as_bytes().len();
+        text.push_str(after);
+
+        text.truncate(ROW_UNITS);
+        // The limit may fall between the surrogates of a pair.
+        text.drop_high_surrogate();
+
+        let is_path_whole = path_end <= text.as_bytes().len();
+        let path = if is_path_whole {
+            path_start..path_end
+        } else {
+            0..0
+        };
+        CallDescription { text, path }
+    }
+}
+
+/// Returns the first `units` of a command line. It is a string, or an array of words as in Codex;
+/// if the words are a shell, `-lc` or `-c` and a command, only the command is returned.
+pub fn command_head(line: Raw, units: usize) -> Option<Text<'static>> {
     let words: Vec<Raw> = line.items().take(MOST_WORDS).collect();
     match *words {
         [] => head(line, units),
-        [_, option, line] if option.is("-lc") || option.is("-c") => head(line, units),
-        _ => Some(joined(words.into_iter().filter_map(|word| head(word, units)), " ").head(units)),
+        [_shell, option, command] if option.is("-lc") || option.is("-c") => head(command, units),
+        _ => {
+            let texts = words.into_iter().filter_map(|word| head(word, units));
+            Some(joined(texts, " ").head(units))
+        }
     }
 }
 
-/// Returns the first file that a patch names.
-fn patched(patch: Raw) -> Option<Text<'static>> {
+/// Returns the first file that a patch names, as in `*** Update File: src/a.rs`.
+fn first_patched_file(patch: Raw) -> Option<Text<'static>> {
     let start = head(patch, COMMAND_UNITS)?;
     let text = start.to_string_lossy();
-    let name = text
-        .lines()
-        .find_map(|line| line.strip_prefix("*** ")?.split_once(" File: "))?
-        .1;
-    Some(Text::from(name.trim()).into_owned())
-}
-
-fn whole(text: Text<'static>) -> Call {
-    with_path(text, &Text::default(), "")
-}
-
-fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
-    let start = text.as_bytes().len();
-    text.push(path);
-    let end = text.as_bytes().len();
-    text.push_str(behind);
-    text.truncate(ROW_UNITS);
-    text.drop_half();
-    // If the path itself was truncated, its range is not recorded.
-    let path = if text.as_bytes().len() < end {
-        0..0
-    } else {
-        start..end
-    };
-    Call { text, path }
-}
-
-/// Returns one or several paths relative to the session's directory.
-fn all_paths(value: Raw, folders: Folders) -> Text<'static> {
-    let texts = value
-        .text()
-        .into_iter()
-        .chain(value.items().filter_map(Raw::text));
-    joined(texts.map(|path| short(&normalize(path), folders)), ", ")
-}
-
-fn short(path: &Text, folders: Folders) -> Text<'static> {
-    let below = |folder: Option<&Text<'static>>| {
-        paths::below(path.as_bytes(), folder?.as_bytes()).map(<[u8]>::trim_ascii)
-    };
-    if let Some(rest) = below(folders.cwd) {
-        return Text::from_wtf8(if rest.is_empty() {
-            b".".to_vec()
-        } else {
-            rest.to_vec()
-        });
+    for line in text.lines() {
+        if let Some(marked) = line.strip_prefix("*** ")
+            && let Some((_action, file)) = marked.split_once(" File: ")
+        {
+            return Some(Text::from(file.trim()).into_owned());
+        }
     }
-    let slash: &[u8] = if paths::is_windows(path.as_bytes()) {
-        b"\\"
-    } else {
-        b"/"
-    };
-    match below(folders.home) {
+    None
+}
+
+/// Returns one or several paths, shortened and joined by commas.
+fn shorten_paths(value: Raw, folders: Folders) -> Text<'static> {
+    let single = value.text().into_iter();
+    let texts = single.chain(value.items().filter_map(Raw::text));
+    joined(
+        texts.map(|path| shorten_path(&normalize(path), folders)),
+        ", ",
+    )
+}
+
+/// Returns a path relative to the session's directory (`.` for the directory itself), or to the
+/// home directory with `~`. A path outside of both is returned unchanged.
+fn shorten_path(path: &Text, folders: Folders) -> Text<'static> {
+    if let Some(rest) = path_below(folders.cwd, path) {
+        let shown: &[u8] = if rest.is_empty() { b"." } else { rest };
+        return Text::from_wtf8(shown.to_vec());
+    }
+
+    match path_below(folders.home, path) {
         Some(b"") => Text::from("~"),
-        Some(rest) => Text::from_wtf8([b"~", slash, rest].concat()),
+        Some(rest) => {
+            let is_windows = paths::is_windows(path.as_bytes());
+            let separator: &[u8] = if is_windows { b"\\" } else { b"/" };
+            Text::from_wtf8([b"~", separator, rest].concat())
+        }
         None => path.borrowed().into_owned(),
     }
 }
 
+/// Returns the part of a path below a directory, trimmed; empty for the directory itself.
+fn path_below<'p>(folder: Option<&Text>, path: &'p Text) -> Option<&'p [u8]> {
+    let rest = paths::below(path.as_bytes(), folder?.as_bytes())?;
+    Some(rest.trim_ascii())
+}
+
 /// Returns the range of lines read from a file, as `:from-to`.
-fn lines(offset: Option<Raw>, limit: Option<Raw>) -> String {
-    let number = |value: Option<Raw>| value.and_then(Raw::number).filter(|number| *number >= 1.0);
-    match (number(offset), number(limit)) {
+fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
+    match (positive(offset), positive(limit)) {
         (None, None) => String::new(),
         (Some(from), None) => format!(":{}", js::number(from)),
-        (given, Some(count)) => {
-            let from = given.unwrap_or(1.0);
+        (offset, Some(count)) => {
+            let from = offset.unwrap_or(1.0);
             format!(":{}-{}", js::number(from), js::number(from + count - 1.0))
         }
     }
 }
 
-/// Returns a command without a leading `cd` to the session's directory; a `cd` to a subdirectory is
-/// kept, with the relative path.
-fn command_in<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
+/// Returns a number from 1; a smaller one counts as missing.
+fn positive(value: Option<Raw>) -> Option<f64> {
+    let number = value?.number()?;
+    if number >= 1.0 { Some(number) } else { None }
+}
+
+/// Removes a `cd` to the session's directory from the start of a command. In a `cd` to another
+/// directory, the path is shortened.
+fn shorten_cd<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     let trimmed = command.trim();
-    let changed = trimmed
-        .as_bytes()
-        .strip_prefix(b"cd ")
-        .and_then(|rest| split_folder(rest.trim_ascii_start()));
-    let Some((folder, rest)) = changed else {
+    let Some((folder, rest)) = split_cd(trimmed.as_bytes()) else {
         return command;
     };
-    let shown = short(&Text::from_wtf8(folder), folders);
+
+    let shown = shorten_path(&Text::from_wtf8(folder), folders);
     if shown == "." {
         return Text::from_wtf8(rest.to_vec());
     }
@@ -288,46 +388,48 @@ fn command_in<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     concat(&[&"cd ", &shown, &" && ", &rest])
 }
 
-/// Returns the directory of a leading `cd`, and the command after `&&`.
-fn split_folder(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (folder, rest) = match text.first()? {
+/// Splits `cd FOLDER && REST` into the directory, without quotes and a final slash, and the rest.
+/// `None` for any other command.
+fn split_cd(command: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = command.strip_prefix(b"cd ")?.trim_ascii_start();
+
+    let (folder, after_folder) = match text.first()? {
         quote @ (b'"' | b'\'') => {
             let end = memchr::memchr(*quote, &text[1..])? + 1;
             (&text[1..end], &text[end + 1..])
         }
-        _ => text.split_at(
-            text.iter()
-                .position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'&' | b';'))?,
-        ),
+        _ => {
+            let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'&' | b';');
+            text.split_at(text.iter().position(is_end)?)
+        }
     };
-    let command = rest
-        .trim_ascii_start()
-        .strip_prefix(b"&&")?
-        .trim_ascii_start();
-    let folder = if folder.len() > 1 {
-        folder.strip_suffix(b"/").unwrap_or(folder)
-    } else {
-        folder
+    let rest = after_folder.trim_ascii_start().strip_prefix(b"&&")?;
+
+    let folder = match folder.strip_suffix(b"/") {
+        Some(shorter) if !shorter.is_empty() => shorter,
+        _ => folder,
     };
-    Some((folder, command))
+    Some((folder, rest.trim_ascii_start()))
 }
 
-/// Returns arguments of no known shape: the value if there is one argument, else `key=value` for
-/// each.
-fn members(arguments: Raw) -> Text<'static> {
+/// Returns the arguments of a call that has none of the known ones: the value if there is one
+/// argument, else `key=value` for each. The text may exceed the limit of a row.
+fn list_arguments(arguments: Raw) -> Text<'static> {
+    let has_several = arguments.members().nth(1).is_some();
     let mut text = Text::default().into_owned();
-    let count = arguments.members().take(2).count();
     for (key, value) in arguments.members() {
         if text.utf16_len() > ROW_UNITS {
             break;
         }
-        text.push_str(if text.is_empty() { "" } else { " " });
-        if count > 1 {
+        if !text.is_empty() {
+            text.push_str(" ");
+        }
+        if has_several {
             text.push(&pisess_json::string::decode(key.bytes));
             text.push_str("=");
         }
         match head(value, ROW_UNITS) {
-            Some(head) => text.push(&normalize(head)),
+            Some(string) => text.push(&normalize(string)),
             None => text.push(&js::stringify(value).head(ROW_UNITS)),
         }
     }
@@ -342,7 +444,7 @@ mod tests {
     fn shown(name: &str, arguments: &str) -> String {
         let (cwd, home) = (Text::from("/home/u/code/x"), Text::from("/home/u"));
         let arguments = Raw::parse(arguments.as_bytes()).unwrap();
-        let call = call(
+        let call = describe_call(
             &Text::from(name),
             arguments,
             Folders {
@@ -456,7 +558,9 @@ mod tests {
                 home: Some(&home),
             };
             assert_eq!(
-                call(&Text::from("read"), raw, folders).text.to_string(),
+                describe_call(&Text::from("read"), raw, folders)
+                    .text
+                    .to_string(),
                 expected,
                 "{arguments}"
             );
@@ -475,7 +579,7 @@ mod tests {
                 ..Record::default()
             };
             let kind = Kind::named(kind.as_bytes());
-            text(&Typed {
+            entry_row(&Typed {
                 kind,
                 role: Role::Missing,
                 record: &record,

@@ -15,7 +15,7 @@ use crate::session::usage::Billed;
 use crate::session::{Format, Problem};
 use memchr::memchr;
 use pisess_json::string::is_utf8;
-use pisess_json::text::{Text, drop_half};
+use pisess_json::text::{Text, drop_high_surrogate};
 use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
 use std::ops::Range;
@@ -267,7 +267,7 @@ impl Fragment {
     pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) {
         let agent = reading.agent;
         let readable = if rows.readable {
-            readable::text(typed)
+            readable::entry_row(typed)
         } else {
             None
         };
@@ -349,7 +349,7 @@ impl Fragment {
                 cwd: reading.cwd,
                 home: rows.home.as_ref(),
             };
-            let shown = readable::call(&name, arguments, folders);
+            let shown = readable::describe_call(&name, arguments, folders);
             // The offsets fit: rows are short.
             let path = (shown.path.start as u16, shown.path.end as u16);
             return ToolCall {
@@ -475,7 +475,7 @@ const SHORTEST_CUT: usize = 80;
 fn drop_cut_half(row: &mut Vec<u8>) {
     let is_marked = row.ends_with(CUT.as_bytes());
     row.truncate(row.len() - if is_marked { CUT.len() } else { 0 });
-    drop_half(row);
+    drop_high_surrogate(row);
     row.extend_from_slice(if is_marked { CUT.as_bytes() } else { b"" });
 }
 

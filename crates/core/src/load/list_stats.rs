@@ -88,7 +88,7 @@ pub fn key_of(typed: &Typed, timestamp: &Text) -> EntryKey {
 fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Opening> {
     let mut row = forwarded(message, blocks)
         .unwrap_or_else(|| normalize(message_head(message, blocks, ROW_UNITS)));
-    row.drop_half();
+    row.drop_high_surrogate();
     let is_image = || {
         blocks
             .iter()

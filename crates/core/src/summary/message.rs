@@ -177,13 +177,13 @@ fn call(block: &Block, folders: Folders) -> Call {
     let command = arguments.get("command").or(arguments.get("cmd"));
     let list = command.filter(|command| command.is_array());
     let words = list
-        .and_then(|words| readable::command(words, READ))
+        .and_then(|words| readable::command_head(words, READ))
         .map(Text::into_string_lossy);
     Call {
         id: head(block.id),
         tool: head(block.name),
         command: words.unwrap_or_else(|| head(command)),
-        target: readable::call(&name, arguments, folders)
+        target: readable::describe_call(&name, arguments, folders)
             .text
             .into_string_lossy(),
         question: head(question),
