@@ -1,7 +1,9 @@
 //! The places where sessions are: those of the current directory in the stores, those of all
 //! projects, and archives.
 
-use crate::agents::stores::{Disk, Here, Store, Surroundings, absolute, blobs, stores};
+use crate::agents::stores::{
+    Disk, Here, Store, Surroundings, locate_blobs, locate_stores, resolve_user_path,
+};
 use crate::cli::output::Ui;
 use crate::format::counted;
 use crate::load::names::{self, NameError, is_of};
@@ -58,7 +60,8 @@ impl Places {
             here,
             reads_project: true,
         };
-        let (stores, blobs) = (stores(surroundings, &OnDisk), blobs(surroundings, &OnDisk));
+        let stores = locate_stores(surroundings, &OnDisk);
+        let blobs = locate_blobs(surroundings, &OnDisk);
         Places {
             home,
             folder,
@@ -238,7 +241,7 @@ impl Places {
 
     /// Returns the absolute path of a directory that a session records.
     pub fn absolute(&self, cwd: &Text) -> PathBuf {
-        absolute(&cwd.to_string_lossy(), self.here())
+        resolve_user_path(&cwd.to_string_lossy(), self.here())
     }
 }
 
@@ -308,7 +311,7 @@ fn real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {
         home: home.as_deref(),
         folder: project,
     };
-    let mut found = stores(
+    let mut found = locate_stores(
         Surroundings {
             env: &env,
             here,
@@ -331,7 +334,7 @@ fn real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {
 /// Returns the absolute path of a directory that the user named; `~` is the home directory.
 pub fn absolute_folder(path: &Path, ui: &Ui) -> PathBuf {
     let home = ui.home();
-    absolute(
+    resolve_user_path(
         &path.to_string_lossy(),
         Here {
             home: home.as_deref().map(Path::new),

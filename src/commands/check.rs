@@ -5,7 +5,7 @@ mod cwd;
 mod repair;
 mod report;
 
-use crate::agents::stores::lexical;
+use crate::agents::stores::normalize_path;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::everything;
 use crate::cli::named::{FoundSessions, expanded};
@@ -91,7 +91,10 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let cwd = CwdSources {
-        given: args.cwd.as_ref().map(|cwd| lexical(&ui.folder().join(cwd))),
+        given: args
+            .cwd
+            .as_ref()
+            .map(|cwd| normalize_path(&ui.folder().join(cwd))),
         home: ui.home().map(PathBuf::from),
     };
     if args.repair {

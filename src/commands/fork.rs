@@ -1,6 +1,6 @@
 //! `pisess fork`: copies a path of a session into a new session.
 
-use crate::agents::stores::{Disk, lexical};
+use crate::agents::stores::{Disk, normalize_path};
 use crate::cli::follow::folder_of;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{HookArgs, HookEvent};
@@ -112,7 +112,9 @@ pub struct Args {
 impl Args {
     /// Returns the directory given by `--cwd`, as an absolute path.
     fn cwd(&self, ui: &Ui) -> Option<PathBuf> {
-        self.cwd.as_ref().map(|cwd| lexical(&ui.folder().join(cwd)))
+        self.cwd
+            .as_ref()
+            .map(|cwd| normalize_path(&ui.folder().join(cwd)))
     }
 
     fn ancestors(&self) -> Ancestors {

@@ -1,6 +1,6 @@
 //! Finds the working directory of a session whose header is missing.
 
-use crate::agents::stores::{decoded_project, is_name_of_project, project_in_name};
+use crate::agents::stores::{decode_project_name, is_name_of_project, parse_project_name};
 use crate::load::read_header;
 use crate::ops::check::FoundCwd;
 use pisess_store::{Glance, in_folder, paths_in};
@@ -37,7 +37,7 @@ impl CwdSources {
         let existing = existing_projects(name, self.home.as_deref());
         match &existing[..] {
             [] => {
-                let cwd = decoded_project(name, self.home.as_deref())?;
+                let cwd = decode_project_name(name, self.home.as_deref())?;
                 let source = "the name of its folder, where \"-\" may be another character";
                 Some(found(cwd, source))
             }
@@ -84,11 +84,11 @@ fn text(path: &Path) -> String {
 /// Returns the existing directories that a project's directory may be named after. In its name,
 /// several characters are replaced by `-`.
 fn existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {
-    let Some((root, rest)) = project_in_name(name, home) else {
+    let Some(project) = parse_project_name(name, home) else {
         return Vec::new();
     };
     let mut found = Vec::new();
-    let mut open = vec![(root, rest.to_owned())];
+    let mut open = vec![(project.root, project.path.to_owned())];
     let mut listed = 0;
     while let Some((folder, rest)) = open.pop() {
         if rest.is_empty() {

@@ -30,7 +30,7 @@ use std::path::{Component, Path, PathBuf};
 /// The inputs that determine where the stores are.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// Returns an environment variable.
+    /// Returns an environment variable, if it is set.
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// The directories that paths are relative to.
     pub here: Here<'a>,
@@ -60,6 +60,13 @@ pub struct Store {
     pub folders: Vec<PathBuf>,
 }
 
+impl Surroundings<'_> {
+    /// Returns a variable that is set and not empty.
+    fn variable(&self, name: &str) -> Option<String> {
+        (self.env)(name).filter(|value| !value.is_empty())
+    }
+}
+
 impl Store {
     fn flat(agent: Dialect, root: PathBuf) -> Store {
         Store {
@@ -77,92 +84,112 @@ impl Store {
 
 /// Returns the stores of both agents, pi's first. Without a home directory, only those set by
 /// variables.
-pub fn stores(surroundings: Surroundings, disk: &dyn Disk) -> Vec<Store> {
-    let flat = variable(surroundings, "PI_CODING_AGENT_SESSION_DIR");
-    let flat = flat.map(|named| absolute(&named, surroundings.here));
-    let pi = pi_store(surroundings, flat.clone(), disk);
-    let omp = omp_store(surroundings, flat, disk);
+pub fn locate_stores(surroundings: Surroundings, disk: &dyn Disk) -> Vec<Store> {
+    let flat_root = surroundings
+        .variable("PI_CODING_AGENT_SESSION_DIR")
+        .map(|path| resolve_user_path(&path, surroundings.here));
+    let pi = pi_store(surroundings, flat_root.clone(), disk);
+    let omp = omp_store(surroundings, flat_root, disk);
     pi.into_iter().chain(omp).collect()
 }
 
 /// Returns the directory of oh-my-pi's blobs: payloads that it keeps outside of its sessions.
-pub fn blobs(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
+pub fn locate_blobs(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
     Some(omp_root(surroundings, disk)?.with_file_name("blobs"))
 }
 
 /// Whether the `cwd` of a header is the current directory; as in pi, both are made absolute,
 /// without resolving links.
 pub fn is_cwd(cwd: &str, here: Here) -> bool {
-    !cwd.is_empty() && absolute(cwd, here) == lexical(here.folder)
+    !cwd.is_empty() && resolve_user_path(cwd, here) == normalize_path(here.folder)
 }
 
-fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
-    let agent_folder = match variable(surroundings, "PI_CODING_AGENT_DIR") {
-        Some(named) => Some(absolute(&named, surroundings.here)),
-        None => surroundings
-            .here
-            .home
-            .map(|home| home.join(".pi").join("agent")),
+/// Returns pi's store. `flat_root` is the root that a variable sets; only without one are the
+/// settings read.
+fn pi_store(
+    surroundings: Surroundings,
+    flat_root: Option<PathBuf>,
+    disk: &dyn Disk,
+) -> Option<Store> {
+    let here = surroundings.here;
+    let agent_folder = match surroundings.variable("PI_CODING_AGENT_DIR") {
+        Some(path) => Some(resolve_user_path(&path, here)),
+        None => here.home.map(|home| home.join(".pi").join("agent")),
     };
-    let setting = || {
-        let of_project = || surroundings.here.folder.join(".pi").join("settings.json");
-        let project = surroundings.reads_project.then(of_project);
-        let own = agent_folder
-            .as_ref()
-            .map(|folder| folder.join("settings.json"));
-        let set = [project, own]
-            .into_iter()
-            .flatten()
-            .find_map(|path| session_setting(&path, disk))?;
-        // An empty setting of the project overrides that of the user.
-        (!set.is_empty()).then(|| absolute(&set, surroundings.here))
+    let flat_root =
+        flat_root.or_else(|| pi_session_dir(surroundings, agent_folder.as_deref(), disk));
+
+    let Some(agent_folder) = agent_folder else {
+        return flat_root.map(|root| Store::flat(Dialect::Pi, root));
     };
-    let set = flat.or_else(setting);
-    let agent = Dialect::Pi;
-    let nested = agent_folder.map(|folder| {
-        let root = folder.join("sessions");
-        let project = root.join(encoded(&lexical(surroundings.here.folder)));
-        Store {
-            agent,
+    let root = agent_folder.join("sessions");
+    let project = root.join(encode_path(&normalize_path(here.folder)));
+    match flat_root {
+        // The default directory of the project, set explicitly, is not flat.
+        Some(flat_root) if flat_root != project => Some(Store::flat(Dialect::Pi, flat_root)),
+        _ => Some(Store {
+            agent: Dialect::Pi,
             root,
             folders: vec![project],
-        }
-    });
-    // The default directory, set explicitly, is not flat.
-    let is_default = |flat: &PathBuf| {
-        nested
-            .as_ref()
-            .is_some_and(|nested| nested.folders[0] == *flat)
-    };
-    let flat = set
-        .filter(|flat| !is_default(flat))
-        .map(|root| Store::flat(agent, root));
-    flat.or(nested)
+        }),
+    }
+}
+
+/// Returns `sessionDir` of pi's settings: of those of the project, else of the user's.
+fn pi_session_dir(
+    surroundings: Surroundings,
+    agent_folder: Option<&Path>,
+    disk: &dyn Disk,
+) -> Option<PathBuf> {
+    let mut files = Vec::new();
+    if surroundings.reads_project {
+        let project = surroundings.here.folder;
+        files.push(project.join(".pi").join("settings.json"));
+    }
+    if let Some(agent_folder) = agent_folder {
+        files.push(agent_folder.join("settings.json"));
+    }
+
+    let path = files
+        .iter()
+        .find_map(|file| session_dir_setting(file, disk))?;
+    if path.is_empty() {
+        // An empty setting of the project overrides that of the user.
+        return None;
+    }
+    Some(resolve_user_path(&path, surroundings.here))
 }
 
 /// Returns `sessionDir` of a settings file; a file that is not JSON has no settings.
-fn session_setting(path: &Path, disk: &dyn Disk) -> Option<String> {
-    let text = disk.text(path)?;
-    let folder = Raw::parse(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text))
-        .ok()?
-        .get_text("sessionDir")?;
+fn session_dir_setting(file: &Path, disk: &dyn Disk) -> Option<String> {
+    let bytes = disk.text(file)?;
+    let json = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let settings = Raw::parse(json).ok()?;
+    let folder = settings.get_text("sessionDir")?;
     Some(folder.to_string_lossy().into_owned())
 }
 
-fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
-    let agent = Dialect::OhMyPi;
-    if let Some(root) = flat {
-        return Some(Store::flat(agent, root));
+/// Returns oh-my-pi's store. `flat_root` is the root that a variable sets.
+fn omp_store(
+    surroundings: Surroundings,
+    flat_root: Option<PathBuf>,
+    disk: &dyn Disk,
+) -> Option<Store> {
+    if let Some(root) = flat_root {
+        return Some(Store::flat(Dialect::OhMyPi, root));
     }
     let root = omp_root(surroundings, disk)?;
+
     let real = disk.real(surroundings.here.folder);
-    let (scope, current) = omp_project(surroundings, &real, disk);
-    let older = encoded(&lexical(surroundings.here.folder));
-    let mut names = vec![current, older, hashed(scope, &real)];
+    let project = omp_project_name(surroundings, &real, disk);
+    let hashed = hashed_project_name(project.scope, &real);
+    let older = encode_path(&normalize_path(surroundings.here.folder));
+    let mut names = vec![project.name, older, hashed];
     names.dedup();
+
     let folders = names.into_iter().map(|name| root.join(name)).collect();
     Some(Store {
-        agent,
+        agent: Dialect::OhMyPi,
         root,
         folders,
     })
@@ -171,87 +198,135 @@ fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk)
 /// Returns oh-my-pi's session directory.
 fn omp_root(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
     // `OMP_PROFILE` applies even if it is empty.
-    let named = (surroundings.env)("OMP_PROFILE").or_else(|| (surroundings.env)("PI_PROFILE"));
-    let profile = normalized_profile(named);
-    // Here, `~` has no special meaning.
-    let own = variable(surroundings, "PI_CODING_AGENT_DIR").filter(|_| profile.is_none());
-    let own = own.map(|named| lexical(&surroundings.here.folder.join(named)));
-    let config = variable(surroundings, "PI_CONFIG_DIR").unwrap_or_else(|| ".omp".to_owned());
-    let config = |profile: Option<&str>| {
-        let root = surroundings
-            .here
-            .home?
-            .join(config.trim_start_matches(['/', '\\']));
-        Some(profile.map_or(root.clone(), |profile| root.join("profiles").join(profile)))
+    let profile = (surroundings.env)("OMP_PROFILE").or_else(|| (surroundings.env)("PI_PROFILE"));
+    let profile = normalize_profile(profile);
+
+    let set_folder = match profile {
+        Some(_) => None,
+        None => omp_set_agent_folder(surroundings),
     };
-    let default = config(profile.as_deref()).map(|root| root.join("agent"));
-    // oh-my-pi sets `PI_CODING_AGENT_DIR` to its profile's directory for child processes; such a
-    // value is ignored.
-    let fallback = normalized_profile((surroundings.env)("PI_PROFILE"));
-    let derived = fallback.and_then(|profile| Some(config(Some(&profile))?.join("agent")));
-    let agent_folder = own
-        .filter(|own| Some(own) != derived.as_ref())
-        .or_else(|| default.clone())?;
-    if Some(&agent_folder) == default.as_ref() && !cfg!(windows) {
-        let data = variable(surroundings, "XDG_DATA_HOME").map(|data| {
-            let root = absolute(&data, surroundings.here).join("omp");
-            profile
-                .iter()
-                .fold(root, |at, name| at.join("profiles").join(name))
-        });
-        if let Some(data) = data.filter(|data| disk.exists(data)) {
+    let default = omp_default_agent_folder(surroundings, profile.as_deref());
+    let agent_folder = set_folder.or_else(|| default.clone())?;
+
+    let is_default = Some(&agent_folder) == default.as_ref();
+    if is_default
+        && !cfg!(windows)
+        && let Some(data_home) = surroundings.variable("XDG_DATA_HOME")
+    {
+        let mut data = resolve_user_path(&data_home, surroundings.here).join("omp");
+        if let Some(profile) = &profile {
+            data = data.join("profiles").join(profile);
+        }
+        if disk.exists(&data) {
             return Some(data.join("sessions"));
         }
     }
     Some(agent_folder.join("sessions"))
 }
 
-/// Returns the trimmed name, if it can be that of a profile; `default` cannot.
-fn normalized_profile(name: Option<String>) -> Option<String> {
-    let name = name?.trim().to_owned();
-    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
-    let starts = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-    let fits = starts && name.len() <= 64 && !name.ends_with('.') && name.chars().all(is_inner);
-    (fits && name != "default").then_some(name)
+/// Returns oh-my-pi's agent directory below the home directory.
+fn omp_default_agent_folder(surroundings: Surroundings, profile: Option<&str>) -> Option<PathBuf> {
+    let home = surroundings.here.home?;
+    let name = surroundings.variable("PI_CONFIG_DIR");
+    let name = name.as_deref().unwrap_or(".omp");
+    let mut folder = home.join(name.trim_start_matches(['/', '\\']));
+    if let Some(profile) = profile {
+        folder = folder.join("profiles").join(profile);
+    }
+    Some(folder.join("agent"))
 }
 
-/// Returns the name of a project's directory in oh-my-pi's store, preceded by the scope that the
-/// name is relative to: `home`, `tmp` or `abs`.
-fn omp_project(surroundings: Surroundings, real: &Path, disk: &dyn Disk) -> (&'static str, String) {
-    let below = |folder: &Path, prefix: &str| {
-        let rest = real
-            .strip_prefix(disk.real(folder))
-            .ok()?
-            .to_string_lossy()
-            .into_owned();
-        let separator = if rest.is_empty() || prefix.ends_with('-') {
-            ""
-        } else {
-            "-"
+/// Returns the agent directory that `$PI_CODING_AGENT_DIR` sets for oh-my-pi. Unlike in pi, `~` has
+/// no special meaning in it.
+fn omp_set_agent_folder(surroundings: Surroundings) -> Option<PathBuf> {
+    let path = surroundings.variable("PI_CODING_AGENT_DIR")?;
+    let folder = normalize_path(&surroundings.here.folder.join(path));
+
+    // oh-my-pi sets the variable to its profile's directory for child processes; such a value is
+    // ignored.
+    if let Some(profile) = normalize_profile((surroundings.env)("PI_PROFILE"))
+        && omp_default_agent_folder(surroundings, Some(&profile)).as_ref() == Some(&folder)
+    {
+        return None;
+    }
+    Some(folder)
+}
+
+/// Returns the trimmed name, if it can be that of a profile; `default` cannot.
+fn normalize_profile(name: Option<String>) -> Option<String> {
+    let name = name?.trim().to_owned();
+    let is_alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_valid = name.starts_with(is_alphanumeric)
+        && name.len() <= 64
+        && !name.ends_with('.')
+        && name
+            .chars()
+            .all(|c| is_alphanumeric(c) || "._-".contains(c));
+    if is_valid && name != "default" {
+        Some(name)
+    } else {
+        None
+    }
+}
+
+/// The name of a project's directory in oh-my-pi's store.
+struct OmpProjectName {
+    /// The directory that the name is relative to: `home`, `tmp` or `abs`.
+    scope: &'static str,
+    name: String,
+}
+
+/// Returns the name that oh-my-pi gives to the directory of the project in `real`, the current
+/// directory without symbolic links.
+fn omp_project_name(surroundings: Surroundings, real: &Path, disk: &dyn Disk) -> OmpProjectName {
+    if let Some(home) = surroundings.here.home
+        && let Some(name) = relative_project_name(real, &disk.real(home), "-")
+    {
+        return OmpProjectName {
+            scope: "home",
+            name,
         };
-        // oh-my-pi mistakes a name that starts with `..` for a path outside the directory.
-        (!rest.starts_with(".."))
-            .then(|| format!("{prefix}{separator}{}", without_separators(&rest)))
-    };
-    let names: &[&str] = if cfg!(windows) {
+    }
+
+    let temporary = disk.real(&temporary_folder(surroundings));
+    if let Some(name) = relative_project_name(real, &temporary, "-tmp") {
+        return OmpProjectName { scope: "tmp", name };
+    }
+
+    OmpProjectName {
+        scope: "abs",
+        name: encode_path(real),
+    }
+}
+
+/// Returns the first directory that a variable sets for temporary files, else `/tmp`.
+fn temporary_folder(surroundings: Surroundings) -> PathBuf {
+    let variables: &[&str] = if cfg!(windows) {
         &["TEMP", "TMP"]
     } else {
         &["TMPDIR", "TMP", "TEMP"]
     };
-    let temporary = names.iter().find_map(|name| variable(surroundings, name));
-    let temporary = PathBuf::from(temporary.unwrap_or_else(|| "/tmp".to_owned()));
-    let home = surroundings
-        .here
-        .home
-        .and_then(|home| below(home, "-"))
-        .map(|name| ("home", name));
-    let temporary = || below(&temporary, "-tmp").map(|name| ("tmp", name));
-    home.or_else(temporary)
-        .unwrap_or_else(|| ("abs", encoded(real)))
+    let set = variables
+        .iter()
+        .find_map(|name| surroundings.variable(name));
+    PathBuf::from(set.unwrap_or_else(|| "/tmp".to_owned()))
+}
+
+/// Returns the name of a project's directory if the project is below `folder`, for which `prefix`
+/// stands.
+fn relative_project_name(project: &Path, folder: &Path, prefix: &str) -> Option<String> {
+    let rest = project.strip_prefix(folder).ok()?.to_string_lossy();
+    if rest.starts_with("..") {
+        // oh-my-pi mistakes such a name for a path outside the directory.
+        return None;
+    }
+    let needs_separator = !rest.is_empty() && !prefix.ends_with('-');
+    let separator = if needs_separator { "-" } else { "" };
+    Some(format!("{prefix}{separator}{}", replace_separators(&rest)))
 }
 
 /// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory.
-fn hashed(scope: &str, real: &Path) -> String {
+fn hashed_project_name(scope: &str, real: &Path) -> String {
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let is_kept = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let parts: Vec<_> = name
@@ -260,115 +335,144 @@ fn hashed(scope: &str, real: &Path) -> String {
         .collect();
     let joined = parts.join("-");
     let whole = joined.trim_matches('-');
-    // The text is ASCII.
+    // The last 80 characters: all are ASCII.
     let end = &whole[whole.len().saturating_sub(80)..];
     let readable = if end.is_empty() { "project" } else { end };
-    let digest = Sha256::digest(real.to_string_lossy().replace('\\', "/").as_bytes());
+
+    let path = real.to_string_lossy().replace('\\', "/");
+    let digest = Sha256::digest(path.as_bytes());
     let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{scope}-{readable}-{digest}")
 }
 
-/// Returns a path encoded as a directory name.
-fn encoded(path: &Path) -> String {
+/// Returns a path encoded as a directory name, as `--home-u-x--`.
+fn encode_path(path: &Path) -> String {
     let whole = path.to_string_lossy();
     let below_root = whole.strip_prefix(['/', '\\']).unwrap_or(&whole);
-    format!("--{}--", without_separators(below_root))
+    format!("--{}--", replace_separators(below_root))
 }
 
-fn without_separators(path: &str) -> String {
+/// Returns a path with `-` for each separator.
+fn replace_separators(path: &str) -> String {
     path.replace(['/', '\\', ':'], "-")
 }
 
 /// Whether a store of an agent has this name for the directory of a project.
 pub fn is_name_of_project(name: &str, cwd: &str, home: Option<&Path>) -> bool {
     let cwd = Path::new(cwd);
-    if name == encoded(cwd) {
+    if name == encode_path(cwd) {
         return true;
     }
-    let Some((root, rest)) = project_in_name(name, home) else {
+    let Some(project) = parse_project_name(name, home) else {
         return false;
     };
-    cwd.strip_prefix(&root)
-        .is_ok_and(|below| without_separators(&below.to_string_lossy()) == rest)
+    cwd.strip_prefix(&project.root)
+        .is_ok_and(|below| replace_separators(&below.to_string_lossy()) == project.path)
 }
 
-/// Splits the name that a store has for a project's directory: into the directory that it is
-/// relative to, and the rest of the path with `-` for each separator. `None` if it is not such a
-/// name, or that of a directory on Windows.
-pub fn project_in_name<'n>(name: &'n str, home: Option<&Path>) -> Option<(PathBuf, &'n str)> {
+/// The name that a store has for a project's directory, in parts.
+#[derive(Debug)]
+pub struct ProjectName<'n> {
+    /// The directory that the path is relative to.
+    pub root: PathBuf,
+    /// The rest of the path with `-` for each separator.
+    pub path: &'n str,
+}
+
+/// Splits the name that a store has for a project's directory. `None` if it is not such a name, or
+/// that of a directory on Windows.
+pub fn parse_project_name<'n>(name: &'n str, home: Option<&Path>) -> Option<ProjectName<'n>> {
     if let Some(rest) = name.strip_prefix("--") {
-        let rest = rest.strip_suffix("--")?;
-        return windows_path(rest)
-            .is_none()
-            .then(|| (PathBuf::from("/"), rest));
+        let path = rest.strip_suffix("--")?;
+        if decode_windows_path(path).is_some() {
+            return None;
+        }
+        return Some(ProjectName {
+            root: PathBuf::from("/"),
+            path,
+        });
     }
-    let rest = name.strip_prefix('-')?;
-    if rest == "tmp" {
-        return Some((PathBuf::from("/tmp"), ""));
+
+    let path = name.strip_prefix('-')?;
+    let in_tmp = match path {
+        "tmp" => Some(""),
+        _ => path.strip_prefix("tmp-"),
+    };
+    if let Some(path) = in_tmp {
+        return Some(ProjectName {
+            root: PathBuf::from("/tmp"),
+            path,
+        });
     }
-    if let Some(rest) = rest.strip_prefix("tmp-") {
-        return Some((PathBuf::from("/tmp"), rest));
-    }
-    Some((home?.to_owned(), rest))
+    Some(ProjectName {
+        root: home?.to_owned(),
+        path,
+    })
 }
 
 /// Returns the directory that a name in a store stands for if each `-` of the name was a separator.
-pub fn decoded_project(name: &str, home: Option<&Path>) -> Option<String> {
+pub fn decode_project_name(name: &str, home: Option<&Path>) -> Option<String> {
     let whole = name
         .strip_prefix("--")
         .and_then(|rest| rest.strip_suffix("--"));
-    if let Some(path) = whole.and_then(windows_path) {
+    if let Some(path) = whole.and_then(decode_windows_path) {
         return Some(path);
     }
-    let (root, rest) = project_in_name(name, home)?;
-    let path = root.join(rest.replace('-', "/"));
+    let project = parse_project_name(name, home)?;
+    let path = project.root.join(project.path.replace('-', "/"));
     Some(path.to_string_lossy().into_owned())
 }
 
 /// Returns the path on Windows that pi encoded as `C--Users-x`, if it did.
-fn windows_path(encoded: &str) -> Option<String> {
+fn decode_windows_path(encoded: &str) -> Option<String> {
     let (drive, rest) = encoded.split_once("--")?;
     let is_drive = drive.len() == 1 && drive.starts_with(|c: char| c.is_ascii_alphabetic());
-    is_drive.then(|| format!("{drive}:\\{}", rest.replace('-', "\\")))
+    if !is_drive {
+        return None;
+    }
+    Some(format!("{drive}:\\{}", rest.replace('-', "\\")))
 }
 
-/// Returns a variable that is set and not empty.
-fn variable(surroundings: Surroundings, name: &str) -> Option<String> {
-    (surroundings.env)(name).filter(|value| !value.is_empty())
-}
+/// What precedes the path in a URL of a file.
+const FILE_URL: &str = if cfg!(windows) { "file:///" } else { "file://" };
+/// The characters that separate the parts of a path.
+const SEPARATORS: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
 
 /// Resolves a path as pi does for paths from the user: `~` is the home directory, `file://` is
 /// removed, relative paths start from the current directory.
-pub fn absolute(path: &str, here: Here) -> PathBuf {
-    let (url, separators): (_, &[char]) = if cfg!(windows) {
-        ("file:///", &['/', '\\'])
+pub fn resolve_user_path(path: &str, here: Here) -> PathBuf {
+    let from_shell = if cfg!(windows) {
+        of_windows_shell(path)
     } else {
-        ("file://", &['/'])
+        None
     };
-    let shell = of_windows_shell(path).filter(|_| cfg!(windows));
-    let path = shell
-        .as_deref()
-        .unwrap_or(path.strip_prefix(url).unwrap_or(path));
+    let path = match &from_shell {
+        Some(windows_path) => windows_path,
+        None => path.strip_prefix(FILE_URL).unwrap_or(path),
+    };
     if !cfg!(windows) && is_windows(path.as_bytes()) {
         // The directory of a session from another machine.
         return PathBuf::from(path);
     }
-    let rest = path
-        .strip_prefix('~')
-        .filter(|rest| rest.is_empty() || rest.starts_with(separators));
-    let below_home = rest
-        .zip(here.home)
-        .map(|(rest, home)| home.join(rest.trim_start_matches(separators)));
-    lexical(&below_home.unwrap_or_else(|| here.folder.join(path)))
+
+    if let Some(home) = here.home
+        && let Some(rest) = path.strip_prefix('~')
+        && (rest.is_empty() || rest.starts_with(SEPARATORS))
+    {
+        return normalize_path(&home.join(rest.trim_start_matches(SEPARATORS)));
+    }
+    normalize_path(&here.folder.join(path))
 }
 
 /// Returns the path without `.`, `..` and trailing separators, links not resolved.
-pub fn lexical(path: &Path) -> PathBuf {
+pub fn normalize_path(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {
             Component::CurDir => {}
-            Component::ParentDir => drop(out.pop()),
+            Component::ParentDir => {
+                out.pop();
+            }
             other => out.push(other),
         }
     }
@@ -446,7 +550,7 @@ mod tests {
         /// Returns the directories of the project in pi's and oh-my-pi's stores; a flat one is
         /// marked with a star.
         fn folders(&self) -> [String; 2] {
-            let stores = self.surroundings(|surroundings| stores(surroundings, self));
+            let stores = self.surroundings(|surroundings| locate_stores(surroundings, self));
             let [pi, omp] = &stores[..] else {
                 panic!("{stores:?}")
             };
@@ -494,7 +598,7 @@ mod tests {
             ("----", "/"),
             ("--C--Users-hh--", r"C:\Users\hh"),
         ] {
-            let decoded = decoded_project(name, home).unwrap();
+            let decoded = decode_project_name(name, home).unwrap();
             assert_eq!(
                 decoded.trim_end_matches('/'),
                 cwd.trim_end_matches('/'),
@@ -504,16 +608,16 @@ mod tests {
         }
         assert!(is_name_of_project("--opt-a-b--", "/opt/a:b", home));
         assert!(!is_name_of_project("--opt-a-b--", "/opt/a", home));
-        assert!(decoded_project("sessions", home).is_none());
+        assert!(decode_project_name("sessions", home).is_none());
     }
 
     #[test]
     fn oh_my_pi_resolves_links_first_and_its_older_folder_is_searched_too() {
         let mut machine = Machine::at("/link");
         machine.links.push(("/link", "/var/hh/proj"));
-        let stores = machine.surroundings(|surroundings| stores(surroundings, &machine));
+        let stores = machine.surroundings(|surroundings| locate_stores(surroundings, &machine));
         let omp = Path::new("/var/hh/.omp/agent/sessions");
-        let hashed = hashed("home", Path::new("/var/hh/proj"));
+        let hashed = hashed_project_name("home", Path::new("/var/hh/proj"));
         assert_eq!(
             stores[1].folders,
             ["-proj", "--link--", &hashed].map(|name| omp.join(name))
@@ -525,10 +629,13 @@ mod tests {
     fn folders_of_oh_my_pi_17_2_5_have_a_hash() {
         let of_project =
             "home-my-proj-aae7dca0b39677615e6d0b22f5dac9eb6e0467f6a33bf250fee5f9ec7fb23e3a";
-        assert_eq!(hashed("home", Path::new("/var/hh/my proj!")), of_project);
+        assert_eq!(
+            hashed_project_name("home", Path::new("/var/hh/my proj!")),
+            of_project
+        );
         let of_root =
             "abs-project-8a5edab282632443219e051e4ade2d1d5bbc671c781051bf1437897cbdfea0f1";
-        assert_eq!(hashed("abs", Path::new("/")), of_root);
+        assert_eq!(hashed_project_name("abs", Path::new("/")), of_root);
     }
 
     #[test]
@@ -605,7 +712,7 @@ mod tests {
         }
         // The directory of another system stays as it is.
         for cwd in [r"C:\Users\hh\p", "C:/p", r"\\server\share\p"] {
-            assert_eq!(absolute(cwd, here), Path::new(cwd));
+            assert_eq!(resolve_user_path(cwd, here), Path::new(cwd));
             assert!(!is_cwd(cwd, here));
         }
     }

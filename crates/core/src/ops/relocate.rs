@@ -1,6 +1,6 @@
 //! Moves a session to another project directory: its header, and its place in the agents' stores.
 
-use crate::agents::stores::{Here, Store, absolute};
+use crate::agents::stores::{Here, Store, resolve_user_path};
 use crate::session::Header;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
@@ -133,7 +133,7 @@ pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBu
     if cwd.is_empty() {
         return None;
     }
-    let whole = absolute(cwd, here);
+    let whole = resolve_user_path(cwd, here);
     let [path, folder] = [&*whole, old].map(|path| path.as_os_str().as_encoded_bytes());
     if is_windows(folder) {
         let rest = std::str::from_utf8(below(path, folder)?).ok()?;
