@@ -7,32 +7,46 @@ use std::hash::Hash;
 /// A map in which a key keeps its place until it is removed; without values, a set.
 #[derive(Clone, Debug)]
 pub struct Ordered<K, V = ()> {
-    by_key: HashMap<K, (usize, V)>,
-    next: usize,
+    by_key: HashMap<K, Placed<V>>,
+    /// The place of the next key that is added.
+    next_place: usize,
+}
+
+/// A value, and the place of its key in the order.
+#[derive(Clone, Debug)]
+struct Placed<V> {
+    place: usize,
+    value: V,
 }
 
 impl<K, V> Default for Ordered<K, V> {
     fn default() -> Self {
         Ordered {
             by_key: HashMap::default(),
-            next: 0,
+            next_place: 0,
         }
     }
 }
 
 impl<K: Eq + Hash, V> Ordered<K, V> {
-    /// Sets the value of a key.
+    /// Sets the value of a key, which is added at the end if it is new.
     pub fn set(&mut self, key: K, value: V) {
-        let place = self.by_key.get(&key).map_or(self.next, |(place, _)| *place);
-        self.by_key.insert(key, (place, value));
-        self.next += 1;
+        let place = match self.by_key.get(&key) {
+            Some(placed) => placed.place,
+            None => self.next_place,
+        };
+        self.by_key.insert(key, Placed { place, value });
+        self.next_place += 1;
     }
 
     /// Returns the value of a key, after setting it to `value` if there is none.
     pub fn or_insert(&mut self, key: K, value: V) -> &mut V {
-        let new = (self.next, value);
-        self.next += 1;
-        &mut self.by_key.entry(key).or_insert(new).1
+        let new = Placed {
+            place: self.next_place,
+            value,
+        };
+        self.next_place += 1;
+        &mut self.by_key.entry(key).or_insert(new).value
     }
 
     /// Removes a key.
@@ -48,7 +62,7 @@ impl<K: Eq + Hash, V> Ordered<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.by_key.get(key).map(|(_, value)| value)
+        self.by_key.get(key).map(|placed| &placed.value)
     }
 
     /// Whether there is no key.
@@ -59,8 +73,8 @@ impl<K: Eq + Hash, V> Ordered<K, V> {
     /// Iterates over the keys and their values.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> {
         let mut all: Vec<_> = self.by_key.iter().collect();
-        all.sort_unstable_by_key(|(_, (place, _))| *place);
-        all.into_iter().map(|(key, (_, value))| (key, value))
+        all.sort_unstable_by_key(|(_, placed)| placed.place);
+        all.into_iter().map(|(key, placed)| (key, &placed.value))
     }
 
     /// Iterates over the keys.

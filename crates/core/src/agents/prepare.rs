@@ -82,25 +82,26 @@ impl Preparation {
     /// no messages, or the first kept entry has no id.
     pub fn completed(mut self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Self>> {
         let session = reader.session();
-        let has_id = self
-            .first_kept
-            .is_none_or(|kept| !session.entry(kept).id.is_empty());
-        let messages = || {
-            self.messages_to_summarize
-                .iter()
-                .chain(&self.turn_prefix_messages)
-        };
-        if !has_id || messages().next().is_none() {
+        if let Some(first_kept) = self.first_kept
+            && session.entry(first_kept).id.is_empty()
+        {
             return Ok(None);
         }
-        for message in messages() {
+        if self.messages_to_summarize.is_empty() && self.turn_prefix_messages.is_empty() {
+            return Ok(None);
+        }
+
+        for message in &self.messages_to_summarize {
             self.file_ops.add_message(message, reader)?;
         }
-        let compactions = path
-            .iter()
-            .rev()
-            .filter(|&&ix| session.entry(ix).kind == Kind::Compaction);
-        self.previous_compactions = compactions.copied().collect();
+        for message in &self.turn_prefix_messages {
+            self.file_ops.add_message(message, reader)?;
+        }
+
+        let newest_first = path.iter().rev().copied();
+        self.previous_compactions = newest_first
+            .filter(|&ix| session.entry(ix).kind == Kind::Compaction)
+            .collect();
         Ok(Some(self))
     }
 }
@@ -120,7 +121,8 @@ pub struct FileOps {
 
 impl FileOps {
     /// Adds the files named by a message's calls (`extractFileOpsFromMessage`): those of an
-    /// assistant message and, for pi, those that a tool result records as nested.
+    /// assistant message and, for pi, those that a tool result records as nested. Reads the line of
+    /// the message only if the calls were not collected when the session was loaded.
     pub fn add_message(&mut self, message: &Message, reader: &EntryReader) -> io::Result<()> {
         let session = reader.session();
         let role = session.entry(message.entry).role;
@@ -129,25 +131,24 @@ impl FileOps {
             return Ok(());
         }
         if let Some(calls) = message.file_calls(session) {
-            calls
-                .iter()
-                .for_each(|call| self.add(call.tool, session.text(call.path), session));
+            for call in calls {
+                self.add(call.tool, session.text(call.path), session);
+            }
             return Ok(());
         }
+
         message.with(reader, |json| {
-            let nested = || {
+            let calls = if is_result {
                 json.get("nestedCalls")
                     .and_then(|nested| nested.get("calls"))
-            };
-            let calls = if is_result {
-                nested()
             } else {
                 json.get("content")
             };
-            for call in calls.into_iter().flat_map(Raw::items) {
+            for call in calls.unwrap_or(Raw::NULL).items() {
                 let [kind, name, arguments] = content::members(call, ["type", "name", "arguments"]);
+                // A nested call needs no type.
                 let is_call = is_result || kind.is_some_and(|kind| kind.is("toolCall"));
-                if let Some((tool, path)) = file_of(name, arguments).filter(|_| is_call) {
+                if is_call && let Some((tool, path)) = file_of(name, arguments) {
                     self.add(tool, path, session);
                 }
             }
@@ -156,16 +157,24 @@ impl FileOps {
 
     /// Adds the path of a call, if the agent lists such paths.
     fn add(&mut self, tool: FileTool, path: Text, session: &Session) {
-        match tool.act {
-            _ if !(session.agent().lists_path)(&path) => {}
-            FileAct::Read => self.insert(tool, (session.agent().read_path)(path)),
-            FileAct::Write | FileAct::Edit => self.insert(tool, path),
+        let agent = session.agent();
+        if !(agent.lists_path)(&path) {
+            return;
+        }
+        let path = match tool.act {
+            FileAct::Read => (agent.read_path)(path),
+            FileAct::Write | FileAct::Edit => path,
+        };
+        if tool.is_unlisted {
+            self.unlisted.push((tool.act, path.into_owned()));
+        } else {
+            self.list(tool.act, path);
         }
     }
 
-    fn insert(&mut self, tool: FileTool, path: Text) {
-        let paths = match tool.act {
-            act if tool.is_unlisted => return self.unlisted.push((act, path.into_owned())),
+    /// Adds a path to the list of those with which a tool did this.
+    fn list(&mut self, act: FileAct, path: Text) {
+        let paths = match act {
             FileAct::Read => &mut self.read,
             FileAct::Write => &mut self.written,
             FileAct::Edit => &mut self.edited,
@@ -176,37 +185,28 @@ impl FileOps {
     /// Adds the files in the `details` of a summary, unless a hook wrote it.
     pub fn add_details(&mut self, line: Raw, session: &Session) {
         let agent = session.agent();
-        let details = line
-            .get("details")
-            .filter(|_| !content::truthy(line, agent.hook_key));
-        let Some(details) = details else { return };
-        let texts = |key| {
-            details
-                .get(key)
-                .into_iter()
-                .flat_map(Raw::items)
-                .filter_map(Raw::text)
+        if content::truthy(line, agent.hook_key) {
+            return;
+        }
+        let Some(details) = line.get("details") else {
+            return;
         };
-        let listed = |act| FileTool {
-            act,
-            is_unlisted: false,
-        };
-        texts("readFiles")
-            .for_each(|read| self.insert(listed(FileAct::Read), (agent.read_path)(read)));
-        texts("modifiedFiles").for_each(|modified| self.insert(listed(FileAct::Edit), modified));
+        let [read_files, modified_files] =
+            ["readFiles", "modifiedFiles"].map(|key| details.get(key).unwrap_or(Raw::NULL));
+        for path in read_files.items().filter_map(Raw::text) {
+            self.list(FileAct::Read, (agent.read_path)(path));
+        }
+        for path in modified_files.items().filter_map(Raw::text) {
+            self.list(FileAct::Edit, path);
+        }
     }
 
     /// Returns all files, including those that the agents do not list.
-    fn all(&self) -> FileOps {
+    fn with_unlisted(&self) -> FileOps {
         let mut all = self.clone();
-        for (act, path) in std::mem::take(&mut all.unlisted) {
-            all.insert(
-                FileTool {
-                    act,
-                    is_unlisted: false,
-                },
-                path,
-            );
+        let unlisted = std::mem::take(&mut all.unlisted);
+        for (act, path) in unlisted {
+            all.list(act, path);
         }
         all
     }
@@ -223,32 +223,37 @@ impl FileOps {
     /// Returns the `details` of a compaction or branch summary (`computeFileLists`, the same in
     /// both agents): a file that was also changed is not listed as read.
     pub fn lists(&self, session: &Session) -> FileLists {
-        let is_listed = |path: &&Text<'static>| (session.agent().lists_path)(path);
-        let modified =
-            |path: &&Text| self.edited.get(*path).is_some() || self.written.get(*path).is_some();
-        let read = self.read.keys().filter(|path| !modified(path));
-        let new = self
-            .written
-            .keys()
-            .filter(|path| self.edited.get(*path).is_none());
-        FileLists {
-            read_files: sorted(read.filter(is_listed)),
-            modified_files: sorted(self.edited.keys().chain(new).filter(is_listed)),
+        let agent = session.agent();
+        let mut lists = FileLists::default();
+        for path in self.read.keys() {
+            let is_edited = self.edited.get(path).is_some();
+            let is_written = self.written.get(path).is_some();
+            if !is_edited && !is_written && (agent.lists_path)(path) {
+                lists.read_files.push(path.clone());
+            }
         }
+        for path in self.edited.keys() {
+            if (agent.lists_path)(path) {
+                lists.modified_files.push(path.clone());
+            }
+        }
+        for path in self.written.keys() {
+            let is_edited = self.edited.get(path).is_some();
+            if !is_edited && (agent.lists_path)(path) {
+                lists.modified_files.push(path.clone());
+            }
+        }
+        lists.read_files.sort_by(Text::cmp_utf16);
+        lists.modified_files.sort_by(Text::cmp_utf16);
+        lists
     }
 
     /// Returns a summary as the agent stores it: with its files, including those that the agents do
     /// not list.
     pub fn below(&self, summary: Text<'static>, session: &Session) -> Text<'static> {
-        let all = self.all();
+        let all = self.with_unlisted();
         (session.agent().with_files)(summary, &all.lists(session), &all.read)
     }
-}
-
-fn sorted<'t>(paths: impl Iterator<Item = &'t Text<'static>>) -> Vec<Text<'static>> {
-    let mut paths: Vec<_> = paths.cloned().collect();
-    paths.sort_by(Text::cmp_utf16);
-    paths
 }
 
 /// The files of a summary, both lists sorted by UTF-16 unit.
@@ -275,44 +280,50 @@ pub enum Budget {
 
 /// Returns the input for the summary of a branch, whose entries are in order: the newest messages
 /// whose estimates fit `budget`, and the files that these touched, or that earlier branch summaries
-/// list. `message` returns the message of an entry, and `estimate` its tokens.
+/// list. `message_of` returns the message of an entry, and `estimate` its tokens.
 pub fn prepare_branch(
     branch: &[EntryIx],
     reader: &EntryReader,
     budget: Budget,
     estimate: fn(Raw) -> u64,
-    message: impl Fn(EntryIx) -> io::Result<Option<Message>>,
+    message_of: impl Fn(EntryIx) -> io::Result<Option<Message>>,
 ) -> io::Result<(Vec<Message>, FileOps)> {
     let session = reader.session();
     let mut ops = FileOps::default();
-    for &ix in branch
-        .iter()
-        .filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary)
-    {
-        reader.with_entry(ix, |line| ops.add_details(line, session))?;
+    for &ix in branch {
+        if session.entry(ix).kind == Kind::BranchSummary {
+            reader.with_entry(ix, |line| ops.add_details(line, session))?;
+        }
     }
-    let (mut messages, mut total) = (Vec::new(), 0);
+
+    let mut messages = Vec::new();
+    let mut total = 0;
     for &ix in branch.iter().rev() {
-        let Some(message) = message(ix)? else {
+        let Some(message) = message_of(ix)? else {
             continue;
         };
-        let Budget::Tokens(budget) = budget else {
-            messages.push(message);
-            continue;
+        let most_tokens = match budget {
+            Budget::Tokens(most_tokens) => most_tokens,
+            Budget::Whole => {
+                messages.push(message);
+                continue;
+            }
         };
+
+        // The files of the first message that does not fit are listed, too.
         ops.add_message(&message, reader)?;
         let tokens = message.with(reader, estimate)?;
-        let full = total + tokens > budget;
-        let summary = matches!(
+        let fits = total + tokens <= most_tokens;
+        let is_summary = matches!(
             session.entry(ix).kind,
             Kind::Compaction | Kind::BranchSummary
         );
         // A summary that does not fit is still included if more than a tenth of the budget is left.
-        if !full || (summary && total * 10 < budget * 9) {
+        if fits || (is_summary && total * 10 < most_tokens * 9) {
             messages.push(message);
             total += tokens;
         }
-        if full {
+        if !fits {
             break;
         }
     }

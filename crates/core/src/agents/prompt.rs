@@ -34,16 +34,22 @@ pub fn compaction_prompts(
     let mut prompts = Vec::new();
     if needs_history(preparation) {
         let previous = preparation.whole_summary(reader)?;
-        let request = agent.requests.history(previous.as_ref(), instructions);
-        prompts.push(prompt(
+        let request = agent
+            .requests
+            .request_history(previous.as_ref(), instructions);
+        prompts.push(build_prompt(
             &preparation.messages_to_summarize,
             reader,
             &request,
         )?);
     }
     if !preparation.turn_prefix_messages.is_empty() {
-        let request = instructions.after(&[&agent.requests.turn_prefix]);
-        prompts.push(prompt(&preparation.turn_prefix_messages, reader, &request)?);
+        let request = instructions.add_to(&[&agent.requests.turn_prefix]);
+        prompts.push(build_prompt(
+            &preparation.turn_prefix_messages,
+            reader,
+            &request,
+        )?);
     }
     Ok(prompts)
 }
@@ -55,15 +61,12 @@ pub fn branch_prompt(
     reader: &EntryReader,
 ) -> io::Result<Vec<u8>> {
     let requests = &reader.session().agent().requests;
-    prompt(
-        messages,
-        reader,
-        &instructions.after(&[&requests.branch, &requests.branch_sections]),
-    )
+    let request = instructions.add_to(&[&requests.branch, &requests.branch_sections]);
+    build_prompt(messages, reader, &request)
 }
 
-/// Returns a prompt: the transcript of messages, and what is requested.
-fn prompt(messages: &[Message], reader: &EntryReader, request: &Text) -> io::Result<Vec<u8>> {
+/// Returns a prompt: the transcript of the messages, then the request.
+fn build_prompt(messages: &[Message], reader: &EntryReader, request: &Text) -> io::Result<Vec<u8>> {
     let mut prompt = b"<conversation>\n".to_vec();
     (reader.session().agent().transcript)(messages, reader, &mut prompt)?;
     write!(prompt, "\n</conversation>\n\n{request}")?;
@@ -83,15 +86,11 @@ pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) ->
     let Some(turn_prefix) = answers.next() else {
         return history.unwrap_or_default();
     };
-    let previous = || {
-        preparation
-            .previous_summary
-            .clone()
-            .unwrap_or(Text::from("No prior history."))
-    };
-    let summary = history.unwrap_or_else(previous);
+    let history = history
+        .or_else(|| preparation.previous_summary.clone())
+        .unwrap_or(Text::from("No prior history."));
     concat(&[
-        &summary,
+        &history,
         &"\n\n---\n\n**Turn Context (split turn):**\n\n",
         &turn_prefix,
     ])
@@ -119,22 +118,26 @@ pub struct Requests {
 
 impl Requests {
     /// Returns what is requested for a summary of the history, after its transcript.
-    fn history(&self, previous: Option<&Text>, instructions: &Instructions) -> Text<'static> {
+    fn request_history(
+        &self,
+        previous: Option<&Text>,
+        instructions: &Instructions,
+    ) -> Text<'static> {
         match previous.filter(|summary| !summary.is_empty()) {
-            None => instructions.after(&[&self.history, &self.sections]),
+            None => instructions.add_to(&[&self.history, &self.sections]),
             Some(previous) => concat(&[
                 &"<previous-summary>\n",
                 &(self.quoted)(previous),
                 &"\n</previous-summary>\n\n",
-                &instructions.after(&[&self.update, &self.sections]),
+                &instructions.add_to(&[&self.update, &self.sections]),
             ]),
         }
     }
 }
 
 impl Instructions<'_> {
-    /// Returns the built-in instructions with these.
-    fn after(&self, built_in: &[&dyn AsRef<[u8]>]) -> Text<'static> {
+    /// Returns the parts of the built-in instructions joined, followed or replaced by these.
+    fn add_to(&self, built_in: &[&dyn AsRef<[u8]>]) -> Text<'static> {
         match self.text.as_ref().filter(|text| !text.is_empty()) {
             None => concat(built_in),
             Some(text) if self.replace => text.clone().into_owned(),
@@ -150,22 +153,22 @@ impl Instructions<'_> {
 /// Writes the parts of a transcript, with a blank line between them.
 pub struct TranscriptWriter<'a> {
     out: &'a mut dyn Write,
-    begun: bool,
+    has_parts: bool,
 }
 
 impl<'a> TranscriptWriter<'a> {
     /// Returns a writer that has written nothing.
     pub fn new(out: &'a mut dyn Write) -> Self {
-        TranscriptWriter { out, begun: false }
+        TranscriptWriter {
+            out,
+            has_parts: false,
+        }
     }
 
     /// Writes a part, with U+FFFD for each lone surrogate.
     pub fn part(&mut self, label: &str, text: &Text) -> io::Result<()> {
-        let gap = if std::mem::replace(&mut self.begun, true) {
-            "\n\n"
-        } else {
-            ""
-        };
+        let gap = if self.has_parts { "\n\n" } else { "" };
+        self.has_parts = true;
         write!(self.out, "{gap}{label}{text}")
     }
 
@@ -182,16 +185,16 @@ impl<'a> TranscriptWriter<'a> {
 /// The limit for a tool result, in UTF-16 units.
 pub const TOOL_RESULT_UNITS: usize = 2000;
 
-/// Returns the text of a tool result; if it is too long, what `head` returns for the limit, and a
-/// note of how much is missing.
-pub fn cut_result<'a>(text: Text<'a>, head: impl Fn(&Text<'a>, usize) -> Text<'a>) -> Text<'a> {
+/// Returns the text of a tool result; if it is too long, its first [`TOOL_RESULT_UNITS`], and a note
+/// of how much is missing. `cut` is how the agent cuts a text after so many UTF-16 units.
+pub fn cut_result<'a>(text: Text<'a>, cut: impl Fn(&Text<'a>, usize) -> Text<'a>) -> Text<'a> {
     let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
     if more == 0 {
         return text;
     }
-    let mut head = head(&text, TOOL_RESULT_UNITS);
-    head.push_str(&format!("\n\n[... {more} more characters truncated]"));
-    head
+    let mut shown = cut(&text, TOOL_RESULT_UNITS);
+    shown.push_str(&format!("\n\n[... {more} more characters truncated]"));
+    shown
 }
 
 #[cfg(test)]
