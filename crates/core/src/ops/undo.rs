@@ -14,7 +14,7 @@
 
 use super::chain::Chain;
 use super::edit::{replaced, show, stored};
-use super::switch::{behind_marks, leaf_before, mark, moved};
+use super::switch::{Moved, behind_marks, leaf_before, mark, moved};
 use super::{IdSource, Refusal, parent_id};
 use crate::ops::plan::Change;
 use crate::session::Session;
@@ -22,7 +22,6 @@ use crate::session::entry::{Entry, EntryIx, Kind, Role, Slice};
 use crate::session::read::entry_reader::{EntryReader, named};
 use crate::session::reference::Position;
 use foldhash::{HashMap, HashSet};
-use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::io;
 
@@ -34,41 +33,55 @@ pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
         let hint = "what rewrites the file is not undone: see `pisess undo --help`";
         Refusal::with_hint("there is nothing to undo", hint)
     })?;
-    let replies = [
-        (Role::Assistant, "reply"),
-        (Role::ToolResult, "tool result"),
-    ];
-    if let Some((_, what)) = replies
-        .into_iter()
-        .find(|&(role, _)| session.is_message(last, role))
+
+    if let Some(reply) = reply_noun(session, last)
         && !is_copy(reader, last)?
     {
         return Err(Refusal::with_hint(
-            format!("the last operation is the {what} {}", session.id(last)),
+            format!("the last operation is the {reply} {}", session.id(last)),
             "`pisess pop` goes back to before the last user message",
         ));
     }
-    let entries = (first.at()..=last.at()).map(EntryIx::new);
-    Ok(entries
-        .filter(|&ix| !session.entry(ix).id.is_empty())
-        .collect())
+
+    let written = (first.at()..=last.at()).map(EntryIx::new);
+    let entries = written.filter(|&ix| !session.entry(ix).id.is_empty());
+    Ok(entries.collect())
+}
+
+/// What a refusal calls a message that the model or a tool wrote; `None` for other entries. Such a
+/// message is not an operation of a user, so that `undo` leaves it to `pop`.
+fn reply_noun(session: &Session, ix: EntryIx) -> Option<&'static str> {
+    if session.is_message(ix, Role::Assistant) {
+        Some("reply")
+    } else if session.is_message(ix, Role::ToolResult) {
+        Some("tool result")
+    } else {
+        None
+    }
 }
 
 /// Returns the leaf before an operation; `None` if it only annotated the session, so that the leaf
 /// stays where it is.
 pub fn back_to(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Option<Position>> {
-    if entries
+    let session = reader.session();
+    let only_annotates = entries
         .iter()
-        .all(|&ix| step(reader.session(), ix) == Step::Annotation)
-    {
+        .all(|&ix| step(session, ix) == Step::Annotation);
+    if only_annotates {
         return Ok(None);
     }
-    let recorded = moved(reader, entries[0])?.and_then(|mark| mark.from);
-    let leaf = recorded.map_or_else(|| leaf_before(reader, entries[0]), Ok)?;
+
+    let first = entries[0];
+    let recorded = moved(reader, first)?.and_then(|mark| mark.from);
+    let leaf = match recorded {
+        Some(leaf) => leaf,
+        None => leaf_before(reader, first)?,
+    };
     behind_marks(reader, leaf).map(Some)
 }
 
-/// Takes back an operation, before which the leaf was where [`back_to`] returns.
+/// Takes back an operation: moves the leaf to what [`back_to`] returns for the operation, or, if it
+/// only annotated the session, restores each label, name and edit below the present leaf.
 pub fn undo(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -89,66 +102,105 @@ pub fn undo(
     Ok(chain.change)
 }
 
-/// Returns the entries that were taken back, except those from which the conversation went on.
+/// Returns the entries that were taken back, except those from which the conversation went on: an
+/// entry that has a descendant outside the undone ones is in use again.
 pub fn undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
-    // The mark of an operation that moved the leaf is on another branch, perhaps below labels that
-    // were restored.
-    let may_be_mark = |ix: &EntryIx| {
-        let (entry, before) = (session.entry(*ix), ix.before());
-        let follows =
-            entry.parent == before && before.is_none_or(|ix| session.entry(ix).kind != Kind::Label);
-        entry.kind == Kind::Custom && !follows
-    };
     let mut undone = HashSet::default();
-    for mark in session.all().filter(may_be_mark) {
-        let undid = moved(reader, mark)?
-            .map(|mark| mark.undid)
-            .unwrap_or_default();
-        undone.extend(undid.iter().filter_map(|id| session.find(id)));
+    for ix in session.all() {
+        if !may_be_mark_of_move(session, ix) {
+            continue;
+        }
+        let Some(mark) = moved(reader, ix)? else {
+            continue;
+        };
+        undone.extend(mark.undid.iter().filter_map(|id| session.find(id)));
     }
     if undone.is_empty() {
         return Ok(undone);
     }
+
     let is_bookkeeping = |ix: EntryIx| session.entry(ix).kind.is_bookkeeping();
-    let after: Vec<_> = session
+    let in_use: Vec<_> = session
         .all()
         .filter(|&ix| !is_bookkeeping(ix) && !undone.contains(&ix))
         .collect();
-    let mut passed = HashSet::default();
-    for ix in after {
-        let above = session.upwards(session.entry(ix).parent);
-        above
-            .take_while(|&ix| undone.remove(&ix) || is_bookkeeping(ix) && passed.insert(ix))
-            .for_each(drop);
+
+    // Each walk ends at the first ancestor that is in use by itself, or whose ancestors an earlier
+    // walk has seen. So all walks together visit each entry about once.
+    let mut seen_bookkeeping = HashSet::default();
+    for ix in in_use {
+        for ancestor in session.upwards(session.entry(ix).parent) {
+            if undone.remove(&ancestor) {
+                continue;
+            }
+            if !is_bookkeeping(ancestor) {
+                break;
+            }
+            let is_new = seen_bookkeeping.insert(ancestor);
+            if !is_new {
+                break;
+            }
+        }
     }
     Ok(undone)
 }
 
-/// Returns the first and the last entry of the last operation that was not taken back.
-fn last_write(reader: &EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
+/// Whether an entry may be the mark of an undo that moved the leaf, judged without reading its line.
+/// Such a mark is on another branch than the entry before it, perhaps below labels that were
+/// restored in the same write.
+fn may_be_mark_of_move(session: &Session, ix: EntryIx) -> bool {
+    let entry = session.entry(ix);
+    if entry.kind != Kind::Custom {
+        return false;
+    }
+
+    let before = ix.before();
+    let is_below_label = before.is_some_and(|ix| session.entry(ix).kind == Kind::Label);
+    entry.parent != before || is_below_label
+}
+
+/// The first and the last entry that one operation wrote.
+type Write = (EntryIx, EntryIx);
+
+/// Returns the last operation that was not taken back; `None` if there is none.
+fn last_write(reader: &EntryReader) -> io::Result<Option<Write>> {
     let session = reader.session();
     let mut undone: HashSet<Text<'static>> = HashSet::default();
-    let mut at = session.all().next_back();
-    while let Some(last) = at {
-        at = last.before();
+    let mut next = session.all().next_back();
+    while let Some(last) = next {
+        next = last.before();
         if is_record(reader, last)? || undone.contains(&session.id(last)) {
             continue;
         }
         match moved(reader, last)? {
             Some(mark) if !mark.undid.is_empty() => {
-                // With the labels, names and edits that were restored in the same write.
-                let mut above = session.entry(last).parent;
-                while let Some(ix) =
-                    above.filter(|_| above == at && mark.to.is_some_and(|to| to != above))
-                {
-                    (at, above) = (ix.before(), session.entry(ix).parent);
-                }
+                next = before_restored(session, last, &mark);
                 undone.extend(mark.undid);
             }
             _ => return Ok(Some((start_of_write(reader, last)?, last))),
         }
     }
     Ok(None)
+}
+
+/// Returns the entry before the write of an undo that ends with this mark. The labels, names and
+/// edits that it restored are directly before the mark, as a chain that begins under the position to
+/// which the undo went.
+fn before_restored(session: &Session, mark_ix: EntryIx, mark: &Moved) -> Option<EntryIx> {
+    let mut before = mark_ix.before();
+    let Some(start) = mark.to else {
+        return before;
+    };
+
+    let mut parent = session.entry(mark_ix).parent;
+    while let Some(restored) = parent
+        && parent == before
+        && parent != start
+    {
+        before = restored.before();
+        parent = session.entry(restored).parent;
+    }
+    before
 }
 
 /// The `customType` of the entry that oh-my-pi appends when it exits.
@@ -202,29 +254,42 @@ fn step(session: &Session, ix: EntryIx) -> Step {
 /// Whether an entry is a record that an agent keeps for itself, and not an operation.
 fn is_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let session = reader.session();
-    if session.entry(ix).kind == Kind::Custom && !session.entry(ix).id.is_empty() {
+    let entry = session.entry(ix);
+    if entry.id.is_empty() {
+        return Ok(true);
+    }
+    if entry.kind == Kind::Custom {
         return reader.with_entry(ix, |entry| {
-            entry
-                .get("customType")
-                .is_some_and(|kind| kind.is(SESSION_EXIT))
+            let custom_type = entry.get("customType");
+            custom_type.is_some_and(|name| name.is(SESSION_EXIT))
         });
     }
-    Ok(session.entry(ix).id.is_empty() || step(session, ix) == Step::Record)
+    Ok(step(session, ix) == Step::Record)
 }
 
-/// Returns the first entry of the write that ends with this one: those before it in the file and on
-/// its path that have the same timestamp. A mark is the first of its write.
+/// Returns the first entry of the write that ends with `last`: the topmost of its ancestors that
+/// stand directly before each other in the file and have the same timestamp. A mark is the first of
+/// its write.
 fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
     let session = reader.session();
-    let time = |ix: EntryIx| session.entry(ix).time_ms;
+    let written_at = session.entry(last).time_ms;
+    if written_at == Entry::NO_TIME {
+        return Ok(last);
+    }
+
     let mut first = last;
-    while let Some(before) = first.before().filter(|&before| {
-        session.entry(first).parent == Some(before)
-            && time(before) == time(last)
-            && time(last) != Entry::NO_TIME
-    }) && moved(reader, first)?.is_none()
-        && moved(reader, before)?.is_none_or(|mark| mark.undid.is_empty())
-    {
+    while let Some(before) = first.before() {
+        let is_parent = session.entry(first).parent == Some(before);
+        if !is_parent || session.entry(before).time_ms != written_at {
+            break;
+        }
+        if moved(reader, first)?.is_some() {
+            break;
+        }
+        let ends_an_undo = moved(reader, before)?.is_some_and(|mark| !mark.undid.is_empty());
+        if ends_an_undo {
+            break;
+        }
         first = before;
     }
     Ok(first)
@@ -233,67 +298,83 @@ fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
 /// Whether a message is a copy of an earlier one, which `pisess pick` made: an agent never stores a
 /// message, which includes its time, twice.
 fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
-    /// By how much the lengths of ids and times differ at most.
+    /// The largest difference in the length of two lines with the same message, in bytes: their ids
+    /// and times differ.
     const ENVELOPE: u64 = 256;
+
     let session = reader.session();
     let message = reader.with_message(ix, |copy| copy.bytes().to_vec())?;
-    let (role, len) = (session.entry(ix).role, session.entry(ix).span.len);
-    let earlier = (0..ix.at()).rev().map(EntryIx::new);
-    for other in earlier.filter(|&other| session.is_message(other, role)) {
-        if session.entry(other).span.len.abs_diff(len) <= ENVELOPE
-            && reader.with_message(other, |original| original.bytes() == message)?
+    let role = session.entry(ix).role;
+    let line_len = session.entry(ix).span.len;
+
+    for earlier in (0..ix.at()).rev().map(EntryIx::new) {
+        if !session.is_message(earlier, role)
+            || session.entry(earlier).span.len.abs_diff(line_len) > ENVELOPE
         {
+            continue;
+        }
+        if reader.with_message(earlier, |original| original.bytes() == message)? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Restores the labels that the operation set or cleared: those that are cleared first, so that no
-/// two entries have the same label.
+/// Restores the labels that the operation set or cleared. The labels to be cleared come first, so
+/// that no two entries have the same label at any time.
 fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     let session = chain.session;
-    let (mut before, mut now) = (HashMap::default(), HashMap::default());
+
+    let mut before = HashMap::default();
+    let mut now = HashMap::default();
+    let mut targets = Vec::new();
     for change in &session.collected.labels {
         let target = session.bytes(change.target);
         if change.entry < entries[0] {
             before.insert(target, change.name);
         }
         now.insert(target, change.name);
+        if entries.binary_search(&change.entry).is_ok() {
+            targets.push(change.target);
+        }
     }
-    let name = |names: &HashMap<_, Slice>, target| {
-        names
-            .get(target)
-            .filter(|name| !name.is_empty())
-            .map(|&name| session.text(name))
-    };
-    let changes = session
-        .collected
-        .labels
-        .iter()
-        .filter(|change| entries.binary_search(&change.entry).is_ok());
-    let mut targets: Vec<_> = changes.map(|change| change.target).collect();
-    targets.sort_by_key(|&target| name(&before, session.bytes(target)).is_some());
+
+    targets.sort_by_key(|&target| label_in(session, &before, target).is_some());
     let mut seen = HashSet::default();
-    for target in targets
-        .into_iter()
-        .filter(|&target| seen.insert(session.bytes(target)))
-    {
-        let old = name(&before, session.bytes(target));
-        if old != name(&now, session.bytes(target)) {
+    for target in targets {
+        let is_new = seen.insert(session.bytes(target));
+        if !is_new {
+            continue;
+        }
+        let old = label_in(session, &before, target);
+        if old != label_in(session, &now, target) {
             chain.label(&session.text(target), old.as_ref(), None);
         }
     }
 }
 
+/// Returns the label of the entry with the id `target`, given the last label change of each id. An
+/// empty label is none.
+fn label_in<'s>(
+    session: &'s Session,
+    names: &HashMap<&[u8], Slice>,
+    target: Slice,
+) -> Option<Text<'s>> {
+    let name = *names.get(session.bytes(target))?;
+    if name.is_empty() {
+        return None;
+    }
+    Some(session.text(name))
+}
+
 /// Whether an entry is where the agent records the name of the session.
 fn is_name(session: &Session, ix: EntryIx) -> bool {
-    session.entry(ix).kind
-        == if session.agent().has_title_line {
-            Kind::TitleChange
-        } else {
-            Kind::SessionInfo
-        }
+    let kind = if session.agent().has_title_line {
+        Kind::TitleChange
+    } else {
+        Kind::SessionInfo
+    };
+    session.entry(ix).kind == kind
 }
 
 /// Restores the name that the operation replaced.
@@ -302,23 +383,19 @@ fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) ->
     let Some(&renamed) = entries.iter().find(|&&ix| is_name(session, ix)) else {
         return Ok(());
     };
-    let field = |ix: EntryIx, keys: [&str; 2]| {
-        let found = |entry: Raw| {
-            keys.into_iter()
-                .find_map(|key| entry.get_text(key).map(Text::into_owned))
-        };
-        reader.with_entry(ix, found).map(Option::unwrap_or_default)
+
+    let mut before = (0..entries[0].at()).rev().map(EntryIx::new);
+    let old = match before.find(|&ix| is_name(session, ix)) {
+        Some(earlier) => first_text(reader, earlier, &["name", "title"])?,
+        None => first_text(reader, renamed, &["previousTitle"])?,
     };
-    let earlier = (0..entries[0].at())
-        .rev()
-        .map(EntryIx::new)
-        .find(|&ix| is_name(session, ix));
-    let old = match earlier {
-        Some(ix) => field(ix, ["name", "title"])?,
-        None => field(renamed, ["previousTitle"; 2])?,
-    };
+
     let now = session.name();
-    if now.as_ref().map_or(old.is_empty(), |now| *now == old) {
+    let is_unchanged = match &now {
+        Some(now) => *now == old,
+        None => old.is_empty(),
+    };
+    if is_unchanged {
         return Ok(());
     }
     chain.add((session.agent().name_entry)(&old, now.as_ref()));
@@ -326,28 +403,49 @@ fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) ->
     Ok(())
 }
 
+/// Returns the text of the first of these members that an entry has; an empty text if it has none.
+fn first_text(reader: &EntryReader, ix: EntryIx, keys: &[&str]) -> io::Result<Text<'static>> {
+    reader.with_entry(ix, |entry| {
+        for key in keys {
+            if let Some(text) = entry.get_text(key) {
+                return text.into_owned();
+            }
+        }
+        Text::default()
+    })
+}
+
 /// Shows the targets of edits as they were seen before.
 fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
-    let target = |edit: EntryIx| named(reader, edit, "targetId");
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
+
+    // For each target, the last edit before the operation.
     let mut earlier = HashMap::default();
-    for edit in session
-        .upwards(session.entry(entries[0]).parent)
-        .filter(is_edit)
-    {
-        earlier.entry(target(edit)?).or_insert(edit);
+    let above = session.upwards(session.entry(entries[0]).parent);
+    for edit in above.filter(is_edit) {
+        earlier.entry(edit_target(reader, edit)?).or_insert(edit);
     }
-    let mut seen = HashSet::default();
+
+    let mut restored = HashSet::default();
     for edit in entries.iter().copied().filter(is_edit) {
-        let Some(edited) = target(edit)?.filter(|&edited| seen.insert(edited)) else {
+        let Some(target) = edit_target(reader, edit)? else {
             continue;
         };
-        let before = match earlier.get(&Some(edited)) {
+        let is_new = restored.insert(target);
+        if !is_new {
+            continue;
+        }
+        let before = match earlier.get(&Some(target)) {
             Some(&edit) => replaced(reader, edit)?,
-            None => stored(reader, edited)?,
+            None => stored(reader, target)?,
         };
-        show(chain, edited, before);
+        show(chain, target, before);
     }
     Ok(())
+}
+
+/// Returns the entry that a context edit changes; `None` if the session has no such entry.
+fn edit_target(reader: &EntryReader, edit: EntryIx) -> io::Result<Option<EntryIx>> {
+    named(reader, edit, "targetId")
 }
