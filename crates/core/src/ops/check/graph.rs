@@ -9,7 +9,9 @@
 
 use super::finding::{Finding, FindingKind as K, found};
 use super::line_repair::{LineRepair, OddIds};
+use super::resync::GoneParent;
 use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
+use crate::session::reference::Position;
 use crate::session::{Format, Session};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
@@ -19,8 +21,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Links {
     pub ids: HashMap<EntryIx, String>,
-    /// New parents; with `None` inside, the entry becomes a root.
-    pub parents: BTreeMap<EntryIx, Option<EntryIx>>,
+    /// New parents; an entry at the position `None` becomes a root.
+    pub parents: BTreeMap<EntryIx, Position>,
     /// The entry at which the conversation ends after the repair, if that is no longer the leaf of
     /// the file.
     pub new_leaf: Option<EntryIx>,
@@ -30,9 +32,10 @@ pub(super) struct Links {
 impl Links {
     /// Returns the id of an entry after the repair.
     pub fn id<'a>(&'a self, session: &'a Session, ix: EntryIx) -> Text<'a> {
-        self.ids
-            .get(&ix)
-            .map_or_else(|| session.id(ix), |id| Text::from(id.as_str()))
+        match self.ids.get(&ix) {
+            Some(new_id) => Text::from(new_id.as_str()),
+            None => session.id(ix),
+        }
     }
 
     /// Returns a new id for a record, which no entry has after the repair.
@@ -47,8 +50,10 @@ impl Links {
 
     /// Returns the parent of an entry after the repair.
     pub fn parent(&self, session: &Session, ix: EntryIx) -> Option<EntryIx> {
-        let changed = self.parents.get(&ix);
-        changed.copied().unwrap_or(session.entry(ix).parent)
+        match self.parents.get(&ix) {
+            Some(&new_parent) => new_parent,
+            None => session.entry(ix).parent,
+        }
     }
 
     /// Returns the entries whose lines change.
@@ -57,7 +62,8 @@ impl Links {
     }
 }
 
-/// Checks all ids and parents of a file with repaired lines.
+/// Checks all ids and parents of a file with repaired lines. `active` has an element for each entry:
+/// whether the entry is on the path to the leaf.
 pub(super) fn check(
     session: &Session,
     repair: &LineRepair,
@@ -67,27 +73,26 @@ pub(super) fn check(
     if matches!(session.format, Format::V1 | Format::Draft) {
         return Links::default();
     }
-    let mut above = session
+
+    let mut above: Vec<EntryIx> = session
         .all()
         .map(|ix| session.entry(ix).parent.unwrap_or(ix))
-        .collect::<Vec<_>>();
+        .collect();
+    let roots = session.all().map(|ix| find_root(&mut above, ix)).collect();
+    let dangling = session.dangling.iter();
     let mut graph = Graph {
         session,
         active,
         findings,
         odd: repair.odd_ids.iter().map(|odd| (odd.line, odd)).collect(),
-        roots: session.all().map(|ix| root(&mut above, ix)).collect(),
+        roots,
         above,
         links: Links::default(),
-        continuations: continuations(session, repair),
-        wanted: session
-            .dangling
-            .iter()
-            .map(|parent| session.bytes(parent.text))
-            .collect(),
+        continuations: find_continuations(session, repair),
+        wanted: dangling.map(|parent| session.bytes(parent.text)).collect(),
     };
-    graph.ids();
-    graph.parents(repair);
+    graph.check_ids();
+    graph.check_parents(repair);
     graph.links
 }
 
@@ -101,7 +106,7 @@ struct Graph<'s, 'f> {
     /// Of each entry one above it in its tree, while trees are joined: union-find over the parents.
     above: Vec<EntryIx>,
     links: Links,
-    /// By the last of several entries that shared a line: see [`continuations`].
+    /// By the last of several entries that shared a line: see [`find_continuations`].
     continuations: BTreeMap<EntryIx, EntryIx>,
     /// The parent ids that no entry in the file has: no new id may equal one of these.
     wanted: HashSet<&'s [u8]>,
@@ -109,31 +114,18 @@ struct Graph<'s, 'f> {
 
 impl<'s> Graph<'s, '_> {
     /// Gives entries without an id, and earlier duplicates, new ids.
-    fn ids(&mut self) {
+    fn check_ids(&mut self) {
         let session = self.session;
         for ix in session.all() {
-            let entry = session.entry(ix);
-            let finding = if entry.id.is_empty() {
-                let is_odd = self.odd(ix).is_some_and(|odd| odd.id.is_some());
-                let is_last = ix.at() + 1 == session.entries.len();
-                let (kind, message) = match entry.kind {
-                    _ if is_odd => (K::OddId, "the entry's id is not a string"),
-                    Kind::Leaf => (K::MissingId, "the record of the leaf has no id"),
-                    _ => (K::MissingId, "the entry has no id"),
-                };
-                found(session, ix, kind, message).grave(is_last)
-            } else if entry.flags.has(Flags::SUPERSEDED) {
-                let twin = session.find(&session.id(ix)).unwrap_or(ix);
-                let in_cycle = |ix: EntryIx| session.entry(ix).flags.has(Flags::IN_CYCLE);
-                let message = format!(
-                    "the entry on line {} has the same id",
-                    session.entry(twin).line.0
-                );
-                found(session, ix, K::DuplicateId, message).grave(in_cycle(ix) || in_cycle(twin))
+            let finding = if session.entry(ix).id.is_empty() {
+                self.find_missing_id(ix)
+            } else if session.entry(ix).flags.has(Flags::SUPERSEDED) {
+                self.find_duplicate_id(ix)
             } else {
                 continue;
             };
-            let id = self.new_id(ix);
+
+            let id = self.assign_new_id(ix);
             let mut fix = format!("it gets the id {id}");
             if let Some(next) = self.continuations.get(&ix) {
                 fix += &format!(", and {} becomes its child", self.links.id(session, *next));
@@ -142,7 +134,33 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    fn new_id(&mut self, ix: EntryIx) -> String {
+    fn find_missing_id(&self, ix: EntryIx) -> Finding {
+        let session = self.session;
+        let is_odd = self.odd(ix).is_some_and(|odd| odd.id.is_some());
+        let (kind, message) = if is_odd {
+            (K::OddId, "the entry's id is not a string")
+        } else if session.entry(ix).kind == Kind::Leaf {
+            (K::MissingId, "the record of the leaf has no id")
+        } else {
+            (K::MissingId, "the entry has no id")
+        };
+        let is_last = ix.at() + 1 == session.entries.len();
+        found(session, ix, kind, message).grave(is_last)
+    }
+
+    fn find_duplicate_id(&self, ix: EntryIx) -> Finding {
+        let session = self.session;
+        let twin = session.find(&session.id(ix)).unwrap_or(ix);
+        let message = format!(
+            "the entry on line {} has the same id",
+            session.entry(twin).line.0
+        );
+        let is_in_cycle = |ix: EntryIx| session.entry(ix).flags.has(Flags::IN_CYCLE);
+        found(session, ix, K::DuplicateId, message).grave(is_in_cycle(ix) || is_in_cycle(twin))
+    }
+
+    /// Gives an entry an id that no entry has, and no missing parent had.
+    fn assign_new_id(&mut self, ix: EntryIx) -> String {
         let record = self.session.entry(ix).record;
         let wanted = &self.wanted;
         let id = self
@@ -153,111 +171,139 @@ impl<'s> Graph<'s, '_> {
         id
     }
 
-    fn parents(&mut self, repair: &LineRepair) {
+    /// Reports entries with a wrong parent, and gives them another where one is certain.
+    fn check_parents(&mut self, repair: &LineRepair) {
         let session = self.session;
-        let instead = replaced(session, repair);
+        let replacements = parents_of_gone(session, repair);
         // The number of entries in the tree of each root.
         let mut sizes = vec![0; self.roots.len()];
-        self.roots.iter().for_each(|root| sizes[root.at()] += 1);
-        let mut orphans = HashMap::default();
+        for root in &self.roots {
+            sizes[root.at()] += 1;
+        }
         let by_odd_id = self.odd_ids();
+        let mut orphans = HashMap::default();
+
         for ix in session.all() {
             let entry = session.entry(ix);
             if entry.flags.has(Flags::IN_CYCLE) {
-                self.cycle(ix);
+                self.check_cycle(ix);
             } else if let Some(parent) = entry.parent {
                 if parent > ix {
-                    let message = format!(
-                        "its parent is after it, on line {}",
-                        session.entry(parent).line.0
-                    );
-                    let finding = found(session, ix, K::ForwardParent, message);
-                    self.findings.push(finding.grave(self.active[ix.at()]));
+                    self.report_forward_parent(ix, parent);
                 }
-            } else if let Some(parent) = session.dangling_id(ix) {
-                let gone = instead.get(parent.as_bytes()).copied();
-                let finding = self.missing(ix, &parent, gone.is_some(), &sizes);
-                match gone.filter(|&parent| self.attach(ix, parent)) {
-                    Some(parent) => self.findings.push(finding.fix(self.under(parent))),
-                    None => drop(orphans.insert(ix, (parent, finding))),
+            } else if let Some(missing_id) = session.dangling_id(ix) {
+                let replacement = replacements.get(missing_id.as_bytes()).copied();
+                let finding = self.find_missing_parent(ix, &missing_id, replacement, &sizes);
+                if let Some(parent) = replacement
+                    && self.try_attach(ix, parent)
+                {
+                    let fix = self.describe_parent(parent);
+                    self.findings.push(finding.fix(fix));
+                } else {
+                    let orphan = Orphan {
+                        missing_id,
+                        finding,
+                    };
+                    orphans.insert(ix, orphan);
                 }
-            } else if let Some(parent) = self.odd(ix).and_then(|odd| odd.parent.clone()) {
-                let message = "its parentId is neither a string nor null";
-                let finding = found(session, ix, K::OddParent, message).grave(self.active[ix.at()]);
-                let parent = by_odd_id.get(&parent[..]).copied();
-                let fix = parent.filter(|&parent| self.attach(ix, Some(parent)));
-                self.findings.push(Finding {
-                    fix: fix.map(|parent| self.under(Some(parent))),
-                    ..finding
-                });
+            } else if let Some(odd_id) = self.odd(ix).and_then(|odd| odd.parent.as_deref()) {
+                let parent = by_odd_id.get(odd_id).copied();
+                self.check_odd_parent(ix, parent);
             } else if entry.id.is_empty() && entry.flags.has(Flags::NO_PARENT_KEY) {
-                self.attach(ix, ix.before());
+                self.try_attach(ix, ix.before());
             }
         }
+
+        self.attach_continuations();
+        if !orphans.is_empty() {
+            self.attach_orphans(orphans);
+        }
+        self.report_several_roots();
+    }
+
+    fn report_forward_parent(&mut self, ix: EntryIx, parent: EntryIx) {
+        let line = self.session.entry(parent).line.0;
+        let message = format!("its parent is after it, on line {line}");
+        let finding = found(self.session, ix, K::ForwardParent, message);
+        self.findings.push(finding.grave(self.active[ix.at()]));
+    }
+
+    /// Reports a `parentId` that is neither a string nor null, and makes the entry a child of
+    /// `parent`, the entry with the same odd value as its id.
+    fn check_odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
+        let message = "its parentId is neither a string nor null";
+        let mut finding =
+            found(self.session, ix, K::OddParent, message).grave(self.active[ix.at()]);
+        if parent.is_some() && self.try_attach(ix, parent) {
+            finding = finding.fix(self.describe_parent(parent));
+        }
+        self.findings.push(finding);
+    }
+
+    /// Makes the entries after several that shared a line continue the conversation there.
+    fn attach_continuations(&mut self) {
         for (last, next) in std::mem::take(&mut self.continuations) {
-            if session.entry(next).parent.is_none() {
-                self.attach(next, Some(last));
+            if self.session.entry(next).parent.is_none() {
+                self.try_attach(next, Some(last));
             } else {
                 self.links.parents.insert(next, Some(last));
             }
         }
-        if !orphans.is_empty() {
-            self.orphans(orphans);
-        }
-        self.several_roots();
     }
 
     /// Gives entries whose parent is missing the only parent that fits. All other parents are
     /// settled, so that a second repair has nothing to do.
-    fn orphans(&mut self, mut orphans: HashMap<EntryIx, (Text<'s>, Finding)>) {
+    ///
+    /// The entry before an orphan fits if the conversation so far has one end, and that entry is
+    /// it. Orphans with the same missing parent get the same parent.
+    fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
-        // Of the entries so far: whether another so far continues it, and the number of those that
-        // none does.
-        let (mut is_continued, mut ends) = (vec![false; session.entries.len()], 0);
-        // Entries with the same missing parent have one again.
-        let mut found = HashMap::default();
+        let mut ends = Ends::new(session.entries.len());
+        let mut new_parents: HashMap<Text, EntryIx> = HashMap::default();
+
         for ix in session.all() {
-            if let Some((missing, mut finding)) = orphans.remove(&ix) {
-                let only_end = ix
-                    .before()
-                    .filter(|before| ends == 1 && !is_continued[before.at()]);
-                let mut fitting = found.get(&missing).copied().into_iter().chain(only_end);
-                if let Some(parent) = fitting.find(|&parent| self.attach(ix, Some(parent))) {
-                    finding = finding.fix(self.under(Some(parent)));
-                    found.insert(missing, parent);
+            if let Some(orphan) = orphans.remove(&ix) {
+                let of_sibling = new_parents.get(&orphan.missing_id).copied();
+                let only_end = ix.before().filter(|&before| ends.is_only_end(before));
+                let mut finding = orphan.finding;
+                for parent in of_sibling.into_iter().chain(only_end) {
+                    if self.try_attach(ix, Some(parent)) {
+                        finding = finding.fix(self.describe_parent(Some(parent)));
+                        new_parents.insert(orphan.missing_id, parent);
+                        break;
+                    }
                 }
                 self.findings.push(finding);
             }
-            ends += usize::from(!is_continued[ix.at()]);
-            if let Some(parent) = self.links.parent(session, ix) {
-                let is_new = !std::mem::replace(&mut is_continued[parent.at()], true);
-                ends -= usize::from(is_new && parent <= ix);
-            }
+            ends.add(ix, self.links.parent(session, ix));
         }
     }
 
-    fn cycle(&mut self, ix: EntryIx) {
+    /// Reports an entry of a cycle. The cycle is cut at the entry without a parent, which becomes a
+    /// child of the entry before it, or a root where that is not possible.
+    fn check_cycle(&mut self, ix: EntryIx) {
         let session = self.session;
-        let entry = session.entry(ix);
-        let is_cut = entry.parent.is_none();
+        let own_tree = self.roots[ix.at()];
         let is_grave = session
             .leaf
-            .is_some_and(|leaf| self.roots[leaf.at()] == self.roots[ix.at()]);
-        let is_own = session
-            .dangling_id(ix)
-            .and_then(|parent| session.find(&parent))
-            == Some(ix);
-        let (kind, message) = if is_own {
+            .is_some_and(|leaf| self.roots[leaf.at()] == own_tree);
+
+        let stored_parent = session.dangling_id(ix).and_then(|id| session.find(&id));
+        let (kind, message) = if stored_parent == Some(ix) {
             (K::SelfParent, "the entry is its own parent")
         } else {
             (K::ParentCycle, "the entry is its own ancestor")
         };
+
+        let is_cut = session.entry(ix).parent.is_none();
         let fix = if is_cut {
-            let parent = ix.before().filter(|&parent| self.attach(ix, Some(parent)));
-            if parent.is_none() {
+            let before = ix.before();
+            if before.is_some() && self.try_attach(ix, before) {
+                self.describe_parent(before)
+            } else {
                 self.links.parents.insert(ix, None);
+                self.describe_parent(None)
             }
-            self.under(parent)
         } else {
             "the cycle is cut at its first entry".to_owned()
         };
@@ -265,24 +311,32 @@ impl<'s> Graph<'s, '_> {
             .push(found(session, ix, kind, message).grave(is_grave).fix(fix));
     }
 
-    /// Returns the finding for a missing parent, and what it costs. `is_gone`: whether the parent
-    /// is on a line that is not an entry. `sizes` are those of the trees.
-    fn missing(&self, ix: EntryIx, parent: &Text, is_gone: bool, sizes: &[usize]) -> Finding {
+    /// Returns the finding for a missing parent, with the number of entries that are cut off. A
+    /// `replacement` exists if the parent is on a line that is not an entry. `sizes` has the number
+    /// of entries of each tree, at its root.
+    fn find_missing_parent(
+        &self,
+        ix: EntryIx,
+        missing_id: &Text,
+        replacement: Option<Position>,
+        sizes: &[usize],
+    ) -> Finding {
+        let reason = match replacement {
+            Some(_) => "on a line that is not an entry",
+            None => "not in the file",
+        };
+        let mut message = format!("its parent {:?} is {reason}", missing_id.to_string());
+
+        // On the active path, the agent loses what is above the entry; elsewhere, it loses the
+        // entry's own tree.
         let is_active = self.active[ix.at()];
-        let why = if is_gone {
-            "on a line that is not an entry"
+        let cut_off = if is_active {
+            let before = &self.roots[..ix.at()];
+            before.iter().filter(|&&root| root != ix).count()
         } else {
-            "not in the file"
+            sizes[ix.at()]
         };
-        let mut message = format!("its parent {:?} is {why}", parent.to_string());
-        // The entries before it that are in other trees.
-        let others = || {
-            self.roots[..ix.at()]
-                .iter()
-                .filter(|&&root| root != ix)
-                .count()
-        };
-        match if is_active { others() } else { sizes[ix.at()] } {
+        match cut_off {
             0 => {}
             1 => message += "; 1 entry is cut off",
             many => message += &format!("; {many} entries are cut off"),
@@ -293,23 +347,24 @@ impl<'s> Graph<'s, '_> {
     /// Returns the entries whose id is not a string, by id; of several with the same id the last,
     /// as in the agents.
     fn odd_ids(&self) -> HashMap<&'s [u8], EntryIx> {
-        let id = |ix| {
-            self.odd(ix)
-                .and_then(|odd| odd.id.as_deref())
-                .map(|id| (id, ix))
-        };
-        self.session.all().filter_map(id).collect()
+        let mut by_id = HashMap::default();
+        for ix in self.session.all() {
+            if let Some(id) = self.odd(ix).and_then(|odd| odd.id.as_deref()) {
+                by_id.insert(id, ix);
+            }
+        }
+        by_id
     }
 
     fn odd(&self, ix: EntryIx) -> Option<&'s OddIds> {
         self.odd.get(&self.session.entry(ix).line).copied()
     }
 
-    /// Makes `ix`, which is a root, a child of `parent` (`None` leaves it a root). Returns false if
-    /// `ix` is `parent` or its ancestor.
-    fn attach(&mut self, ix: EntryIx, parent: Option<EntryIx>) -> bool {
+    /// Makes `ix`, which is a root, a child of `parent`; without a parent, it stays a root. Returns
+    /// whether this was possible: not if `ix` is `parent` or its ancestor, which would be a cycle.
+    fn try_attach(&mut self, ix: EntryIx, parent: Position) -> bool {
         if let Some(parent) = parent {
-            let root = root(&mut self.above, parent);
+            let root = find_root(&mut self.above, parent);
             if root == ix {
                 return false;
             }
@@ -319,40 +374,88 @@ impl<'s> Graph<'s, '_> {
         true
     }
 
-    fn under(&self, parent: Option<EntryIx>) -> String {
+    fn describe_parent(&self, parent: Position) -> String {
         match parent {
-            Some(parent) => format!(
-                "it becomes a child of {}",
-                self.links.id(self.session, parent)
-            ),
+            Some(parent) => {
+                let id = self.links.id(self.session, parent);
+                format!("it becomes a child of {id}")
+            }
             None => "it becomes a root".to_owned(),
         }
     }
 
-    fn several_roots(&mut self) {
+    fn report_several_roots(&mut self) {
         let session = self.session;
-        let is_root = |&ix: &EntryIx| {
+        let is_root = |ix: EntryIx| {
             let entry = session.entry(ix);
             entry.parent.is_none() && session.dangling_id(ix).is_none() && !entry.id.is_empty()
         };
         let roots: Vec<_> = session
             .all()
-            .filter(is_root)
-            .filter(|&ix| self.odd(ix).is_none())
+            .filter(|&ix| is_root(ix) && self.odd(ix).is_none())
             .collect();
         let [_, second, ..] = roots[..] else { return };
+
         let message = format!("the conversation has {} root entries", roots.len());
-        let finding =
-            found(session, second, K::SeveralRoots, message).grave(self.is_unlinked(&roots));
-        self.findings.push(finding);
+        let finding = found(session, second, K::SeveralRoots, message);
+        self.findings
+            .push(finding.grave(self.has_unlinked_roots(&roots)));
     }
 
     /// Whether there are many roots because their writer sets no parents. A few are normal: each
     /// time a user starts over, the agent writes a root with `null`.
-    fn is_unlinked(&self, roots: &[EntryIx]) -> bool {
-        let without_key = |&&ix: &&EntryIx| self.session.entry(ix).flags.has(Flags::NO_PARENT_KEY);
-        let most = roots.len() > 2 && 2 * roots.len() > self.session.entries.len();
-        most || roots.iter().filter(without_key).count() > 1
+    fn has_unlinked_roots(&self, roots: &[EntryIx]) -> bool {
+        let are_most_entries = roots.len() > 2 && 2 * roots.len() > self.session.entries.len();
+        if are_most_entries {
+            return true;
+        }
+        let has_no_key = |ix: EntryIx| self.session.entry(ix).flags.has(Flags::NO_PARENT_KEY);
+        roots.iter().filter(|&&ix| has_no_key(ix)).count() > 1
+    }
+}
+
+/// An entry whose parent is not in the file.
+struct Orphan<'s> {
+    /// The id of the parent.
+    missing_id: Text<'s>,
+    /// What is reported of the entry.
+    finding: Finding,
+}
+
+/// The ends of the conversation so far, while entries are added in file order: entries without a
+/// child among those added.
+struct Ends {
+    /// Of each entry, whether an entry added so far is its child.
+    has_child: Vec<bool>,
+    count: usize,
+}
+
+impl Ends {
+    fn new(entries: usize) -> Ends {
+        Ends {
+            has_child: vec![false; entries],
+            count: 0,
+        }
+    }
+
+    /// Whether `ix`, which was added, is the only end.
+    fn is_only_end(&self, ix: EntryIx) -> bool {
+        self.count == 1 && !self.has_child[ix.at()]
+    }
+
+    /// Adds the next entry. Its parent may come later in the file.
+    fn add(&mut self, ix: EntryIx, parent: Position) {
+        let is_end = !self.has_child[ix.at()];
+        if is_end {
+            self.count += 1;
+        }
+
+        let Some(parent) = parent else { return };
+        let was_end = parent <= ix && !self.has_child[parent.at()];
+        if was_end {
+            self.count -= 1;
+        }
+        self.has_child[parent.at()] = true;
     }
 }
 
@@ -361,7 +464,7 @@ impl<'s> Graph<'s, '_> {
 ///
 /// Such a line is from a file of version 1, in which each entry follows the one before. Migration
 /// could not read the line, and made the entry after it a child of the entry before it.
-fn continuations(session: &Session, repair: &LineRepair) -> BTreeMap<EntryIx, EntryIx> {
+fn find_continuations(session: &Session, repair: &LineRepair) -> BTreeMap<EntryIx, EntryIx> {
     let lines = repair.without_links.iter();
     let apart: Vec<_> = lines.filter_map(|&line| session.entry_on(line)).collect();
     let mut continuations = BTreeMap::new();
@@ -381,46 +484,48 @@ fn continuations(session: &Session, repair: &LineRepair) -> BTreeMap<EntryIx, En
     continuations
 }
 
-/// Returns the new parents for children of missing entries, by the missing ids.
-fn replaced(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, Option<EntryIx>> {
-    let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::default();
-    let known: HashSet<&[u8]> = repair
-        .gone
-        .iter()
-        .filter_map(|gone| gone.id.as_ref())
-        .map(Text::as_bytes)
-        .collect();
+/// Returns, by the ids of entries that are gone, the parents that their children get instead.
+fn parents_of_gone(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, Position> {
+    let mut known_ids: HashSet<&[u8]> = HashSet::default();
     for gone in &repair.gone {
-        let behind = session
-            .entries
-            .partition_point(|entry| entry.line.0 <= gone.after);
-        let nearest = behind.checked_sub(1).map(EntryIx::new);
-        let id = match &gone.id {
-            Some(id) => Some(id.as_bytes().to_vec()),
-            // The first entry after an unreadable line is taken for its child, if its parent is not
-            // in the file.
-            None => session
-                .dangling_id(EntryIx::new(behind))
-                .map(Text::into_bytes)
-                .filter(|id| !known.contains(&id[..])),
-        };
-        let parent = match &gone.parent {
-            Some(None) => None,
-            Some(Some(parent)) => session
-                .find(parent)
-                .or_else(|| replaced.get(parent.as_bytes()).copied().flatten())
-                .or(nearest),
-            None => nearest,
-        };
-        if let Some(id) = id {
-            replaced.insert(id, parent);
+        if let Some(id) = &gone.id {
+            known_ids.insert(id.as_bytes());
         }
     }
-    replaced
+
+    let mut parents: HashMap<Vec<u8>, Position> = HashMap::default();
+    for gone in &repair.gone {
+        let following = session
+            .entries
+            .partition_point(|entry| entry.line.0 <= gone.after);
+        let id = match &gone.id {
+            Some(id) => id.as_bytes().to_vec(),
+            // The first entry after an unreadable line is taken for its child, if its parent is not
+            // in the file.
+            None => match session.dangling_id(EntryIx::new(following)) {
+                Some(id) if !known_ids.contains(id.as_bytes()) => id.into_bytes(),
+                _ => continue,
+            },
+        };
+
+        let nearest = following.checked_sub(1).map(EntryIx::new);
+        let parent = match &gone.parent {
+            GoneParent::Root => None,
+            GoneParent::Unknown => nearest,
+            GoneParent::Id(id) => match session.find(id) {
+                Some(parent) => Some(parent),
+                // The parent may be gone, too.
+                None => parents.get(id.as_bytes()).copied().flatten().or(nearest),
+            },
+        };
+        parents.insert(id, parent);
+    }
+    parents
 }
 
-/// Returns the root of an entry's tree while trees are joined, and shortens the way to it.
-fn root(above: &mut [EntryIx], mut at: EntryIx) -> EntryIx {
+/// Returns the root of an entry's tree while trees are joined, and shortens the way to the root.
+fn find_root(above: &mut [EntryIx], ix: EntryIx) -> EntryIx {
+    let mut at = ix;
     loop {
         let next = above[at.at()];
         if next == at {

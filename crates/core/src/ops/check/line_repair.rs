@@ -192,7 +192,7 @@ impl LineRepair {
             len: part.len() as u64,
         });
         if was_entry {
-            self.gone.push(resync::salvaged(bytes, self.made));
+            self.gone.push(resync::salvage(bytes, self.made));
         }
     }
 }

@@ -164,68 +164,89 @@ pub(super) struct Gone {
     pub after: u32,
     /// Its id, if that could still be read.
     pub id: Option<Text<'static>>,
-    /// Its parent's id; `Some(None)` if it was a root.
-    pub parent: Option<Option<Text<'static>>>,
+    pub parent: GoneParent,
 }
 
-/// Returns what can be read of an entry after so many lines: from the readable members, or from
-/// where the agents write the id and the parent side by side.
-pub(super) fn salvaged(bytes: &[u8], after: u32) -> Gone {
-    let (mut gone, mut is_header) = (
-        Gone {
-            after,
-            ..Gone::default()
-        },
-        false,
-    );
+/// What could still be read of the parent of an entry that is gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum GoneParent {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// The entry was a root.
+    Root,
+    /// The parent's id.
+    Id(Text<'static>),
+}
+
+/// Returns what can be read of an entry that is gone: from the readable members, or from where the
+/// agents write the id and the parent side by side. `after` is the number of lines of the repaired
+/// file before it.
+pub(super) fn salvage(bytes: &[u8], after: u32) -> Gone {
+    let mut gone = Gone {
+        after,
+        ..Gone::default()
+    };
+    let mut is_header = false;
     let mut scanner = Scanner::new(bytes);
     // The error is where the entry breaks; what was read before it is valid.
     let _ = scanner.object(|scanner, key: RawString| {
         let value = Raw::checked(scanner.value()?);
-        match key {
-            key if key.is("type") => is_header = value.is("session"),
-            key if key.is("id") => gone.id = value.text().map(Text::into_owned),
-            key if key.is("parentId") => gone.parent = parent_of(value),
-            _ => {}
+        if key.is("type") {
+            is_header = value.is("session");
+        } else if key.is("id") {
+            gone.id = value.text().map(Text::into_owned);
+        } else if key.is("parentId") {
+            gone.parent = read_parent(value);
         }
         Ok(())
     });
-    if gone.id.is_none() && !is_header {
-        gone = side_by_side(bytes, after).unwrap_or(gone);
+
+    if gone.id.is_none()
+        && !is_header
+        && let Some((id, parent)) = find_adjacent_ids(bytes)
+    {
+        gone.id = Some(id);
+        gone.parent = parent;
     }
     gone.id = gone.id.filter(|id| !id.is_empty());
     gone
 }
 
-fn parent_of(value: Raw) -> Option<Option<Text<'static>>> {
+/// Reads the value of `parentId`. The agents take an empty id for none.
+fn read_parent(value: Raw) -> GoneParent {
     match value.text() {
-        Some(parent) if !parent.is_empty() => Some(Some(parent.into_owned())),
-        Some(_) => Some(None),
-        None => value.is_null().then_some(None),
+        Some(parent) if parent.is_empty() => GoneParent::Root,
+        Some(parent) => GoneParent::Id(parent.into_owned()),
+        None if value.is_null() => GoneParent::Root,
+        None => GoneParent::Unknown,
     }
 }
 
 /// Reads the ids from `"id":"…","parentId":…`, wherever it is.
-fn side_by_side(bytes: &[u8], after: u32) -> Option<Gone> {
-    const BETWEEN: &[u8] = b"\",\"parentId\":";
+fn find_adjacent_ids(bytes: &[u8]) -> Option<(Text<'static>, GoneParent)> {
     const BEFORE: &[u8] = b"\"id\":\"";
-    let between = memmem::find(bytes, BETWEEN)?;
-    let from = between.saturating_sub(256);
-    let before = memmem::rfind(&bytes[from..between], BEFORE)? + from + BEFORE.len();
-    let id = &bytes[before..between];
-    let mut scanner = Scanner::new(&bytes[between + BETWEEN.len()..]);
-    let parent = scanner
-        .value()
-        .ok()
-        .and_then(|value| parent_of(Raw::checked(value)));
-    let is_id = !id
+    const BETWEEN: &[u8] = b"\",\"parentId\":";
+    /// The longest id that is looked for, with its key, in bytes.
+    const LONGEST: usize = 256;
+
+    let id_end = memmem::find(bytes, BETWEEN)?;
+    let from = id_end.saturating_sub(LONGEST);
+    let key_start = from + memmem::rfind(&bytes[from..id_end], BEFORE)?;
+    let id = &bytes[key_start + BEFORE.len()..id_end];
+    let is_string = !id
         .iter()
         .any(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
-    is_id.then(|| Gone {
-        after,
-        id: Some(decode(id).into_owned()),
-        parent,
-    })
+    if !is_string {
+        return None;
+    }
+
+    let mut scanner = Scanner::new(&bytes[id_end + BETWEEN.len()..]);
+    let parent = match scanner.value() {
+        Ok(value) => read_parent(Raw::checked(value)),
+        Err(_) => GoneParent::Unknown,
+    };
+    Some((decode(id).into_owned(), parent))
 }
 
 /// Returns how many arrays and objects are open at most in a value that has been validated.
@@ -310,8 +331,8 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_salvaged() {
-        let id = |text: &str| salvaged(text.as_bytes(), 0).id.map(|id| id.to_string());
+    fn ids_are_salvage() {
+        let id = |text: &str| salvage(text.as_bytes(), 0).id.map(|id| id.to_string());
         assert_eq!(id(&A[..30]).as_deref(), Some("a"));
         assert_eq!(id(&A[5..]).as_deref(), Some("a"));
         assert_eq!(
