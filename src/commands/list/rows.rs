@@ -14,34 +14,67 @@ use owo_colors::Style;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The width from which times are shown.
+/// The terminal width from which times are shown, in columns.
 const WIDE: usize = 110;
-/// The width of the project column, on a wide terminal and on others.
-const PROJECT: [usize; 2] = [24, 12];
+/// The width of the project column, in columns, on a wide terminal and on others.
+const PROJECT_WIDTH_WIDE: usize = 24;
+const PROJECT_WIDTH: usize = 12;
 /// The number of columns that the name or message keeps; to give it these, other columns are left
 /// out.
-const TEXT: usize = 20;
+const TITLE_WIDTH: usize = 20;
 
 /// A column of a list, and its cells.
-struct Fact {
+struct ListColumn {
     column: Column,
-    is_shown: bool,
-    /// The key by which it is sorted; the column that a list is sorted by is always shown.
-    key: Option<Order>,
-    /// The columns with a rank are left out if space is scarce, the first ones first.
-    rank: Option<u8>,
     cells: Vec<(String, Style)>,
+    /// Whether it is shown unless space is scarce. The column that the list is sorted by is always
+    /// shown.
+    is_shown: bool,
+    /// The key that sorts the list by this column.
+    order: Option<Order>,
+    /// The columns with a rank are left out if space is scarce, the lowest rank first.
+    rank: Option<u8>,
 }
 
-impl Fact {
-    /// Returns the number of columns that it takes, with the gap after it.
+impl ListColumn {
+    /// A column that is always shown.
+    fn new(column: Column, cells: Vec<(String, Style)>) -> ListColumn {
+        ListColumn {
+            column,
+            cells,
+            is_shown: true,
+            order: None,
+            rank: None,
+        }
+    }
+
+    /// Hides the column under this condition, unless the list is sorted by it.
+    fn hidden_if(mut self, is_hidden: bool) -> ListColumn {
+        self.is_shown = !is_hidden;
+        self
+    }
+
+    fn sorted_by(mut self, order: Order) -> ListColumn {
+        self.order = Some(order);
+        self
+    }
+
+    /// Lets the column be left out if space is scarce.
+    fn with_rank(mut self, rank: u8) -> ListColumn {
+        self.rank = Some(rank);
+        self
+    }
+
+    /// Returns the number of terminal columns that it takes, with the gap after it.
     fn width(&self) -> usize {
         let cells = self.cells.iter().map(|(text, _)| columns(text));
-        let used = cells.max().unwrap_or(0).max(columns(self.column.title));
-        GAP + if self.key == Some(Order::Name) {
-            used.min(TEXT)
+        let longest_cell = cells.max().unwrap_or(0);
+        let used = longest_cell.max(columns(self.column.title));
+        if self.order == Some(Order::Name) {
+            // The title is cut to the remaining space.
+            GAP + used.min(TITLE_WIDTH)
         } else {
-            used.max(1)
+            GAP + used.max(1)
         }
     }
 }
@@ -57,177 +90,175 @@ pub fn print(
     order: Order,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let width = ui.width();
-    let mut facts = facts(list, rows, distinct, last, ui)?;
-    facts.retain(|fact| fact.is_shown || fact.key == Some(order));
-    let room = width.map_or(usize::MAX, |width| width + GAP);
-    while facts.iter().map(Fact::width).sum::<usize>() > room {
-        let is_spare = |&at: &usize| facts[at].rank.is_some() && facts[at].key != Some(order);
-        let Some(first) = (0..facts.len())
-            .filter(is_spare)
-            .min_by_key(|&at| facts[at].rank)
-        else {
-            break;
-        };
-        facts.remove(first);
+    let mut columns = list_columns(list, rows, distinct, last, ui)?;
+    columns.retain(|column| column.is_shown || column.order == Some(order));
+    if let Some(width) = ui.width() {
+        drop_columns(&mut columns, width + GAP, order);
     }
-    let mut table = Table::new(facts.iter().map(|fact| fact.column).collect::<Vec<_>>());
+
+    let titles: Vec<_> = columns.iter().map(|column| column.column).collect();
+    let mut table = Table::new(titles);
     for at in 0..rows.len() {
-        table.row(
-            facts
-                .iter_mut()
-                .map(|fact| vec![std::mem::take(&mut fact.cells[at])])
-                .collect(),
-        );
+        let mut row = Vec::new();
+        for column in &mut columns {
+            row.push(vec![std::mem::take(&mut column.cells[at])]);
+        }
+        table.row(row);
     }
     table.print(ui)
 }
 
+/// Leaves out columns, by their rank, until the others fit into `room`.
+fn drop_columns(columns: &mut Vec<ListColumn>, room: usize, order: Order) {
+    while columns.iter().map(ListColumn::width).sum::<usize>() > room {
+        let mut spare: Option<(u8, usize)> = None;
+        for (at, column) in columns.iter().enumerate() {
+            let Some(rank) = column.rank else { continue };
+            if column.order != Some(order) && spare.is_none_or(|(lowest, _)| rank < lowest) {
+                spare = Some((rank, at));
+            }
+        }
+        let Some((_, at)) = spare else { return };
+        columns.remove(at);
+    }
+}
+
 /// Returns all columns, from left to right.
-fn facts(
+fn list_columns(
     list: &[Listed],
     rows: &[ListRow],
     distinct: &HashMap<usize, String>,
     last: Option<&Path>,
     ui: &Ui,
-) -> Result<Vec<Fact>, Failure> {
-    let (now, clock, home) = (Ids::new(ui)?.now_ms(ui), Clock::new(ui), ui.home());
+) -> Result<Vec<ListColumn>, Failure> {
+    let now_ms = Ids::new(ui)?.now_ms(ui);
+    let clock = Clock::new(ui);
+    let home = ui.home();
     let is_wide = ui.width().is_none_or(|width| width >= WIDE);
-    let (active, label, dim) = (ui.styles.active, ui.styles.label, ui.styles.dim);
-    let width = ui.width().map(|_| PROJECT[usize::from(!is_wide)]);
-    let cwds = list.iter().map(|session| session.cwd.to_string_lossy());
-    let projects = shown_folders(cwds, width, home.as_deref());
-    let repositories = shown_folders(list.iter().filter_map(repository), width, home.as_deref());
-    let id = id_length(list);
-    let age = |time: i64| age(now, time);
-    let none = || "-".to_owned();
+    let sessions: Vec<&Listed> = rows.iter().map(|row| &list[row.at]).collect();
+    let plain = Style::new();
+    let dim = ui.styles.dim;
 
-    let cells = |cell: &dyn Fn(&Listed) -> String, style: Style| -> Vec<_> {
-        rows.iter()
-            .map(|row| (cell(&list[row.at]), style))
-            .collect()
-    };
-    let plain = |cell: &dyn Fn(&Listed) -> String| cells(cell, Style::new());
-    let mark = |session: &Listed| if last == Some(&session.path) { "*" } else { "" }.to_owned();
-    let start = |time: i64| if is_wide { clock.text(time) } else { age(time) };
-    let created = |session: &Listed| session.created.map_or_else(none, start);
-    let id = |session: &Listed| visible(id_end(&session.id.to_string_lossy(), id));
-    let agents = plain(&|session| session.agent.agent().program.to_owned());
-    let group = |session: &Listed| repositories.get(&*repository(session)?).cloned();
-    let groups = plain(&|session| group(session).unwrap_or_else(none));
-    let project = |session: &Listed| {
-        projects
-            .get(&*session.cwd.to_string_lossy())
-            .cloned()
-            .unwrap_or_default()
-    };
-    let messages = |session: &Listed| session.messages.to_string();
-    let sum = |session: &Listed| {
-        Some(session.usage.tokens())
-            .filter(|&sum| sum > 0.0)
-            .map_or_else(none, tokens)
-    };
-    let context = |session: &Listed| session.context.map_or_else(none, tokens);
-    let style = |session: &Listed| {
-        if session.name.is_some() {
-            label
+    let marks = cells(&sessions, ui.styles.active, |session| {
+        let is_last = last == Some(session.path.as_path());
+        if is_last { "*" } else { "" }.to_owned()
+    });
+    let ages = cells(&sessions, plain, |session| age(now_ms, session.modified));
+    let times = cells(&sessions, dim, |session| clock.text(session.modified));
+    let created = cells(&sessions, plain, |session| match session.created {
+        Some(time) if is_wide => clock.text(time),
+        Some(time) => age(now_ms, time),
+        None => ABSENT.to_owned(),
+    });
+
+    let id_length = id_length(list);
+    let ids = cells(&sessions, dim, |session| {
+        visible(id_end(&session.id.to_string_lossy(), id_length))
+    });
+    let agents = cells(&sessions, plain, |session| {
+        session.agent.agent().program.to_owned()
+    });
+
+    let folder_width = ui.width().map(|_| {
+        if is_wide {
+            PROJECT_WIDTH_WIDE
         } else {
-            Style::new()
+            PROJECT_WIDTH
         }
-    };
-    let titles = rows
-        .iter()
-        .map(|row| {
-            let title = title(&list[row.at], distinct.get(&row.at), row);
-            (title, style(&list[row.at]))
-        })
-        .collect();
+    });
+    let all_repositories = list.iter().filter_map(repository);
+    let shown_repositories = shown_folders(all_repositories, folder_width, home.as_deref());
+    let repositories = cells(&sessions, plain, |session| {
+        let shown = repository(session).and_then(|folder| shown_repositories.get(&*folder));
+        shown.cloned().unwrap_or_else(|| ABSENT.to_owned())
+    });
+    let all_projects = list.iter().map(|session| session.cwd.to_string_lossy());
+    let shown_projects = shown_folders(all_projects, folder_width, home.as_deref());
+    let projects = cells(&sessions, plain, |session| {
+        let shown = shown_projects.get(&*session.cwd.to_string_lossy());
+        shown.cloned().unwrap_or_default()
+    });
 
-    let differ = |cells: &[(String, Style)]| cells.iter().any(|(text, _)| *text != cells[0].0);
-    let [text, number] = [Column::text, Column::number];
-    let fact = |column, is_shown, key, rank, cells| Fact {
-        column,
-        is_shown,
-        key,
-        rank,
-        cells,
-    };
+    let messages = cells(&sessions, plain, |session| session.messages.to_string());
+    let branches = cells(&sessions, plain, |session| session.branches.to_string());
+    let token_sums = cells(&sessions, plain, |session| {
+        let sum = session.usage.tokens();
+        if sum > 0.0 {
+            tokens(sum)
+        } else {
+            ABSENT.to_owned()
+        }
+    });
+    let contexts = cells(&sessions, plain, |session| match session.context {
+        Some(size) => tokens(size),
+        None => ABSENT.to_owned(),
+    });
+    let costs = cells(&sessions, plain, cost);
+
+    let mut titles = Vec::new();
+    for row in rows {
+        let session = &list[row.at];
+        let style = match session.name {
+            Some(_) => ui.styles.label,
+            None => plain,
+        };
+        titles.push((title(session, distinct.get(&row.at), row), style));
+    }
+
+    let is_one_agent = are_equal(&agents);
+    let is_one_repository = are_equal(&repositories);
     Ok(vec![
-        fact(text(""), true, None, None, cells(&mark, active)),
-        fact(
-            number("age"),
-            true,
-            Some(Order::Modified),
-            None,
-            plain(&|session| age(session.modified)),
-        ),
-        fact(
-            text("time"),
-            is_wide,
-            None,
-            Some(0),
-            cells(&|session| clock.text(session.modified), dim),
-        ),
-        fact(
-            number("created"),
-            false,
-            Some(Order::Created),
-            None,
-            plain(&created),
-        ),
-        fact(text("id"), true, None, None, cells(&id, dim)),
-        fact(text("agent"), differ(&agents), None, Some(2), agents),
-        fact(text("repository"), differ(&groups), None, None, groups),
-        fact(
-            text("project"),
-            projects.len() > 1,
-            Some(Order::Project),
-            Some(6),
-            plain(&project),
-        ),
-        fact(
-            number("msgs"),
-            true,
-            Some(Order::Messages),
-            Some(4),
-            plain(&messages),
-        ),
-        fact(
-            number("br"),
-            true,
-            None,
-            Some(1),
-            plain(&|session| session.branches.to_string()),
-        ),
-        fact(
-            number("tokens"),
-            false,
-            Some(Order::Tokens),
-            None,
-            plain(&sum),
-        ),
-        fact(
-            number("context"),
-            true,
-            Some(Order::Context),
-            Some(3),
-            plain(&context),
-        ),
-        fact(
-            number("cost"),
-            true,
-            Some(Order::Cost),
-            Some(5),
-            plain(&cost),
-        ),
-        fact(
-            text("name or first user message").cut(),
-            true,
-            Some(Order::Name),
-            None,
-            titles,
-        ),
+        ListColumn::new(Column::text(""), marks),
+        ListColumn::new(Column::number("age"), ages).sorted_by(Order::Modified),
+        ListColumn::new(Column::text("time"), times)
+            .hidden_if(!is_wide)
+            .with_rank(0),
+        ListColumn::new(Column::number("created"), created)
+            .hidden_if(true)
+            .sorted_by(Order::Created),
+        ListColumn::new(Column::text("id"), ids),
+        ListColumn::new(Column::text("agent"), agents)
+            .hidden_if(is_one_agent)
+            .with_rank(2),
+        ListColumn::new(Column::text("repository"), repositories).hidden_if(is_one_repository),
+        ListColumn::new(Column::text("project"), projects)
+            .hidden_if(shown_projects.len() <= 1)
+            .sorted_by(Order::Project)
+            .with_rank(6),
+        ListColumn::new(Column::number("msgs"), messages)
+            .sorted_by(Order::Messages)
+            .with_rank(4),
+        ListColumn::new(Column::number("br"), branches).with_rank(1),
+        ListColumn::new(Column::number("tokens"), token_sums)
+            .hidden_if(true)
+            .sorted_by(Order::Tokens),
+        ListColumn::new(Column::number("context"), contexts)
+            .sorted_by(Order::Context)
+            .with_rank(3),
+        ListColumn::new(Column::number("cost"), costs)
+            .sorted_by(Order::Cost)
+            .with_rank(5),
+        ListColumn::new(Column::text("name or first user message").cut(), titles)
+            .sorted_by(Order::Name),
     ])
+}
+
+/// The cell of a session that lacks the value of a column.
+const ABSENT: &str = "-";
+
+/// Returns the cells of a column, one for each session.
+fn cells(
+    sessions: &[&Listed],
+    style: Style,
+    text: impl Fn(&Listed) -> String,
+) -> Vec<(String, Style)> {
+    let texts = sessions.iter().map(|session| text(session));
+    texts.map(|text| (text, style)).collect()
+}
+
+/// Whether all cells have the same text.
+fn are_equal(cells: &[(String, Style)]) -> bool {
+    cells.iter().all(|(text, _)| *text == cells[0].0)
 }
 
 fn repository(session: &Listed) -> Option<Cow<'_, str>> {
@@ -237,9 +268,9 @@ fn repository(session: &Listed) -> Option<Cow<'_, str>> {
         .map(|folder| folder.to_string_lossy())
 }
 
-/// Returns, for each of some directories, the last of its names that tell it from the others, cut
-/// to a width where that still tells them apart. Without a width, returns the whole path, with `~`
-/// for the home directory.
+/// Returns the shown form of each directory: its shortest suffix in whole names that no other
+/// directory has, cut to the width where the cut forms are still distinct. Without a width, returns
+/// the whole path, with `~` for the home directory.
 fn shown_folders<'s>(
     folders: impl Iterator<Item = Cow<'s, str>>,
     width: Option<usize>,
@@ -251,98 +282,113 @@ fn shown_folders<'s>(
         .iter()
         .map(|folder| visible(&below_home(folder, home)))
         .collect();
-    let Some(width) = width else {
-        return folders.into_iter().zip(whole).collect();
+    let shown = match width {
+        Some(width) => cut_distinct(&distinct_suffixes(&whole), width).unwrap_or(whole),
+        None => whole,
     };
-    let ends = distinct_ends(&whole);
-    let fits: [&dyn Fn(&str) -> String; 4] = [
-        &|text| fitted(text, width, "…"),
-        &|text| fitted_end(text, width, "…"),
-        &|text| fitted_path(text, 0..text.len(), width, "…"),
-        &|text| text.to_owned(),
+    folders.into_iter().zip(shown).collect()
+}
+
+/// Cuts paths to a width in the first of several ways that leaves them distinct; `None` if they are
+/// not distinct as they are.
+fn cut_distinct(paths: &[&str], width: usize) -> Option<Vec<String>> {
+    let ways: [&dyn Fn(&str) -> String; 4] = [
+        &|path| fitted(path, width, "…"),
+        &|path| fitted_end(path, width, "…"),
+        &|path| fitted_path(path, 0..path.len(), width, "…"),
+        &|path| path.to_owned(),
     ];
-    let cut = |fit: &dyn Fn(&str) -> String| ends.iter().map(|end| fit(end)).collect::<Vec<_>>();
-    let tells_apart =
-        |texts: &Vec<String>| texts.iter().collect::<HashSet<_>>().len() == texts.len();
-    let texts = fits.into_iter().map(cut).find(tells_apart).unwrap_or(whole);
-    folders.into_iter().zip(texts).collect()
-}
-
-/// Returns the shortest end of each path, in whole names, that no other path has.
-fn distinct_ends(paths: &[String]) -> Vec<&str> {
-    let mut count: HashMap<&str, usize> = HashMap::default();
-    let starts = |path: &str| -> Vec<usize> {
-        let last = path.trim_end_matches(SEPARATORS).len();
-        path[..last]
-            .rmatch_indices(SEPARATORS)
-            .map(|(at, _)| at + 1)
-            .chain([0])
-            .collect()
-    };
-    for path in paths {
-        starts(path)
-            .into_iter()
-            .for_each(|at| *count.entry(&path[at..]).or_default() += 1);
+    for cut in ways {
+        let cut_paths: Vec<String> = paths.iter().map(|path| cut(path)).collect();
+        let distinct: HashSet<_> = cut_paths.iter().collect();
+        if distinct.len() == cut_paths.len() {
+            return Some(cut_paths);
+        }
     }
-    let is_own = |end: &&str| count.get(end) == Some(&1);
-    paths
-        .iter()
-        .map(|path| {
-            starts(path)
-                .into_iter()
-                .map(|at| &path[at..])
-                .find(is_own)
-                .unwrap_or(path)
-        })
-        .collect()
+    None
 }
 
-/// Returns the name or the first user message, or what is shown in its place, after the marks of
-/// the row's position.
+/// Returns the shortest suffix of each path, in whole names, that no other path has; the whole path
+/// if there is none.
+fn distinct_suffixes(paths: &[String]) -> Vec<&str> {
+    let mut counts: HashMap<&str, usize> = HashMap::default();
+    for path in paths {
+        for suffix in name_suffixes(path) {
+            *counts.entry(suffix).or_default() += 1;
+        }
+    }
+
+    let mut distinct = Vec::new();
+    for path in paths {
+        let own = name_suffixes(path).find(|suffix| counts[suffix] == 1);
+        distinct.push(own.unwrap_or(path));
+    }
+    distinct
+}
+
+/// Returns the suffixes of a path that begin with a whole name, the shortest first.
+fn name_suffixes(path: &str) -> impl Iterator<Item = &str> {
+    let last = path.trim_end_matches(SEPARATORS).len();
+    let separators = path[..last].rmatch_indices(SEPARATORS);
+    let starts = separators.map(|(at, _)| at + 1).chain([0]);
+    starts.map(|at| &path[at..])
+}
+
+/// Returns the name or the first user message, or what is shown in its place, after the lines that
+/// draw the row's position among its ancestors.
 fn title(session: &Listed, distinct: Option<&String>, row: &ListRow) -> String {
-    let branch = match (row.ancestors, row.is_last) {
-        (0, _) => String::new(),
-        (ancestors, true) => format!("{}└─ ", "   ".repeat(ancestors.min(24) - 1)),
-        (ancestors, false) => format!("{}├─ ", "   ".repeat(ancestors.min(24) - 1)),
-    };
-    let stem = session
-        .owner
-        .as_ref()
-        .and_then(|_| session.path.file_stem());
-    let agent = stem.map(|stem| format!("{}: ", stem.to_string_lossy().trim_start_matches('_')));
-    let archived = if is_archive(&session.path) {
-        "(archived) "
-    } else {
-        ""
-    };
-    let text = match distinct {
-        Some(distinct) => distinct.clone(),
-        None => titled(&session.title(), session.messages),
-    };
-    visible(&format!(
-        "{branch}{}{archived}{text}",
-        agent.unwrap_or_default()
-    ))
+    /// From this depth on, rows are not indented further.
+    const DEEPEST: usize = 24;
+
+    let mut title = String::new();
+    if row.ancestors > 0 {
+        title += &"   ".repeat(row.ancestors.min(DEEPEST) - 1);
+        title += if row.is_last { "└─ " } else { "├─ " };
+    }
+    // The file of a sub-agent is named after it.
+    if session.owner.is_some()
+        && let Some(stem) = session.path.file_stem()
+    {
+        title += stem.to_string_lossy().trim_start_matches('_');
+        title += ": ";
+    }
+    if is_archive(&session.path) {
+        title += "(archived) ";
+    }
+    match distinct {
+        Some(distinct) => title += distinct,
+        None => title += &titled(&session.title(), session.messages),
+    }
+    visible(&title)
 }
 
-/// Returns the number of characters from the end that distinguish all ids.
+/// Returns the number of characters from the end that distinguish all ids; the usual number if not
+/// even a few more do.
 fn id_length(list: &[Listed]) -> usize {
-    let tells_apart = |&length: &usize| {
+    for length in [ID, ID + 4] {
         let mut seen = HashSet::default();
-        list.iter()
-            .all(|session| seen.insert(id_end(&session.id.to_string_lossy(), length).to_owned()))
-    };
-    [ID, ID + 4].into_iter().find(tells_apart).unwrap_or(ID)
+        for session in list {
+            seen.insert(id_end(&session.id.to_string_lossy(), length).to_owned());
+        }
+        if seen.len() == list.len() {
+            return length;
+        }
+    }
+    ID
 }
 
 /// Returns dollars; `-` if no response has a cost, followed by `+` if only some have.
 fn cost(session: &Listed) -> String {
     let usage = &session.usage;
-    if usage.cost <= 0.0 && (usage.unpriced > 0 || usage.tokens() <= 0.0) {
-        return "-".to_owned();
+    let has_unpriced = usage.unpriced > 0;
+    if usage.cost <= 0.0 && (has_unpriced || usage.tokens() <= 0.0) {
+        return ABSENT.to_owned();
     }
-    let some = if usage.unpriced > 0 { "+" } else { "" };
-    format!("{}{some}", dollars(usage.cost))
+    let mut cost = dollars(usage.cost);
+    if has_unpriced {
+        cost.push('+');
+    }
+    cost
 }
 
 #[cfg(test)]
@@ -350,23 +396,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_path_tells_it_apart() {
-        let ends = |paths: &[&str]| {
+    fn list_shows_the_shortest_distinct_suffix_of_a_path() {
+        let suffixes = |paths: &[&str]| {
             let paths: Vec<String> = paths.iter().map(|&path| path.to_owned()).collect();
-            distinct_ends(&paths)
+            distinct_suffixes(&paths)
                 .into_iter()
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(ends(&["~/code/ferry", "~/garden"]), ["ferry", "garden"]);
+        assert_eq!(suffixes(&["~/code/ferry", "~/garden"]), ["ferry", "garden"]);
         assert_eq!(
-            ends(&["~/a/app", "~/b/app", "~/b/lib"]),
+            suffixes(&["~/a/app", "~/b/app", "~/b/lib"]),
             ["a/app", "b/app", "lib"]
         );
         assert_eq!(
-            ends(&["/app", "/x/app", "", "/"]),
+            suffixes(&["/app", "/x/app", "", "/"]),
             ["/app", "x/app", "", "/"]
         );
-        assert_eq!(ends(&[r"C:\a\app", "~/app/"]), [r"app", "app/"]);
+        assert_eq!(suffixes(&[r"C:\a\app", "~/app/"]), [r"app", "app/"]);
     }
 }
