@@ -1,7 +1,7 @@
 //! The candidates at the end of a command line.
 
 use super::entries::{Entries, models_near_end};
-use super::matching::{begun, copied, described};
+use super::matching::{copied, described, matching};
 use crate::cli::guide;
 use crate::cli::locate::{Places, facts};
 use crate::cli::named::named;
@@ -81,15 +81,15 @@ fn with_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command
         ),
         (
             "TIME",
-            completer(|word| begun(word, TIMES.map(CompletionCandidate::new)).collect()),
+            completer(|word| matching(word, TIMES.map(CompletionCandidate::new))),
         ),
         (
             "PROVIDER/ID",
-            completer(move |word| begun(word, models.iter().map(Into::into)).collect()),
+            completer(move |word| matching(word, models.iter().map(Into::into))),
         ),
         (
             "COMMAND|TOPIC",
-            completer(move |word| begun(word, help.iter().map(copied)).collect()),
+            completer(move |word| matching(word, help.iter().map(copied))),
         ),
     ];
     command.mut_subcommands(|verb| {

@@ -1,19 +1,23 @@
 //! The entries of a session as candidates, in the forms of a reference.
 
-use super::matching::{begun, copied, described};
+use super::matching::{begins_with, copied, described};
 use crate::agents::row::RowOptions;
 use crate::load::peek;
 use crate::load::{LoadError, Options, load};
 use crate::ops::tree::rows;
+use crate::session::Session;
 use crate::session::entry::{Kind, Role};
 use crate::session::labels::Labels;
 use crate::session::period::Period;
+use crate::session::reference::LEAF;
 use clap_complete::engine::CompletionCandidate;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 
-/// The number of bytes at the end of a session whose entries are offered.
+/// The number of bytes at the end of a session whose entries are offered: enough for those that a
+/// user has just seen, and read in a few milliseconds.
 const TAIL: u64 = 1 << 20;
+/// The number of ids that are offered. A shell lists them all.
 const ENTRIES: usize = 200;
 
 /// The entries near the end of a session.
@@ -39,81 +43,84 @@ impl Entries {
         };
         let session = load(&peek::ends(source, TAIL)?, &options)?;
         let drawing = rows(&session, session.leaf);
-        let labels = Labels::new(&session);
         let candidate =
             |value: &str, ix| described(value, drawing.text(ix).to_string_lossy().into_owned());
+
+        let mut labels = Vec::new();
+        for (ix, change) in Labels::new(&session).iter() {
+            labels.push(candidate(&session.text(change.name).to_string_lossy(), ix));
+        }
         let newest = session
             .all()
             .rev()
             .filter(|&ix| !session.entry(ix).id.is_empty())
             .take(ENTRIES);
-        let all = &session.entries;
-        let roles = Role::NAMED
-            .iter()
-            .filter(|role| all.iter().any(|entry| entry.role == **role));
-        let types = Kind::NAMED
-            .iter()
-            .filter(|kind| all.iter().any(|entry| entry.kind == **kind));
+        let ids = newest
+            .map(|ix| candidate(&session.id(ix).to_string_lossy(), ix))
+            .collect();
+
         Ok(Entries {
-            leaf: session.leaf.map(|leaf| candidate("@", leaf)),
-            labels: labels
-                .iter()
-                .map(|(ix, change)| candidate(&session.text(change.name).to_string_lossy(), ix))
-                .collect(),
-            ids: newest
-                .map(|ix| candidate(&session.id(ix).to_string_lossy(), ix))
-                .collect(),
-            kinds: roles
-                .filter_map(|role| role.name())
-                .chain(types.filter_map(|kind| kind.name()))
-                .collect(),
+            leaf: session.leaf.map(|leaf| candidate(LEAF, leaf)),
+            labels,
+            ids,
+            kinds: kinds_in(&session),
         })
     }
 
     /// Returns the references that begin with the word; of `label:X`, `id:X` and `REF^{kind}`,
-    /// those whose form has begun, the last one also without its brace.
+    /// those whose form the user has begun, the last one also without its brace.
     pub fn words(&self, word: &str) -> Vec<CompletionCandidate> {
-        let plain = self
-            .leaf
-            .iter()
-            .chain(&self.labels)
-            .chain(&self.ids)
-            .map(copied);
-        let forms = [("label:", &self.labels), ("id:", &self.ids)].into_iter();
-        let prefixed = forms
-            .filter(|(prefix, _)| word.starts_with(prefix))
-            .flat_map(|(prefix, found)| {
-                found
-                    .iter()
-                    .map(move |found| copied(found).add_prefix(prefix))
-            });
-        let above = word.rsplit_once('^').into_iter().flat_map(|(below, kind)| {
+        let plain = self.leaf.iter().chain(&self.labels).chain(&self.ids);
+        let mut words: Vec<_> = plain.map(copied).collect();
+        for (prefix, targets) in [("label:", &self.labels), ("id:", &self.ids)] {
+            if word.starts_with(prefix) {
+                words.extend(
+                    targets
+                        .iter()
+                        .map(|target| copied(target).add_prefix(prefix)),
+                );
+            }
+        }
+        words.retain(|candidate| begins_with(candidate, word));
+
+        if let Some((below, kind)) = word.rsplit_once('^') {
             let start = kind.strip_prefix('{').unwrap_or(kind);
-            let kinds = self
-                .kinds
-                .iter()
-                .filter(move |known| known.starts_with(start));
-            kinds.map(move |kind| CompletionCandidate::new(format!("{below}^{{{kind}}}")))
-        });
-        begun(word, plain.chain(prefixed)).chain(above).collect()
+            for known in &self.kinds {
+                if known.starts_with(start) {
+                    words.push(CompletionCandidate::new(format!("{below}^{{{known}}}")));
+                }
+            }
+        }
+        words
     }
+}
+
+/// Returns the names of the roles and types that entries of a session have.
+fn kinds_in(session: &Session) -> Vec<&'static str> {
+    let entries = &session.entries;
+    let mut names = Vec::new();
+    for &role in Role::NAMED {
+        if entries.iter().any(|entry| entry.role == role) {
+            names.extend(role.name());
+        }
+    }
+    for &kind in Kind::NAMED {
+        if entries.iter().any(|entry| entry.kind == kind) {
+            names.extend(kind.name());
+        }
+    }
+    names
 }
 
 /// Returns the models of the replies in the last MiB.
 pub fn models_near_end(source: &dyn ReadAt) -> Result<Vec<String>, LoadError> {
-    let list_stats = Some(Period::default());
-    let session = load(
-        &peek::ends(source, TAIL)?,
-        &Options {
-            list_stats,
-            ..Options::default()
-        },
-    )?;
-    Ok(session
-        .collected
-        .list_stats
-        .models
-        .iter()
+    let options = Options {
+        list_stats: Some(Period::default()),
+        ..Options::default()
+    };
+    let session = load(&peek::ends(source, TAIL)?, &options)?;
+    let models = session.collected.list_stats.models.iter();
+    Ok(models
         .map(|model| model.to_string_lossy().into_owned())
         .collect())
 }
@@ -155,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_large_session_only_its_ends_are_read() {
+    fn completions_read_only_the_ends_of_a_large_session() {
         let large = session("\"version\":3,", 300_000);
         assert!(large.len() > 20 << 20);
         let entries = Entries::read(&large, None).unwrap();
@@ -173,7 +180,7 @@ mod tests {
     /// Entries of version 1 are identified by their number, which the end of the file does not
     /// determine.
     #[test]
-    fn of_version_1_all_or_nothing_is_offered() {
+    fn completions_offer_all_entries_of_version_1_or_none() {
         assert_eq!(Entries::read(&session("", 3), None).unwrap().ids.len(), 3);
         assert_eq!(
             Entries::read(&session("", 20_000), None).unwrap(),

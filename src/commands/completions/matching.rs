@@ -4,23 +4,31 @@ use clap_complete::engine::CompletionCandidate;
 
 /// Returns a candidate with a description, unless that is empty.
 pub fn described(value: &str, help: String) -> CompletionCandidate {
-    CompletionCandidate::new(value).help(Some(help).filter(|help| !help.is_empty()).map(Into::into))
+    let candidate = CompletionCandidate::new(value);
+    if help.is_empty() {
+        candidate
+    } else {
+        candidate.help(Some(help.into()))
+    }
 }
 
 pub fn copied(candidate: &CompletionCandidate) -> CompletionCandidate {
     CompletionCandidate::new(candidate.get_value()).help(candidate.get_help().cloned())
 }
 
-/// Returns those candidates that begin with a word.
-pub fn begun(
+/// Whether a candidate begins with the word before the cursor.
+pub fn begins_with(candidate: &CompletionCandidate, word: &str) -> bool {
+    let value = candidate.get_value().as_encoded_bytes();
+    value.starts_with(word.as_bytes())
+}
+
+/// Keeps the candidates that begin with the word before the cursor.
+pub fn matching(
     word: &str,
-    found: impl IntoIterator<Item = CompletionCandidate>,
-) -> impl Iterator<Item = CompletionCandidate> {
-    let begins = |found: &CompletionCandidate| {
-        found
-            .get_value()
-            .as_encoded_bytes()
-            .starts_with(word.as_bytes())
-    };
-    found.into_iter().filter(begins)
+    candidates: impl IntoIterator<Item = CompletionCandidate>,
+) -> Vec<CompletionCandidate> {
+    let candidates = candidates.into_iter();
+    candidates
+        .filter(|candidate| begins_with(candidate, word))
+        .collect()
 }
