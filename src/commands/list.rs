@@ -18,8 +18,8 @@ use crate::format::{ID, id_end};
 use crate::import::Origin;
 use crate::load::{LoadError, Options, WrongFile};
 use crate::ops::list::{
-    ListRow, Listed, Order, Reading, distinct_titles, families, first_message, group, own, read,
-    rows, sort,
+    FamilyFile, ListRow, Listed, Order, Reading, distinct_titles, families, first_message, group,
+    own, read, rows, sort,
 };
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
@@ -150,11 +150,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if list.is_empty() && has_sessions && !failed {
         ui.warn("nothing was written in this period to any of these sessions");
     }
-    let torn = list
+    let torn: Vec<PathBuf> = list
         .iter()
         .filter(|session| session.is_torn)
-        .map(|session| session.path.clone());
-    warn_of_torn(&torn.collect::<Vec<_>>(), ui);
+        .map(|session| session.path.clone())
+        .collect();
+    warn_of_torn(&torn, ui);
+
     sort(&mut list, args.sort);
     let mut rows = limited(rows(&list, args.forks), args.limit);
     if args.repo {
@@ -165,18 +167,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let last = places.newest().next();
     if args.only.is_set() {
         let mut paths = Vec::new();
-        rows.iter()
-            .for_each(|row| args.only.push(&list[row.at].path, Style::new(), &mut paths));
+        for row in &rows {
+            let path = &list[row.at].path;
+            args.only.push(path, Style::new(), &mut paths);
+        }
         ui.stdout().write_all(&paths).map_err(Failure::output)?;
     } else if args.json {
         for row in &rows {
             let session = &list[row.at];
-            ui.print_json(&json(
-                session,
-                row,
-                last.as_ref() == Some(&session.path),
-                args,
-            ))?;
+            let is_last = last.as_ref() == Some(&session.path);
+            ui.print_json(&json(session, row, is_last, args))?;
         }
     } else {
         warn_of_last(&list, &rows, last.as_deref(), args, ui);
@@ -240,56 +240,70 @@ fn add_read(
     ui: &mut Ui,
 ) -> bool {
     let agents = SubAgents::among(&files);
-    let (forks, origin) = (args.forks, args.source);
     // A shared entry belongs to the session that was started first.
-    let files = if forks {
+    let files = if args.forks {
         families(files)
     } else {
-        files.into_iter().map(|file| (file, false)).collect()
+        let alone = |file| FamilyFile {
+            file,
+            is_related: false,
+        };
+        files.into_iter().map(alone).collect()
     };
-    let inner = ui.processors() / ui.processors().min(files.len()).max(1);
+    let workers_per_file = ui.processors() / ui.processors().min(files.len()).max(1);
     let stdout_is = ui.stdout_is();
-    let work = |(file, is_fork): (FoundFile, bool)| {
-        let options = options(inner, is_fork, period);
+    let origin = args.source;
+    let read = |FamilyFile { file, is_related }: FamilyFile| {
+        let options = options(workers_per_file, is_related, period);
         let reading = match origin {
             Some(origin) => imported(&file, origin, &options).map(|reading| Some((reading?, None))),
             None => one(&file, &options, &agents, stdout_is),
         };
         (file, reading)
     };
-    let (mut seen, mut notes, mut unread) = (HashSet::default(), Vec::new(), Vec::new());
-    ui.parallel(files, work, |_, (file, reading)| match reading {
+
+    let mut seen = HashSet::default();
+    let mut damages = Vec::new();
+    let mut unread = Vec::new();
+    ui.parallel(files, read, |_, (file, reading)| match reading {
         Ok(None) => {}
-        Ok(Some((reading, damaged))) => {
+        Ok(Some((reading, damage))) => {
             list.push(own(&mut seen, reading));
-            notes.extend(damaged);
+            damages.extend(damage);
         }
         Err(failure) => unread.push((file.named, failure)),
     });
+
     // A line on standard error ends the progress bar.
-    notes.iter().for_each(|damaged| warn_uncounted(damaged, ui));
+    for damage in &damages {
+        warn_uncounted(damage, ui);
+    }
+    let mut is_named_unread = false;
     for (is_named, failure) in &unread {
         if *is_named {
             ui.report(failure);
+            is_named_unread = true;
         } else {
             ui.warn(&failure.line());
         }
     }
-    unread.iter().any(|(is_named, _)| *is_named)
+    is_named_unread
 }
 
 /// Reports that --limit leaves out the session that `last` refers to: its file changed last, but
 /// its last message is older than those listed.
 fn warn_of_last(list: &[Listed], rows: &[ListRow], last: Option<&Path>, args: &Args, ui: &mut Ui) {
-    let is_last = |session: &&Listed| last == Some(&session.path);
-    let is_left_out = |session: &&Listed| !rows.iter().any(|row| list[row.at].path == session.path);
-    let by_time = args.limit.is_some() && args.sort == Order::Modified;
-    if let Some(session) = list
+    if args.limit.is_none() || args.sort != Order::Modified {
+        return;
+    }
+    let Some(session) = list
         .iter()
-        .find(is_last)
-        .filter(is_left_out)
-        .filter(|_| by_time)
-    {
+        .find(|session| last == Some(session.path.as_path()))
+    else {
+        return;
+    };
+    let is_listed = rows.iter().any(|row| list[row.at].path == session.path);
+    if !is_listed {
         let id = session.id.to_string_lossy();
         ui.warn(&format!(
             "`last` is {}, which --limit leaves out: its file changed last",
@@ -311,10 +325,8 @@ fn retain_repository(
     // The session that started a sub-agent decides.
     let cwd = |file: &FoundFile| places.cwd(file.owner.as_deref().unwrap_or(&file.path));
     files.retain(|file| {
-        cwd(file)
-            .and_then(|cwd| repository_of(&cwd, repositories))
-            .as_ref()
-            == Some(&here)
+        let repository = cwd(file).and_then(|cwd| repository_of(&cwd, repositories));
+        repository.as_ref() == Some(&here)
     });
     Ok(())
 }
@@ -327,16 +339,16 @@ const NONE_IN_REPOSITORY: &str =
 /// Returns the session on standard input, if one of the paths is `-` and sessions of the agents are
 /// listed.
 fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
-    let paths = args.sessions.paths.iter().filter(|_| args.source.is_none());
-    let Some(path) = paths.into_iter().find(|path| *path == Path::new("-")) else {
+    let path = Path::new("-");
+    let is_given = args.sessions.paths.iter().any(|given| given == path);
+    if !is_given || args.source.is_some() {
         return Ok(None);
-    };
+    }
     let input = Input::open(path, ui)?;
     let options = options(ui.processors(), false, period);
     let now = Ids::new(ui)?.now_ms(ui);
-    Ok(Some(
-        read_once(path, input.source(), now, &options, &input.name)?.listed,
-    ))
+    let reading = read_once(path, input.source(), now, &options, &input.name)?;
+    Ok(Some(reading.listed))
 }
 
 /// Reads what cannot be read again later, and so keeps the whole of its first user message.
@@ -352,7 +364,8 @@ fn read_once(
     let listed = &mut reading.listed;
     let whole = first_message(listed, source).map_err(|error| Failure::reading(name, error))?;
     if let Some(question) = listed.question.as_mut() {
-        (question.text, question.is_whole) = (whole, true);
+        question.text = whole;
+        question.is_whole = true;
     }
     Ok(reading)
 }
@@ -360,12 +373,17 @@ fn read_once(
 /// Returns the first `limit` sessions of the top level, with all that is nested below them.
 fn limited(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     let Some(limit) = limit else { return rows };
-    let mut heads = rows
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| row.ancestors == 0);
-    let end = heads.nth(limit).map_or(rows.len(), |(at, _)| at);
-    rows.truncate(end);
+    let mut top_level = 0;
+    for (at, row) in rows.iter().enumerate() {
+        if row.ancestors > 0 {
+            continue;
+        }
+        if top_level == limit {
+            rows.truncate(at);
+            break;
+        }
+        top_level += 1;
+    }
     rows
 }
 
@@ -387,25 +405,26 @@ fn one(
     agents: &SubAgents,
     stdout_is: &dyn Fn(&File) -> bool,
 ) -> Result<Option<(Reading, Option<Failure>)>, Failure> {
-    let (input, glance);
-    // A named file may be a FIFO.
-    let (source, modified, pruned): (&dyn ReadAt, _, _) = if file.named {
+    let input;
+    let glance;
+    let source: &dyn ReadAt;
+    let modified;
+    let pruned;
+    if file.named {
+        // A named file may be a FIFO.
         input = Input::open_path(&file.path, stdout_is)?;
-        (
-            input.source(),
-            store::modified_ms(&file.path).unwrap_or_default(),
-            pruned_of(&input),
-        )
+        source = input.source();
+        modified = store::modified_ms(&file.path).unwrap_or_default();
+        pruned = pruned_of(&input);
     } else {
         glance = Glance::open(&file.path)?;
         refuse_stdout(&file.path, stdout_is(glance.handle()))?;
-        (
-            &glance,
-            glance.modified_ms(),
-            pruned_from(&file.path, &glance),
-        )
-    };
-    let (pruned, damaged) = split(pruned);
+        source = &glance;
+        modified = glance.modified_ms();
+        pruned = pruned_from(&file.path, &glance);
+    }
+    let (pruned, damage) = split(pruned);
+
     match read(
         &file.path,
         source,
@@ -416,7 +435,7 @@ fn one(
     ) {
         Ok(mut reading) => {
             reading.listed.owner.clone_from(&file.owner);
-            Ok(Some((reading, damaged)))
+            Ok(Some((reading, damage)))
         }
         Err(LoadError::NotASession { what, .. })
             if !file.named && what != WrongFile::EventStream =>

@@ -97,15 +97,9 @@ pub fn alone(path: &Path, source: &dyn ReadAt, modified: i64) -> Result<Listed, 
         usage: true,
         ..Options::default()
     };
-    Ok(read(
-        path,
-        source,
-        modified,
-        &SubAgents::default(),
-        None,
-        &options,
-    )?
-    .listed)
+    let agents = SubAgents::default();
+    let reading = read(path, source, modified, &agents, None, &options)?;
+    Ok(reading.listed)
 }
 
 /// Reads one session. `modified` is when its content last changed, in milliseconds since 1970. The
@@ -124,28 +118,30 @@ pub fn read(
     let mut billed = std::mem::take(&mut session.collected.billed);
     let mut keys = std::mem::take(&mut session.collected.keys);
     if let Some(pruned) = pruned {
-        let with = load(&pruned.whole(source), options)?;
-        (billed, keys) = (with.collected.billed, with.collected.keys);
-        for (key, entry) in keys.iter_mut().zip(&with.entries) {
+        let whole = load(&pruned.whole(source), options)?;
+        billed = whole.collected.billed;
+        keys = whole.collected.keys;
+        for (key, entry) in keys.iter_mut().zip(&whole.entries) {
             key.is_pruned = pruned.in_session(entry.line).is_none();
         }
     }
     billed.retain(|request| !request.is_elsewhere(path, agents));
+
     let tree = Tree::new(&session);
     let reader = EntryReader::new(&session, source);
     let context = (session.agent().tokens)(&session.path(session.leaf), &reader)?;
-    let set = Labels::new(&session);
-    let labels = set
+    let labels_in_effect = Labels::new(&session);
+    let labels = labels_in_effect
         .changes()
         .map(|change| session.text(change.name).into_owned())
         .collect();
+
     let header = Raw::checked(&session.header.bytes);
     let created = session.header.started_ms();
-    let active = list_stats
-        .activity
-        .filter(|&time| time > 0.0)
-        .map(|time| time as i64);
-    let modified = active.or(created).unwrap_or(modified);
+    let modified = match list_stats.activity {
+        Some(newest_message) if newest_message > 0.0 => newest_message as i64,
+        _ => created.unwrap_or(modified),
+    };
     let period = options.list_stats.unwrap_or_default();
     let listed = Listed {
         path: path.to_owned(),
@@ -257,19 +253,15 @@ fn descending(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
 impl Listed {
     /// Returns the name, else the title taken from its messages, else an empty text.
     pub fn title(&self) -> Text<'_> {
-        let opening = self
-            .opening
-            .as_ref()
-            .map(|opening| opening.text().borrowed());
-        self.name
-            .as_ref()
-            .map(Text::borrowed)
-            .or(opening)
-            .unwrap_or_default()
+        if let Some(name) = &self.name {
+            return name.borrowed();
+        }
+        match &self.opening {
+            Some(opening) => opening.text().borrowed(),
+            None => Text::default(),
+        }
     }
-}
 
-impl Listed {
     /// Returns the first question, if the session has no name and is titled by it. A command, and a
     /// message that a chat program forwarded, are not.
     fn titling_question(&self) -> Option<&Question> {
@@ -381,27 +373,30 @@ pub fn rows(list: &[Listed], nests_forks: bool) -> Vec<ListRow> {
             None => roots.push(at),
         }
     }
+
     let mut rows = Vec::with_capacity(list.len());
-    let mut left: Vec<ListRow> = roots
-        .iter()
-        .rev()
-        .map(|&at| ListRow {
+    // The rows to come, the next one last.
+    let mut pending = Vec::new();
+    for &at in roots.iter().rev() {
+        pending.push(ListRow {
             at,
             ancestors: 0,
             is_last: false,
-        })
-        .collect();
-    while let Some(row) = left.pop() {
+        });
+    }
+    while let Some(row) = pending.pop() {
         rows.push(row);
         let mut children = std::mem::take(&mut below[row.at]);
         // Sub-agents first, then forks, each by creation time.
         children.sort_by_key(|&at| (list[at].owner.is_none(), list[at].created));
         let last = children.last().copied();
-        left.extend(children.iter().rev().map(|&at| ListRow {
-            at,
-            ancestors: row.ancestors + 1,
-            is_last: Some(at) == last,
-        }));
+        for &at in children.iter().rev() {
+            pending.push(ListRow {
+                at,
+                ancestors: row.ancestors + 1,
+                is_last: Some(at) == last,
+            });
+        }
     }
     rows
 }
@@ -413,58 +408,67 @@ pub fn group(
     rows: &mut [ListRow],
     mut repository: impl FnMut(&Listed) -> Option<PathBuf>,
 ) {
-    let mut ranks = HashMap::default();
-    let mut above = None;
+    let mut ranks: HashMap<Option<PathBuf>, usize> = HashMap::default();
+    ranks.insert(None, usize::MAX);
+    let mut of_root = None;
     for row in rows.iter() {
         if row.ancestors == 0 {
-            above = repository(&list[row.at]);
+            of_root = repository(&list[row.at]);
         }
-        let next = ranks.len();
-        ranks
-            .entry(above.clone())
-            .or_insert(if above.is_some() { next } else { usize::MAX });
-        list[row.at].repository.clone_from(&above);
+        let next_rank = ranks.len();
+        ranks.entry(of_root.clone()).or_insert(next_rank);
+        list[row.at].repository.clone_from(&of_root);
     }
     rows.sort_by_key(|row| ranks[&list[row.at].repository]);
 }
 
-/// Returns the parent of each session, such that there are no cycles.
+/// Returns the parent of each session, such that there are no cycles: the session that a sub-agent
+/// works for, or else the source of a fork.
 fn parents(list: &[Listed], nests_forks: bool) -> Vec<Option<usize>> {
-    let by_path: HashMap<&Path, usize> = list
-        .iter()
-        .enumerate()
-        .map(|(at, session)| (session.path.as_path(), at))
-        .collect();
-    let by_id: HashMap<&[u8], usize> = list
-        .iter()
-        .enumerate()
-        .rev()
-        .map(|(at, session)| (session.id.as_bytes(), at))
-        .collect();
+    let mut by_path: HashMap<&Path, usize> = HashMap::default();
+    let mut by_id: HashMap<&[u8], usize> = HashMap::default();
+    for (at, session) in list.iter().enumerate() {
+        by_path.insert(&session.path, at);
+        // Of sessions with the same id, the first in the list.
+        by_id.entry(session.id.as_bytes()).or_insert(at);
+    }
+
+    let find_owner = |session: &Listed| {
+        let owner = session.owner.as_deref()?;
+        by_path.get(owner).copied()
+    };
+    let find_source = |session: &Listed| {
+        let parent = session.parent.as_ref()?;
+        let path = parent.to_string_lossy();
+        let by_path = by_path.get(Path::new(&*path));
+        by_path.or_else(|| by_id.get(parent.as_bytes())).copied()
+    };
+
     let mut parents: Vec<Option<usize>> = vec![None; list.len()];
     for (at, session) in list.iter().enumerate() {
-        let owner = session
-            .owner
-            .as_deref()
-            .and_then(|owner| by_path.get(owner));
-        let source = session
-            .parent
-            .as_ref()
-            .filter(|_| nests_forks)
-            .and_then(|parent| {
-                let path = parent.to_string_lossy();
-                by_path
-                    .get(Path::new(&*path))
-                    .or_else(|| by_id.get(parent.as_bytes()))
-            });
-        let parent = owner.or(source).copied().filter(|&parent| parent != at);
-        let is_cycle = |parent: usize| {
-            let above = std::iter::successors(Some(parent), |&up| parents[up]);
-            above.into_iter().any(|up| up == at)
-        };
-        parents[at] = parent.filter(|&parent| !is_cycle(parent));
+        let mut parent = find_owner(session);
+        if parent.is_none() && nests_forks {
+            parent = find_source(session);
+        }
+        if let Some(parent) = parent
+            && !is_at_or_above(&parents, at, parent)
+        {
+            parents[at] = Some(parent);
+        }
     }
     parents
+}
+
+/// Whether `ancestor` is `session`, or above it.
+fn is_at_or_above(parents: &[Option<usize>], ancestor: usize, session: usize) -> bool {
+    let mut at = Some(session);
+    while let Some(current) = at {
+        if current == ancestor {
+            return true;
+        }
+        at = parents[current];
+    }
+    false
 }
 
 /// Returns the session of a reading, without the entries that an earlier one contains, and their
@@ -475,48 +479,69 @@ pub fn own(seen: &mut HashSet<u128>, reading: Reading) -> Listed {
     if reading.keys.is_empty() {
         return listed;
     }
-    (listed.entries, listed.messages, listed.usage) = (0, 0, UsageSums::default());
+    listed.entries = 0;
+    listed.messages = 0;
+    listed.usage = UsageSums::default();
     let mut billed = reading.billed.iter().peekable();
     for (at, entry) in reading.keys.iter().enumerate() {
         let request = billed.next_if(|request| request.entry.at() == at);
-        if entry.key == EntryKey::NONE || seen.insert(entry.key) {
-            listed.entries += u32::from(!entry.is_pruned);
-            listed.messages += u32::from(entry.is_message && !entry.is_pruned);
-            request
-                .iter()
-                .for_each(|request| listed.usage.add(&request.usage));
+        if entry.key != EntryKey::NONE {
+            let is_new = seen.insert(entry.key);
+            if !is_new {
+                continue;
+            }
+        }
+        if !entry.is_pruned {
+            listed.entries += 1;
+            listed.messages += u32::from(entry.is_message);
+        }
+        // What was pruned was paid for as well.
+        if let Some(request) = request {
+            listed.usage.add(&request.usage);
         }
     }
     listed
 }
 
-/// Returns the files in the order in which their sessions were started, each with whether it is a
-/// fork or the source of one. Only headers are read. Files that are not sessions come last.
-pub fn families(files: Vec<FoundFile>) -> Vec<(FoundFile, bool)> {
-    let head = |file: &FoundFile| read_header(&Glance::open(&file.path).ok()?).ok();
-    let heads: Vec<Option<Header>> = files.iter().map(head).collect();
-    let parent = |head: &Header| {
-        Raw::checked(&head.bytes)
-            .get_text("parentSession")
-            .map(Text::into_bytes)
-    };
-    let parents: HashSet<Vec<u8>> = heads.iter().flatten().filter_map(parent).collect();
-    let is_related = |file: &FoundFile, head: &Option<Header>| {
-        let Some(head) = head else { return false };
-        let path = file.path.as_os_str().as_encoded_bytes();
-        parent(head).is_some() || parents.contains(path) || parents.contains(head.id.as_bytes())
-    };
-    let related: Vec<bool> = files
-        .iter()
-        .zip(&heads)
-        .map(|(file, head)| is_related(file, head))
-        .collect();
-    let started = heads.iter().map(|head| {
-        head.as_ref()
-            .and_then(Header::started_ms)
-            .unwrap_or(i64::MAX)
-    });
-    let mut order: Vec<_> = started.zip(files.into_iter().zip(related)).collect();
-    order.sort_by_key(|&(created, _)| created);
+/// A session file, as its header places it among others.
+#[derive(Debug)]
+pub struct FamilyFile {
+    /// The file.
+    pub file: FoundFile,
+    /// Whether it is a fork, or the source of one.
+    pub is_related: bool,
+}
+
+/// Returns the files in the order in which their sessions were started. Only headers are read.
+/// Files that are not sessions come last.
+pub fn families(files: Vec<FoundFile>) -> Vec<FamilyFile> {
+    let headers: Vec<Option<Header>> = files.iter().map(|file| header_of(&file.path)).collect();
+    let sources: HashSet<Vec<u8>> = headers.iter().flatten().filter_map(fork_source).collect();
+
+    let mut order = Vec::new();
+    for (file, header) in files.into_iter().zip(headers) {
+        let started_ms = header.as_ref().and_then(Header::started_ms);
+        let is_related = header.is_some_and(|header| {
+            let path = file.path.as_os_str().as_encoded_bytes();
+            fork_source(&header).is_some()
+                || sources.contains(path)
+                || sources.contains(header.id.as_bytes())
+        });
+        let file = FamilyFile { file, is_related };
+        order.push((started_ms.unwrap_or(i64::MAX), file));
+    }
+    order.sort_by_key(|&(started_ms, _)| started_ms);
     order.into_iter().map(|(_, file)| file).collect()
+}
+
+/// Returns the header of a session file; `None` if it cannot be read, or is not a session.
+fn header_of(path: &Path) -> Option<Header> {
+    let file = Glance::open(path).ok()?;
+    read_header(&file).ok()
+}
+
+/// Returns what a fork was made from, as in its header: a path, or an id.
+fn fork_source(header: &Header) -> Option<Vec<u8>> {
+    let source = Raw::checked(&header.bytes).get_text("parentSession")?;
+    Some(source.into_bytes())
 }
