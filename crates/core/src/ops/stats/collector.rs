@@ -3,12 +3,14 @@
 use crate::load::{LoadError, Options, load};
 use crate::ops::prune::Restore;
 use crate::ops::stats::session_stats::{Counted, SessionStats};
+use crate::session::Session;
 use crate::session::collected::Attribution;
 use crate::session::defect::FindingKind;
-use crate::session::entry::{Entry, Flags, Kind, Role, Slice};
+use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice};
 use crate::session::usage::{Billed, SubAgents};
-use crate::session::{Problem, Session};
 use pisess_store::ReadAt;
+use std::iter::Peekable;
+use std::ops::Range;
 use std::path::Path;
 
 /// Loads and counts a session; the options must request usage and statistics. What was pruned from
@@ -22,30 +24,25 @@ pub fn collect(
     pruned: Option<&Restore>,
 ) -> Result<SessionStats, LoadError> {
     let whole = pruned.map(|pruned| pruned.whole(source));
-    let source = whole.as_ref().map_or(source, |whole| whole as &dyn ReadAt);
-    let mut session = load(source, options)?;
-    let billed = std::mem::take(&mut session.collected.billed);
-    let is_elsewhere =
-        |request: &Billed| agents.is_some_and(|(path, agents)| request.is_elsewhere(path, agents));
-    let entries = counted(&session, billed, is_elsewhere, pruned);
-    let is_malformed = |problem: &&Problem| {
-        problem.line > session.header.line
-            && matches!(
-                problem.kind,
-                FindingKind::MalformedLine | FindingKind::FusedLine
-            )
+    let source = match &whole {
+        Some(whole) => whole as &dyn ReadAt,
+        None => source,
     };
-    let mut lines = session
-        .problems
-        .iter()
-        .filter(is_malformed)
-        .map(|problem| problem.line);
-    let malformed = lines.next().map(|first| {
-        let shown = pruned
-            .and_then(|pruned| pruned.in_session(first))
-            .unwrap_or(first);
-        (1 + lines.count() as u32, shown)
-    });
+    let mut session = load(source, options)?;
+
+    let mut billed = std::mem::take(&mut session.collected.billed);
+    let mut counter = Counter::new(&session, pruned);
+    let mut requests = billed.drain(..).peekable();
+    for ix in session.all() {
+        let request = requests.next_if(|request| request.entry == ix);
+        let is_elsewhere = request.as_ref().is_some_and(|request| {
+            agents.is_some_and(|(path, agents)| request.is_elsewhere(path, agents))
+        });
+        counter.add(ix, request, is_elsewhere);
+    }
+    let entries = counter.entries;
+
+    let malformed = count_malformed(&session, pruned);
     Ok(SessionStats {
         session,
         entries,
@@ -53,77 +50,141 @@ pub fn collect(
     })
 }
 
-/// Returns the messages and billed entries of a session, given its requests, and whether one is
-/// counted elsewhere.
-fn counted(
-    session: &Session,
-    requests: Vec<Billed>,
-    is_elsewhere: impl Fn(&Billed) -> bool,
-    pruned: Option<&Restore>,
-) -> Vec<Counted> {
-    let mut entries = Vec::new();
-    let mut billed = requests.into_iter().peekable();
-    let mut attributions = session.collected.attributions.iter().peekable();
-    let calls = &session.collected.counted_calls;
-    // What is waited for, and the latest time of a message.
-    let (mut turn, mut last_ms) = (Turn::Over, Entry::NO_TIME);
-    // The provider and model of the last reply, to which tool results are attributed.
-    let mut model = (Slice::default(), Slice::default());
-    let mut called = 0;
-    for ix in session.all() {
-        let entry = session.entry(ix);
-        let request = billed.next_if(|request| request.entry == ix);
-        let attribution = attributions.next_if(|by| by.entry == ix);
+/// Returns the number of lines below the header that are not JSON, and the first of them, by its
+/// number in the session as it is now.
+fn count_malformed(session: &Session, pruned: Option<&Restore>) -> Option<(u32, LineNo)> {
+    let mut count = 0;
+    let mut first = None;
+    for problem in &session.problems {
+        let is_malformed = matches!(
+            problem.kind,
+            FindingKind::MalformedLine | FindingKind::FusedLine
+        );
+        if is_malformed && problem.line > session.header.line {
+            count += 1;
+            first.get_or_insert(problem.line);
+        }
+    }
+    let first = first?;
+    let now = pruned.and_then(|pruned| pruned.in_session(first));
+    Some((count, now.unwrap_or(first)))
+}
+
+/// Counts the entries of a session, one after the other.
+struct Counter<'s> {
+    session: &'s Session,
+    pruned: Option<&'s Restore>,
+    /// The messages and billed entries so far.
+    entries: Vec<Counted>,
+    attributions: Peekable<std::slice::Iter<'s, Attribution>>,
+    /// The number of tool calls so far.
+    called: usize,
+    /// What is waited for.
+    turn: Turn,
+    /// The latest time of a message.
+    last_ms: i64,
+    /// The provider and model of the last reply, to which tool results are attributed.
+    provider: Slice,
+    model: Slice,
+}
+
+impl<'s> Counter<'s> {
+    fn new(session: &'s Session, pruned: Option<&'s Restore>) -> Self {
+        Counter {
+            session,
+            pruned,
+            entries: Vec::new(),
+            attributions: session.collected.attributions.iter().peekable(),
+            called: 0,
+            turn: Turn::Over,
+            last_ms: Entry::NO_TIME,
+            provider: Slice::default(),
+            model: Slice::default(),
+        }
+    }
+
+    /// Counts the next entry, given its request. `is_elsewhere`: whether the usage of the request is
+    /// counted with another session.
+    fn add(&mut self, ix: EntryIx, request: Option<Billed>, is_elsewhere: bool) {
+        let entry = self.session.entry(ix);
+        let attribution = self
+            .attributions
+            .next_if(|attribution| attribution.entry == ix)
+            .copied();
         let role = (entry.kind == Kind::Message).then_some(entry.role);
         if role.is_none() && request.is_none() {
             if entry.kind == Kind::CustomMessage && attribution.is_some() {
-                turn = Turn::after_request(entry.time_ms);
+                self.turn = Turn::after_request(entry.time_ms);
             }
-            continue;
+            return;
         }
-        let mut by = attribution
-            .copied()
-            .unwrap_or_else(|| Attribution::none(ix));
+
+        // A copy of a reply that is earlier in the file has no request of its own.
         let is_copy = role == Some(Role::Assistant) && request.is_none();
-        let request = request.filter(|request| !is_elsewhere(request));
-        match role {
-            Some(Role::Assistant) => model = (by.provider, by.model),
-            Some(Role::ToolResult) if request.is_none() => (by.provider, by.model) = model,
-            _ => {}
+        let request = request.filter(|_| !is_elsewhere);
+        let mut by = attribution.unwrap_or_else(|| Attribution::none(ix));
+        if role == Some(Role::Assistant) {
+            self.provider = by.provider;
+            self.model = by.model;
+        } else if role == Some(Role::ToolResult) && request.is_none() {
+            by.provider = self.provider;
+            by.model = self.model;
         }
-        let first = called;
-        called += calls[first..]
-            .iter()
-            .take_while(|call| call.entry == ix)
-            .count();
+
+        let calls = self.take_calls(ix);
         let began_ms = by
             .began_ms
-            .filter(|&began| last_ms != Entry::NO_TIME && began >= last_ms);
-        let took_ms = turn.took(entry, is_copy, began_ms, called > first);
-        last_ms = role.map_or(last_ms, |_| last_ms.max(entry.time_ms));
-        let line = pruned.map_or(Some(entry.line), |pruned| pruned.in_session(entry.line));
-        let is_there = line.is_some();
-        // Of an entry that was pruned, only what it used counts.
-        if is_there || request.is_some() {
-            entries.push(Counted {
+            .filter(|&began| self.last_ms != Entry::NO_TIME && began >= self.last_ms);
+        let took_ms = self.turn.took(entry, is_copy, began_ms, !calls.is_empty());
+        if role.is_some() {
+            self.last_ms = self.last_ms.max(entry.time_ms);
+        }
+
+        let line = match self.pruned {
+            Some(pruned) => pruned.in_session(entry.line),
+            None => Some(entry.line),
+        };
+        if line.is_some() {
+            self.entries.push(Counted {
                 by,
                 time_ms: entry.time_ms,
-                took_ms: if is_there { took_ms } else { 0 },
+                took_ms,
                 is_billed: request.is_some(),
                 agents: request.as_ref().and_then(|request| request.agents.clone()),
                 usage: request
-                    .filter(|_| by.has_usage || !is_there)
+                    .filter(|_| by.has_usage)
                     .map(|request| request.usage),
-                role: role.filter(|_| is_there),
-                has_failed: is_there
-                    && role == Some(Role::ToolResult)
-                    && entry.flags.has(Flags::FAILED),
+                role,
+                has_failed: role == Some(Role::ToolResult) && entry.flags.has(Flags::FAILED),
                 line,
-                calls: if is_there { first..called } else { 0..0 },
+                calls,
+            });
+        } else if let Some(request) = request {
+            // Of an entry that was pruned, only what it used counts.
+            self.entries.push(Counted {
+                by,
+                time_ms: entry.time_ms,
+                took_ms: 0,
+                is_billed: true,
+                agents: request.agents,
+                usage: Some(request.usage),
+                role: None,
+                has_failed: false,
+                line: None,
+                calls: 0..0,
             });
         }
     }
-    entries
+
+    /// Moves past the tool calls of an entry, and returns their range.
+    fn take_calls(&mut self, ix: EntryIx) -> Range<usize> {
+        let start = self.called;
+        let calls = &self.session.collected.counted_calls;
+        while calls.get(self.called).is_some_and(|call| call.entry == ix) {
+            self.called += 1;
+        }
+        start..self.called
+    }
 }
 
 /// The maximum number of milliseconds between two entries of a turn that count as work: an hour.
@@ -150,34 +211,39 @@ impl Turn {
         }
     }
 
-    /// Goes on to the next entry. Returns the time that the agent and its tools worked before it. A
-    /// turn lasts from a user message to the first reply that calls no tools. What follows without
+    /// Goes on to the next entry. Returns the milliseconds that the agent and its tools worked
+    /// before the entry.
+    ///
+    /// A turn lasts from a user message to the first reply that calls no tools. What follows without
     /// a request, as a message that another program appended, or a reply to an extension, took no
     /// longer than its own generation. A step that took hours was idle. `began` is when a reply
-    /// began, if it says so and nothing was written since.
+    /// began, if the reply has that time and nothing was written since.
     fn took(&mut self, entry: &Entry, is_copy: bool, began: Option<i64>, has_calls: bool) -> i64 {
         let time_ms = entry.time_ms;
         let is_timed = time_ms != Entry::NO_TIME;
-        let (next, took) = match (entry.role, *self) {
-            _ if is_copy => (Turn::Over, 0),
-            (Role::User, _) => (Turn::after_request(time_ms), 0),
-            (Role::Assistant | Role::ToolResult, _) if !is_timed => (*self, 0),
-            (Role::Assistant, turn) => {
-                let began = match turn {
-                    Turn::Working(before) => before,
-                    _ => began.unwrap_or(time_ms),
-                };
-                let next = if has_calls {
-                    Turn::Calling(time_ms.max(began))
-                } else {
-                    Turn::Over
-                };
-                (next, time_ms - began)
+        let (next, took) = if is_copy {
+            (Turn::Over, 0)
+        } else {
+            match (entry.role, *self) {
+                (Role::User, _) => (Turn::after_request(time_ms), 0),
+                (Role::Assistant | Role::ToolResult, _) if !is_timed => (*self, 0),
+                (Role::Assistant, turn) => {
+                    let began = match turn {
+                        Turn::Working(before) => before,
+                        Turn::Over | Turn::Calling(_) => began.unwrap_or(time_ms),
+                    };
+                    let next = if has_calls {
+                        Turn::Calling(time_ms.max(began))
+                    } else {
+                        Turn::Over
+                    };
+                    (next, time_ms - began)
+                }
+                (Role::ToolResult, Turn::Working(before) | Turn::Calling(before)) => {
+                    (Turn::Working(before.max(time_ms)), time_ms - before)
+                }
+                _ => (*self, 0),
             }
-            (Role::ToolResult, Turn::Working(before) | Turn::Calling(before)) => {
-                (Turn::Working(before.max(time_ms)), time_ms - before)
-            }
-            _ => (*self, 0),
         };
         *self = next;
         if (0..=LONGEST_STEP).contains(&took) {

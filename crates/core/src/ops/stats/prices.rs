@@ -51,33 +51,42 @@ const PLACES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp.", "glob
 impl Prices {
     /// Parses a table; `None` if it is not a JSON object, or no member has prices.
     pub fn parse(json: &[u8]) -> Option<Prices> {
-        let table = Raw::parse(json.trim_ascii())
-            .ok()
-            .filter(|table| table.is_object())?;
-        let rows = table
-            .members()
-            .filter_map(|(model, row)| Some((model.text().to_string(), rates_in(row)?)));
-        let mut prices = Prices {
-            by_name: rows.collect(),
-            ..Prices::default()
-        };
-        for (name, price) in &prices.by_name {
-            for end in ends(name).skip(1) {
-                let known = prices
-                    .by_end
-                    .entry(end.to_owned())
-                    .or_insert_with(|| Some(price.clone()));
-                known.take_if(|known| known != price);
-            }
-            let undated = base(name);
-            let known = prices.by_base.get(undated);
-            if known.is_none_or(|(known, _)| known != undated && known < name || name == undated) {
-                prices
-                    .by_base
-                    .insert(undated.to_owned(), (name.clone(), price.clone()));
+        let table = Raw::parse(json.trim_ascii()).ok()?;
+        if !table.is_object() {
+            return None;
+        }
+        let mut prices = Prices::default();
+        for (model, row) in table.members() {
+            if let Some(rates) = rates_in(row) {
+                prices.by_name.insert(model.text().to_string(), rates);
             }
         }
-        Some(prices).filter(|prices| !prices.by_name.is_empty())
+        if prices.by_name.is_empty() {
+            return None;
+        }
+
+        for (name, rates) in &prices.by_name {
+            for suffix in name_suffixes(name).skip(1) {
+                let known = prices.by_end.entry(suffix.to_owned());
+                let known = known.or_insert_with(|| Some(rates.clone()));
+                if known.as_ref().is_some_and(|known| known != rates) {
+                    *known = None;
+                }
+            }
+
+            let base = without_date(name);
+            let is_better = match prices.by_base.get(base) {
+                None => true,
+                Some(_) if name == base => true,
+                // Dates are compared as text: they have the same form.
+                Some((known, _)) => known != base && known < name,
+            };
+            if is_better {
+                let named_rates = (name.clone(), rates.clone());
+                prices.by_base.insert(base.to_owned(), named_rates);
+            }
+        }
+        Some(prices)
     }
 
     /// Returns the estimated cost of a request; `None` if the table does not have its model.
@@ -98,132 +107,167 @@ impl Prices {
     /// Returns the rates of a model: under the names of its provider, under its own name, under
     /// longer names if all have the same price, or else that of the model of another date.
     fn rates(&self, provider: Option<&str>, model: &str) -> Option<&Vec<Rates>> {
-        let known = PROVIDERS
-            .iter()
-            .find(|(name, _)| Some(*name) == provider)
-            .map(|(_, known)| *known);
-        let providers: Vec<_> = [provider, known].into_iter().flatten().collect();
-        let anywhere = PLACES
-            .iter()
-            .find_map(|place| model.strip_prefix(place))
-            .unwrap_or(model);
-        let names = [model, anywhere].into_iter().chain(ends(model).skip(1));
-        let full = |name: &str| {
-            providers
-                .iter()
-                .map(|provider| format!("{provider}/{name}"))
-                .collect()
-        };
-        let names: Vec<String> = names
-            .flat_map(|name| [full(name), vec![name.to_owned()]].concat())
-            .collect();
-        let by_name = names.iter().find_map(|name| self.by_name.get(name));
-        let by_end = || {
-            names
-                .iter()
-                .find_map(|name| self.by_end.get(name)?.as_ref())
-        };
-        let by_base = || {
-            names
-                .iter()
-                .find_map(|name| self.by_base.get(base(name)).map(|(_, rates)| rates))
-        };
-        by_name.or_else(by_end).or_else(by_base)
+        let names = names_in_table(provider, model);
+        for name in &names {
+            if let Some(rates) = self.by_name.get(name) {
+                return Some(rates);
+            }
+        }
+        for name in &names {
+            if let Some(Some(rates)) = self.by_end.get(name) {
+                return Some(rates);
+            }
+        }
+        for name in &names {
+            if let Some((_, rates)) = self.by_base.get(without_date(name)) {
+                return Some(rates);
+            }
+        }
+        None
     }
 }
 
+/// Returns the names under which the table may have a model, the most specific first: the model as
+/// given, without its place, and without what precedes each slash, each of these with its provider
+/// and alone.
+fn names_in_table(provider: Option<&str>, model: &str) -> Vec<String> {
+    let renamed = PROVIDERS
+        .iter()
+        .find(|(name, _)| Some(*name) == provider)
+        .map(|(_, in_table)| *in_table);
+    let without_place = PLACES
+        .iter()
+        .find_map(|place| model.strip_prefix(place))
+        .unwrap_or(model);
+
+    let mut names = Vec::new();
+    for name in [model, without_place]
+        .into_iter()
+        .chain(name_suffixes(model).skip(1))
+    {
+        for provider in [provider, renamed].into_iter().flatten() {
+            names.push(format!("{provider}/{name}"));
+        }
+        names.push(name.to_owned());
+    }
+    names
+}
+
 /// Returns a name, and what follows each slash in it.
-fn ends(name: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(name), |name| name.split_once('/').map(|(_, end)| end))
+fn name_suffixes(name: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(name), |name| {
+        name.split_once('/').map(|(_, suffix)| suffix)
+    })
 }
 
 /// Returns the name of a model without its date: `x` for `x-20250929`, `x-2025-09-29`, `x@20250929`
 /// and `x-latest`.
-fn base(name: &str) -> &str {
+fn without_date(name: &str) -> &str {
     static DATE: LazyLock<Regex> = LazyLock::new(|| Regex::new(DATES).expect("a constant"));
     DATE.find(name).map_or(name, |date| &name[..date.start()])
 }
 
-/// Returns the rates in a row: the usual ones, then those for longer prompts.
+/// Returns the rates in a row: the usual ones, then those for longer prompts, in ascending order.
 fn rates_in(row: Raw) -> Option<Vec<Rates>> {
     // The rates of some models are only in steps.
-    let steps: Vec<_> = row
-        .get("tiered_pricing")
-        .into_iter()
-        .flat_map(Raw::items)
-        .collect();
-    let first = steps.iter().find(|step| from(**step) == Some(0.0)).copied();
-    let usual = Rates::of(row, "", None).or_else(|| Rates::of(first?, "", None))?;
-    let of = |row, end: &str, above| {
-        Some(Rates {
-            above,
-            ..Rates::of(row, end, Some(usual))?
-        })
+    let steps: Vec<Raw> = match row.get("tiered_pricing") {
+        Some(steps) => steps.items().collect(),
+        None => Vec::new(),
     };
-    let limits = row
-        .members()
-        .filter_map(|(key, _)| limit(&key.text().to_string()));
-    let mut long: Vec<_> = limits
-        .filter_map(|(above, end)| of(row, &end, above))
-        .collect();
-    if long.is_empty() {
-        let longer = steps
-            .into_iter()
-            .filter_map(|step| of(step, "", from(step)?));
-        long.extend(longer.filter(|rates| rates.above > 0.0));
+    let usual = match Rates::read(row, "", None) {
+        Some(rates) => rates,
+        None => {
+            let first = steps.iter().find(|step| step_start(**step) == Some(0.0))?;
+            Rates::read(*first, "", None)?
+        }
+    };
+
+    let mut longer = Vec::new();
+    for (key, _) in row.members() {
+        let key = key.text().to_string();
+        if let Some(limit) = Limit::in_key(&key)
+            && let Some(rates) = Rates::read(row, limit.suffix, Some(usual))
+        {
+            let above = limit.tokens;
+            longer.push(Rates { above, ..rates });
+        }
     }
-    long.sort_by(|one, other| one.above.total_cmp(&other.above));
-    Some([vec![usual], long].concat())
+    if longer.is_empty() {
+        for step in steps {
+            if let Some(above) = step_start(step)
+                && above > 0.0
+                && let Some(rates) = Rates::read(step, "", Some(usual))
+            {
+                longer.push(Rates { above, ..rates });
+            }
+        }
+    }
+    longer.sort_by(|one, other| one.above.total_cmp(&other.above));
+
+    let mut all = vec![usual];
+    all.append(&mut longer);
+    Some(all)
 }
 
 impl Rates {
-    /// Returns the rates under keys with this end, for prompts of any length; what is missing is as
+    /// Reads the rates under keys with this suffix, for prompts of any length. What is missing is as
     /// in `usual`, or else as the input.
-    fn of(row: Raw, end: &str, usual: Option<Rates>) -> Option<Rates> {
+    fn read(row: Raw, suffix: &str, usual: Option<Rates>) -> Option<Rates> {
         let rate = |key: &str| {
-            let rate = row.get(&format!("{key}{end}")).and_then(number);
-            rate.filter(|rate| rate.is_finite() && *rate >= 0.0)
+            let rate = row.get(&format!("{key}{suffix}")).and_then(number)?;
+            (rate.is_finite() && rate >= 0.0).then_some(rate)
         };
         let input = rate("input_cost_per_token")?;
         let output = rate("output_cost_per_token").or(usual.map(|usual| usual.output))?;
-        let or = |key: &str, usual: Option<f64>| rate(key).or(usual).unwrap_or(input);
+        let cache_read = rate("cache_read_input_token_cost")
+            .or(usual.map(|usual| usual.cache_read))
+            .unwrap_or(input);
+        let cache_write = rate("cache_creation_input_token_cost")
+            .or(usual.map(|usual| usual.cache_write))
+            .unwrap_or(input);
         Some(Rates {
             above: f64::NEG_INFINITY,
             input,
             output,
-            cache_read: or(
-                "cache_read_input_token_cost",
-                usual.map(|usual| usual.cache_read),
-            ),
-            cache_write: or(
-                "cache_creation_input_token_cost",
-                usual.map(|usual| usual.cache_write),
-            ),
+            cache_read,
+            cache_write,
         })
     }
 }
 
 /// Some rows of the table have their numbers in quotes.
 fn number(value: Raw) -> Option<f64> {
-    value
-        .number()
-        .or_else(|| value.text()?.to_string_lossy().parse().ok())
+    if let Some(number) = value.number() {
+        return Some(number);
+    }
+    value.text()?.to_string_lossy().parse().ok()
 }
 
 /// Returns the number of tokens from which a step applies.
-fn from(step: Raw) -> Option<f64> {
-    number(step.get("range")?.items().next()?)
+fn step_start(step: Raw) -> Option<f64> {
+    let mut range = step.get("range")?.items();
+    number(range.next()?)
 }
 
-/// Returns the number of tokens above which the rates apply whose keys end like this one, and that
-/// end.
-fn limit(key: &str) -> Option<(f64, String)> {
-    let end = key.strip_prefix("input_cost_per_token")?;
-    let thousands = end.strip_prefix("_above_")?.strip_suffix("k_tokens")?;
-    Some((
-        thousands.parse::<u32>().ok().map(f64::from)? * 1000.0,
-        end.to_owned(),
-    ))
+/// A length of prompts above which other rates apply, as in the key
+/// `input_cost_per_token_above_200k_tokens`.
+struct Limit<'k> {
+    /// The number of tokens.
+    tokens: f64,
+    /// The suffix of all keys with these rates.
+    suffix: &'k str,
+}
+
+impl Limit<'_> {
+    fn in_key(key: &str) -> Option<Limit<'_>> {
+        let suffix = key.strip_prefix("input_cost_per_token")?;
+        let thousands = suffix.strip_prefix("_above_")?.strip_suffix("k_tokens")?;
+        let thousands: u32 = thousands.parse().ok()?;
+        Some(Limit {
+            tokens: f64::from(thousands) * 1000.0,
+            suffix,
+        })
+    }
 }
 
 #[cfg(test)]
