@@ -4,18 +4,18 @@ use crate::agents::pi::edits::Edit;
 use crate::agents::row::RowOptions;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
-    Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, end_at, fitted, fitted_path, is_plain,
-    visible, visible_lines,
+    Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, end_at, fitted, fitted_path, visible,
+    visible_lines,
 };
 use crate::cli::rows::batches::draw_batches;
 use crate::cli::transaction::output_or_input;
+use crate::format::push_squeezed;
 use crate::load::Options;
 use crate::ops::rows::{Ending, Row, Tone};
 use crate::ops::tree::Drawing;
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::search::Hit;
 use foldhash::HashMap;
-use memchr::memmem;
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::write_valid;
@@ -321,49 +321,4 @@ fn field_name(path: &str) -> Option<&str> {
     let last = path.rsplit('.').next()?;
     let name = last.split('[').next().filter(|name| !name.is_empty())?;
     (!matches!(name, "text" | "content" | "summary" | "label" | "name")).then_some(name)
-}
-
-/// Appends a text on one line, escaped, with single spaces.
-fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
-    let start = out.len();
-    if is_plain(text.as_bytes()) {
-        out.extend_from_slice(text.as_bytes());
-    } else {
-        out.extend_from_slice(visible(&text.to_string_lossy()).as_bytes());
-    }
-    if memmem::find(&out[start..], b"  ").is_some() {
-        let mut squeezed = out.split_off(start);
-        squeezed.dedup_by(|next, before| (*next, *before) == (b' ', b' '));
-        out.append(&mut squeezed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_of_spaces_become_one() {
-        let long = "a word ".repeat(9) + "is said";
-        for (text, expected) in [
-            ("", ""),
-            (" ", " "),
-            ("   ", " "),
-            ("  a b  c", " a b c"),
-            ("é  ü   ", "é ü "),
-            ("a\t  b", "a b"),
-            (
-                &format!("{long}  {long} {long}   "),
-                &format!("{long} {long} {long} "),
-            ),
-        ] {
-            let mut out = b"|".to_vec();
-            push_squeezed(&mut out, &Text::from(text));
-            assert_eq!(
-                String::from_utf8(out).unwrap(),
-                format!("|{expected}"),
-                "{text:?}"
-            );
-        }
-    }
 }

@@ -10,4 +10,6 @@ mod visible;
 pub use age::{AGES, age};
 pub use amounts::{ID, counted, decimals, dollars, grouped, id_end, size, tokens};
 pub use clip::{clip, columns, fit, fitting, units};
-pub use visible::{acts, escaped_json, is_plain, push_shown, push_visible, visible, visible_lines};
+pub use visible::{
+    acts, escaped_json, is_plain, push_shown, push_squeezed, push_visible, visible, visible_lines,
+};

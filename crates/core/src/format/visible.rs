@@ -3,6 +3,8 @@
 //! A session can come from anyone. No part of it reaches a terminal, or a pager after a pipe, as a
 //! control character, an escape sequence or a change of writing direction.
 
+use memchr::memmem;
+use pisess_json::text::Text;
 use std::borrow::Cow;
 
 /// Returns the text with every character that would act on a terminal escaped: control characters
@@ -19,24 +21,26 @@ pub fn push_visible(out: &mut String, text: &str) {
         out.push_str(text);
         return;
     }
-    let (mut copied, mut at) = (0, 0);
-    while let Some(plain) = text.as_bytes()[at..]
-        .iter()
-        .position(|byte| !matches!(byte, b' '..=b'~'))
-    {
-        at += plain;
-        let c = text[at..]
-            .chars()
-            .next()
-            .expect("a character starts at the first byte that is not plain");
-        if acts(c) {
-            out.push_str(&text[copied..at]);
-            push(out, c);
-            copied = at + c.len_utf8();
-        }
-        at += c.len_utf8();
+    let rest = push_escaped(out, text, |byte| matches!(byte, b' '..=b'~'));
+    out.push_str(&text[rest..]);
+}
+
+/// Appends the text, escaped as by [`visible`], with single spaces in place of runs of them.
+pub fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
+    let start = out.len();
+    if is_plain(text.as_bytes()) {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        out.extend_from_slice(visible(&text.to_string_lossy()).as_bytes());
     }
-    out.push_str(&text[copied..]);
+
+    // Most text has no run of spaces, and is copied once.
+    let has_run = memmem::find(&out[start..], b"  ").is_some();
+    if has_run {
+        let mut squeezed = out.split_off(start);
+        squeezed.dedup_by(|next, before| *next == b' ' && *before == b' ');
+        out.append(&mut squeezed);
+    }
 }
 
 /// Whether all of the text is printable ASCII, so that each byte takes one column.
@@ -53,28 +57,40 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::new();
-    let (mut copied, mut at) = (0, 0);
-    while let Some(plain) = text.as_bytes()[at..]
+    let rest = push_escaped(&mut out, text, |byte| {
+        matches!(byte, b' '..=b'~' | b'\n' | b'\t')
+    });
+    if rest == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[rest..]);
+    Cow::Owned(out)
+}
+
+/// Appends the text with every character escaped that acts on a terminal, except for bytes that
+/// `is_kept` accepts. Returns the offset of the rest, which needs no escape and is not appended: 0 if
+/// nothing was escaped.
+#[inline]
+fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> usize {
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(kept) = text.as_bytes()[at..]
         .iter()
-        .position(|byte| !matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+        .position(|&byte| !is_kept(byte))
     {
-        at += plain;
+        at += kept;
         let c = text[at..]
             .chars()
             .next()
-            .expect("a character starts at the first byte that is not plain");
+            .expect("a character starts at the first byte that is not kept");
         if acts(c) {
             out.push_str(&text[copied..at]);
-            push(&mut out, c);
+            push_picture(out, c);
             copied = at + c.len_utf8();
         }
         at += c.len_utf8();
     }
-    if copied == 0 {
-        return Cow::Borrowed(text);
-    }
-    out.push_str(&text[copied..]);
-    Cow::Owned(out)
+    copied
 }
 
 /// Whether all of the text is printable ASCII, newlines and tabs.
@@ -91,11 +107,9 @@ pub fn escaped_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if acts(c) {
-            out.extend(
-                c.encode_utf16(&mut [0; 2])
-                    .iter()
-                    .map(|unit| format!("\\u{unit:04x}")),
-            );
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
         } else {
             out.push(c);
         }
@@ -106,16 +120,17 @@ pub fn escaped_json(json: &str) -> String {
 /// Appends a text of a session to an export: as [`visible_lines`], but a carriage return ends a
 /// line, too.
 pub fn push_shown(out: &mut String, text: &str) {
-    if memchr::memchr(b'\r', text.as_bytes()).is_some() {
-        out.push_str(&visible_lines(
-            &text.replace("\r\n", "\n").replace('\r', "\n"),
-        ));
+    let has_carriage_return = memchr::memchr(b'\r', text.as_bytes()).is_some();
+    if has_carriage_return {
+        let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+        out.push_str(&visible_lines(&lines));
     } else {
         out.push_str(&visible_lines(text));
     }
 }
 
-fn push(out: &mut String, c: char) {
+/// Appends what is shown in place of a character that acts on a terminal.
+fn push_picture(out: &mut String, c: char) {
     match c {
         '\n' | '\t' => out.push(' '),
         '\0'..='\x1f' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
@@ -145,7 +160,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_acts_any_more() {
+    fn push_squeezed_makes_runs_of_spaces_one_space() {
+        let long = "a word ".repeat(9) + "is said";
+        for (text, expected) in [
+            ("", ""),
+            (" ", " "),
+            ("   ", " "),
+            ("  a b  c", " a b c"),
+            ("é  ü   ", "é ü "),
+            ("a\t  b", "a b"),
+            (
+                &format!("{long}  {long} {long}   "),
+                &format!("{long} {long} {long} "),
+            ),
+        ] {
+            let mut out = b"|".to_vec();
+            push_squeezed(&mut out, &Text::from(text));
+            assert_eq!(
+                String::from_utf8(out).unwrap(),
+                format!("|{expected}"),
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn visible_escapes_what_acts_on_a_terminal() {
         assert_eq!(
             visible("a\x1b[31m\r\n\tb\x7f\u{9b}\u{202e}c"),
             "a␛[31m␍  b␡<U+009B><U+202E>c"
