@@ -86,12 +86,8 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = Options {
-        messages: true,
-        file_calls: true,
-        ..Options::default()
-    };
-    let mut open = OpenSession::open(&args.session, options.clone(), ui)?;
+    let options = load_options();
+    let open = OpenSession::open(&args.session, options, ui)?;
     let mut step = Compact {
         args: args.clone(),
         open: &open,
@@ -104,37 +100,31 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return open.change(&args.write, ui, |_, _| Ok(Decision::default()));
     }
     if args.summary.prompt {
-        let prompts = step.prompts(&step.prepare(step.first_kept()?)?)?;
-        ui.verbatim()
-            .write_all(&prompts.concat())
-            .map_err(Failure::output)?;
-        return Ok(Exit::Done);
+        return step.print_prompts(ui);
     }
-    let WriteArgs {
-        output,
-        change: how,
-        ..
-    } = &args.write;
-    let before = (!how.json).then(|| step.size()).transpose()?;
+
+    let size_before = if args.write.change.json {
+        None
+    } else {
+        Some(step.size()?)
+    };
     // Summarizing may take minutes, so it is done before the session is locked. If the session
     // grows in the meantime, the summarized entries are still ancestors of the new ones.
     let hook = args.summary.hook.hook(&open.input, ui);
-    let ready = step.ready(hook.as_ref(), ui)?;
+    let summarized = step.summarize(hook.as_ref(), ui)?;
     let leaf = open.session.leaf.map(|leaf| open.session.id(leaf));
+
     let mut planned = None;
     let exit = open.change(&args.write, ui, |now, fresh| {
-        if !goes_on(&now.session, leaf.as_ref()) {
-            return Err(now
-                .input
-                .busy("another process compacted it or moved to another branch meanwhile"));
+        if !is_continued(&now.session, leaf.as_ref()) {
+            let why = "another process compacted it or moved to another branch meanwhile";
+            return Err(now.input.busy(why));
         }
-        let change = compaction(&now.session, &ready, fresh);
+        let change = compaction(&now.session, &summarized, fresh);
         let notification = hook.clone().map(|hook| {
-            let leaf = change.entries.last().map(|entry| entry.id.clone());
-            HookEvent {
-                leaf,
-                ..HookEvent::of(hook, done(args, &ready, &change), now)
-            }
+            let mut event = HookEvent::of(hook, event_after(args, &summarized, &change), now);
+            event.leaf = change.entries.last().map(|entry| entry.id.clone());
+            event
         });
         planned = Some(change.clone());
         Ok(Decision {
@@ -144,32 +134,50 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             notification,
         })
     })?;
-    let Some(before) = before else {
-        return Ok(exit);
-    };
-    let (has, will_have) = if how.dry_run {
-        ("has", "would have")
-    } else {
-        ("had", "now has")
-    };
-    let after = if how.dry_run {
-        let source = open.input.source();
-        let after = planned.and_then(|change| change.after(&open.session, source));
-        after.and_then(|after| size_after(&mut open.session, &after.over(source), &options))
-    } else {
-        let written = output
-            .as_deref()
-            .or(open.input.file().map(SessionFile::path));
-        let file = written.and_then(|path| SessionFile::open(path).ok());
-        file.and_then(|file| size_after(&mut open.session, &file, &options))
-    };
-    if let Some(after) = after {
-        let (before, after) = (tokens(before), tokens(after));
-        ui.status(&format!(
-            "the context {has} {before} tokens, and {will_have} {after}"
-        ));
+    if let Some(size_before) = size_before {
+        report_sizes(args, open, size_before, planned, ui);
     }
     Ok(exit)
+}
+
+/// What is loaded of a session: also what estimates and summaries need.
+fn load_options() -> Options {
+    Options {
+        messages: true,
+        file_calls: true,
+        ..Options::default()
+    }
+}
+
+/// Reports the size of the context before and after the compaction, if the session can be read
+/// again. `planned` is the change, which a dry run has not written.
+fn report_sizes(
+    args: &Args,
+    mut open: OpenSession,
+    size_before: f64,
+    planned: Option<Change>,
+    ui: &mut Ui,
+) {
+    let is_dry_run = args.write.change.dry_run;
+    let size_after = if is_dry_run {
+        let source = open.input.source();
+        let after = planned.and_then(|change| change.after(&open.session, source));
+        after.and_then(|after| size_after(&mut open.session, &after.over(source)))
+    } else {
+        let output = args.write.output.as_deref();
+        let written = output.or(open.input.file().map(SessionFile::path));
+        let file = written.and_then(|path| SessionFile::open(path).ok());
+        file.and_then(|file| size_after(&mut open.session, &file))
+    };
+    let Some(size_after) = size_after else { return };
+
+    let before = tokens(size_before);
+    let after = tokens(size_after);
+    ui.status(&if is_dry_run {
+        format!("the context has {before} tokens, and would have {after}")
+    } else {
+        format!("the context had {before} tokens, and now has {after}")
+    });
 }
 
 /// Returns the number of tokens of a session's context, as `context --tokens` prints it.
@@ -180,18 +188,20 @@ fn size(reader: &EntryReader) -> io::Result<f64> {
 
 /// Returns the size of the context of a session to which a compaction was added, if it can be read.
 /// What was loaded is not read again.
-fn size_after(session: &mut Session, source: &dyn ReadAt, options: &Options) -> Option<f64> {
-    if !append(session, source, options).ok()? {
-        *session = load(source, options).ok()?;
+fn size_after(session: &mut Session, source: &dyn ReadAt) -> Option<f64> {
+    let options = load_options();
+    let is_appended = append(session, source, &options).ok()?;
+    if !is_appended {
+        *session = load(source, &options).ok()?;
     }
     size(&EntryReader::new(session, source)).ok()
 }
 
-/// Whether the leaf is the previous leaf, or below it with no compaction in between.
-fn goes_on(session: &Session, leaf: Option<&Text>) -> bool {
-    let old = leaf.and_then(|leaf| session.find(leaf));
+/// Whether the leaf is the leaf from before, or below it with no compaction in between.
+fn is_continued(session: &Session, leaf_before: Option<&Text>) -> bool {
+    let leaf_before = leaf_before.and_then(|leaf| session.find(leaf));
     for ix in session.upwards(session.leaf) {
-        if Some(ix) == old {
+        if Some(ix) == leaf_before {
             return true;
         }
         if session.entry(ix).kind == Kind::Compaction {
@@ -203,6 +213,20 @@ fn goes_on(session: &Session, leaf: Option<&Text>) -> bool {
 
 /// The number of tokens that both agents reserve for a reply by default; reported to hooks.
 const RESERVE_TOKENS: f64 = 16_384.0;
+
+/// Why a session cannot be cut above an entry, and what to try.
+struct CutRefusal {
+    why: &'static str,
+    hint: &'static str,
+}
+
+/// The agent's estimate of messages, in tokens.
+struct Estimate {
+    /// That of their text.
+    text: f64,
+    /// What the agent multiplies the former by, to be nearer to the provider's count.
+    scale: f64,
+}
 
 struct Compact<'a> {
     /// The options, of which a hook may change the instructions.
@@ -233,93 +257,99 @@ impl Compact<'_> {
         if reference == "none" {
             return Ok(FirstKept::Nothing);
         }
-        let kept = self.cut(self.open.resolve(reference)?);
-        let refused = |(why, hint)| {
-            self.open
-                .input
-                .cannot(format_args!("{reference} {why}"))
-                .hint(hint)
-        };
-        kept.map_err(refused)
+        let position = self.open.resolve(reference)?;
+        self.cut_above(position).map_err(|refusal| {
+            let failure = format_args!("{reference} {}", refusal.why);
+            self.open.input.cannot(failure).hint(refusal.hint)
+        })
     }
 
-    /// Returns the cut above an entry, or why it is not possible, and what to try.
-    fn cut(&self, first_kept: Position) -> Result<FirstKept, (&'static str, &'static str)> {
+    /// Returns the cut above an entry, or why the session cannot be cut there.
+    fn cut_above(&self, position: Position) -> Result<FirstKept, CutRefusal> {
         let session = &self.open.session;
-        match first_kept.filter(|ix| session.path(session.leaf).contains(ix)) {
-            None => Err((
-                "is not on the path to the leaf",
-                "list the path with `pisess path`",
-            )),
-            Some(kept) if session.is_message(kept, Role::ToolResult) => Err((
-                "is a result, whose call would not be kept",
-                "give the entry with the call, which is above it",
-            )),
-            Some(kept) => Ok(FirstKept::Entry(kept)),
+        let path = session.path(session.leaf);
+        match position {
+            Some(first_kept) if path.contains(&first_kept) => {
+                if session.is_message(first_kept, Role::ToolResult) {
+                    return Err(CutRefusal {
+                        why: "is a result, whose call would not be kept",
+                        hint: "give the entry with the call, which is above it",
+                    });
+                }
+                Ok(FirstKept::Entry(first_kept))
+            }
+            _ => Err(CutRefusal {
+                why: "is not on the path to the leaf",
+                hint: "list the path with `pisess path`",
+            }),
         }
     }
 
-    fn prepared(&self, from: FirstKept) -> Result<Option<Preparation>, Failure> {
+    /// Returns what a compaction would summarize; `None` if there is nothing.
+    fn prepare(&self, from: FirstKept) -> Result<Option<Preparation>, Failure> {
         let session = &self.open.session;
-        let (prepare, path) = (
-            session.agent().prepare_compaction,
-            session.path(session.leaf),
-        );
+        let path = session.path(session.leaf);
+        let prepare = session.agent().prepare_compaction;
         self.open.input.read(prepare(&path, &self.reader, from))
     }
 
-    fn prepare(&self, from: FirstKept) -> Result<Preparation, Failure> {
-        self.prepared(from)?
-            .map_or_else(|| Err(self.nothing()?), Ok)
+    /// Returns what the compaction summarizes, or fails if there is nothing.
+    fn require_preparation(&self) -> Result<Preparation, Failure> {
+        match self.prepare(self.first_kept()?)? {
+            Some(preparation) => Ok(preparation),
+            None => Err(self.nothing_to_compact()?),
+        }
     }
 
     /// Returns why there is nothing to compact.
-    fn nothing(&self) -> Result<Failure, Failure> {
-        let (session, input) = (&self.open.session, &self.open.input);
-        if session
+    fn nothing_to_compact(&self) -> Result<Failure, Failure> {
+        let session = &self.open.session;
+        let input = &self.open.input;
+        let is_compacted = session
             .leaf
-            .is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction)
-        {
+            .is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction);
+        if is_compacted {
             let failure = input.no("the last entry is already a compaction");
             return Ok(failure.hint("to compact in another way, undo it first with `pisess undo`"));
         }
-        let (estimate, scale) = self.estimate()?;
-        let (all, keep) = (estimate * scale, self.args.keep_recent_tokens as f64);
-        if self.args.first_kept.is_some() || all > keep {
+
+        let Estimate { text, scale } = self.estimate()?;
+        let all = text * scale;
+        let to_keep = self.args.keep_recent_tokens as f64;
+        if self.args.first_kept.is_some() || all > to_keep {
             let failure = input.no("nothing to compact: no message precedes the kept ones");
             return Ok(failure.hint("choose another cut with --first-kept"));
         }
-        let size = self.size()?;
-        let scaled = (scale > 1.0).then(|| {
-            format!(
+
+        let mut why = format!(
+            "nothing to compact: the messages are estimated at {} tokens",
+            tokens(all)
+        );
+        if scale > 1.0 {
+            why += &format!(
                 " ({} of text, scaled to the provider's count)",
-                tokens(estimate)
-            )
-        });
-        let reported = (size != all).then(|| {
-            format!(
+                tokens(text)
+            );
+        }
+        why += &format!(", all within the {} to keep", tokens(to_keep));
+        let size = self.size()?;
+        if size != all {
+            why += &format!(
                 "; the context has {}, as the last reply reported",
                 tokens(size)
-            )
-        });
-        let failure = input.no(format_args!(
-            "nothing to compact: the messages are estimated at {} tokens{}, all within the {} to keep{}",
-            tokens(all),
-            scaled.unwrap_or_default(),
-            tokens(keep),
-            reported.unwrap_or_default(),
-        ));
-        Ok(
-            failure
-                .hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept"),
-        )
+            );
+        }
+        let hint = "keep less with --keep-recent-tokens, or choose the cut with --first-kept";
+        Ok(input.no(why).hint(hint))
     }
 
-    /// Returns the agent's estimate of all messages that a compaction could summarize, and its
-    /// scale.
-    fn estimate(&self) -> Result<(f64, f64), Failure> {
-        let Some(all) = self.prepared(FirstKept::Nothing)? else {
-            return Ok((0.0, 1.0));
+    /// Returns the agent's estimate of all messages that a compaction could summarize.
+    fn estimate(&self) -> Result<Estimate, Failure> {
+        let Some(all) = self.prepare(FirstKept::Nothing)? else {
+            return Ok(Estimate {
+                text: 0.0,
+                scale: 1.0,
+            });
         };
         let agent = self.open.session.agent();
         let messages = all
@@ -329,50 +359,66 @@ impl Compact<'_> {
         let sizes =
             messages.map(|message| message.with(&self.reader, |json| (agent.message_tokens)(json)));
         let sum = self.open.input.read(sizes.sum::<io::Result<u64>>())?;
-        Ok((sum as f64, all.scale))
+        Ok(Estimate {
+            text: sum as f64,
+            scale: all.scale,
+        })
+    }
+
+    fn print_prompts(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        let prompts = self.prompts(&self.require_preparation()?)?;
+        ui.verbatim()
+            .write_all(&prompts.concat())
+            .map_err(Failure::output)?;
+        Ok(Exit::Done)
     }
 
     fn prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
         let options = self.args.summary.prompt_of();
-        self.open.input.read(prompt::compaction_prompts(
-            preparation,
-            &options,
-            &self.reader,
-        ))
+        let prompts = prompt::compaction_prompts(preparation, &options, &self.reader);
+        self.open.input.read(prompts)
     }
 
-    fn ready(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Compaction, Failure> {
+    /// Returns the compaction with its summary: the one that was given, that of the hook, of the
+    /// summarizer, or the built-in one.
+    fn summarize(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Compaction, Failure> {
         let given = self.args.summary.given(&self.open.input, ui)?;
-        let mut preparation = self.prepare(self.first_kept()?)?;
-        let hooked = hook.map_or(Ok(None), |hook| self.ask(hook, &mut preparation, ui))?;
+        let mut preparation = self.require_preparation()?;
+        let from_hook = match hook {
+            Some(hook) => self.ask_hook(hook, &mut preparation, ui)?,
+            None => None,
+        };
+
         let session = &self.open.session;
         let files = details(&preparation.file_ops.lists(session));
-        let made = || {
+        let make_summary = || {
             let text = match self.args.summary.summarizer(&self.open.input, ui) {
                 Some(summarizer) => {
-                    let prompts = self.prompts(&preparation)?.into_iter();
-                    let answers = prompts.map(|prompt| ask(&summarizer, prompt, ui));
-                    prompt::merged_summary(&preparation, answers.collect::<Result<_, _>>()?)
+                    let mut answers = Vec::new();
+                    for prompt in self.prompts(&preparation)? {
+                        answers.push(ask(&summarizer, prompt, ui)?);
+                    }
+                    prompt::merged_summary(&preparation, answers)
                 }
                 None => self.built_in(&preparation)?,
             };
             Ok(preparation.file_ops.below(text, session))
         };
+        let summary = stored(given, from_hook, files, make_summary)?;
+
         let path = session.path(session.leaf);
+        let system_message = (session.agent().checkpoint)(&path, &self.reader);
         Ok(Compaction {
-            summary: stored(given, hooked, files, made)?,
+            summary,
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
-            system_message: self
-                .open
-                .input
-                .read((session.agent().checkpoint)(&path, &self.reader))?,
+            system_message: self.open.input.read(system_message)?,
         })
     }
 
     /// Runs the hook and returns its summary. If it moves the cut, the preparation is computed
     /// again.
-    fn ask(
+    fn ask_hook(
         &mut self,
         hook: &Shell,
         preparation: &mut Preparation,
@@ -384,7 +430,9 @@ impl Compact<'_> {
         if let Some(id) = &answer.first_kept {
             self.move_cut(preparation, id, answer.summary.is_some(), hook)?;
         }
-        preparation.tokens_before = answer.tokens_before.unwrap_or(preparation.tokens_before);
+        if let Some(tokens_before) = answer.tokens_before {
+            preparation.tokens_before = tokens_before;
+        }
         Ok(answer.summary)
     }
 
@@ -404,7 +452,7 @@ impl Compact<'_> {
             return Err(hook.failed(&why));
         };
 
-        if let Some(moved) = self.prepared(FirstKept::Entry(kept))? {
+        if let Some(moved) = self.prepare(FirstKept::Entry(kept))? {
             *preparation = moved;
             return Ok(());
         }
@@ -435,7 +483,7 @@ impl Compact<'_> {
                 self.args.summary.instructions.as_deref(),
             )
             .json("model", model.map_or(b"null", |(_, model)| model));
-        Ok(occasion(&self.args, event))
+        Ok(with_reason(&self.args, event))
     }
 
     fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
@@ -457,7 +505,7 @@ impl Compact<'_> {
     }
 
     fn print_preparation(&self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let Some(preparation) = self.prepared(self.first_kept()?)? else {
+        let Some(preparation) = self.prepare(self.first_kept()?)? else {
             ui.print_json(b"null")?;
             return Ok(Exit::Found);
         };
@@ -500,20 +548,20 @@ impl Compact<'_> {
 }
 
 /// Returns the event for a hook after the compaction is written (`session_compact`).
-fn done(args: &Args, ready: &Compaction, change: &Change) -> Object {
+fn event_after(args: &Args, summarized: &Compaction, change: &Change) -> Object {
     let event = Object::new()
         .str("type", "session_compact")
         .json(
             "compactionEntry",
             change.entries.first().map_or(b"null", |entry| &entry.line),
         )
-        .bool("fromExtension", ready.summary.from_hook)
-        .bool("fromHook", ready.summary.from_hook);
-    occasion(args, event)
+        .bool("fromExtension", summarized.summary.from_hook)
+        .bool("fromHook", summarized.summary.from_hook);
+    with_reason(args, event)
 }
 
 /// Adds the reason for the compaction, by pi's name for it.
-fn occasion(args: &Args, event: Object) -> Object {
+fn with_reason(args: &Args, event: Object) -> Object {
     let reason = if args.if_over.is_some() {
         "threshold"
     } else {

@@ -12,7 +12,7 @@ mod progress;
 mod rows;
 mod table;
 
-pub use crate::format::{is_plain, visible, visible_lines};
+pub use crate::format::{visible, visible_lines};
 pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
