@@ -206,20 +206,21 @@ fn body(
 ) -> Result<Exit, Failure> {
     let unreadable = |error| output_or_input(&open.input, error);
     let mut out = ui.verbatim();
-    let written = request::write(&context.messages, request, &open.reader(), &mut out);
-    let Some((ends_with_answer, left_out)) = written.map_err(unreadable)? else {
+    let written =
+        request::write(&context.messages, request, &open.reader(), &mut out).map_err(unreadable)?;
+    let Some(written) = written else {
         return Err(Failure::no("the context has no message to send"));
     };
     out.write_all(b"\n")
         .and_then(|()| out.flush())
         .map_err(unreadable)?;
     drop(out);
-    if ends_with_answer {
+    if written.ends_with_answer {
         ui.warn(
             "the context ends with a reply of the model; if the API refuses that, append a user message first",
         );
     }
-    note_left_out(left_out, ui);
+    note_left_out(written.left_out, ui);
     Ok(Exit::Done)
 }
 

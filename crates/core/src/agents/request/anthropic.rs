@@ -1,7 +1,8 @@
 //! Bodies for Anthropic's Messages API.
 
 use super::blocks::{
-    Block, Call, Content, Image, Part, Source, ToolResult, images, joined, rendered,
+    Authorship, Block, Call, Content, Image, Part, ToolResult, images, join_texts, message,
+    render_parts,
 };
 use super::replay::Writer;
 use super::sink::{NO_REQUEST, Sink};
@@ -9,24 +10,25 @@ use super::tools::Tool;
 use super::{Target, schema};
 use crate::session::content;
 use crate::session::entry::Role;
+use foldhash::HashSet;
 use pisess_json::text::{Text, concat, trim_end};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, string};
 use std::io;
 use std::mem::take;
 
-/// A body in progress.
+/// A body in progress. One message is held back until it is complete: an answer of the model, or
+/// the results of a turn.
 pub struct Body<'a> {
     target: &'a Target,
     sink: Sink<'a>,
     /// The tools of all calls, in order.
-    called: Vec<Text<'static>>,
-    /// The blocks of the message that is not yet complete: the model's answer, or the results of a
-    /// turn.
-    held: Vec<Vec<u8>>,
-    /// Whether they are the model's answer.
-    is_answer: bool,
-    /// The images of results that are errors.
+    called_tools: Vec<Text<'static>>,
+    /// The blocks of an answer, whose end changes if it is the last message.
+    answer: Vec<Vec<u8>>,
+    /// The results of a turn, which are one message.
+    results: Vec<Vec<u8>>,
+    /// The images of those results that are errors, which follow the results.
     error_images: Vec<Vec<u8>>,
     has_signed_thinking: bool,
 }
@@ -40,45 +42,53 @@ const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
-        sink.begin(Object::new().text("model", &target.model.id), "messages");
+        sink.begin_list(Object::new().text("model", &target.model.id), "messages");
         Body {
             target,
             sink,
-            called: Vec::new(),
-            held: Vec::new(),
-            is_answer: false,
+            called_tools: Vec::new(),
+            answer: Vec::new(),
+            results: Vec::new(),
             error_images: Vec::new(),
             has_signed_thinking: false,
         }
     }
 
-    /// Writes the message that is held. If an answer is the last message, it cannot end with white
-    /// space.
-    fn release(&mut self, is_last: bool) -> io::Result<()> {
-        let (mut blocks, images) = (take(&mut self.held), take(&mut self.error_images));
+    /// Writes the answer that is held, if there is one. If it is the last message, the API refuses
+    /// white space at its end.
+    fn release_answer(&mut self, is_last_message: bool) -> io::Result<()> {
+        let mut blocks = take(&mut self.answer);
         if blocks.is_empty() {
             return Ok(());
         }
-        if !self.is_answer {
-            return self
-                .sink
-                .item(&message("user", &array(blocks.iter().chain(&images))));
-        }
-        if let (true, Some(last)) = (is_last, blocks.last_mut())
+        if is_last_message
+            && let Some(last) = blocks.last_mut()
             && content::is_block(Raw::checked(last), "text")
         {
             let text = Raw::checked(last).get_text("text").unwrap_or_default();
             *last = content::text_block(&Text::from_wtf8(trim_end(text.as_bytes())));
         }
+
         if !self.sink.has_items() {
-            self.sink
-                .item(&message("user", &string::encoded(&Text::from(NO_REQUEST))))?;
+            let request = string::encoded(&Text::from(NO_REQUEST));
+            self.sink.write_item(&message("user", &request))?;
         }
-        self.sink.answer(&message("assistant", &array(blocks)))
+        self.sink
+            .write_answer(&message("assistant", &array(blocks)))
     }
 
-    fn call(&mut self, call: Call) -> Vec<u8> {
-        self.called.push(call.name.clone());
+    /// Writes the results that are held, if there are any.
+    fn release_results(&mut self) -> io::Result<()> {
+        let mut blocks = take(&mut self.results);
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        blocks.append(&mut self.error_images);
+        self.sink.write_item(&message("user", &array(blocks)))
+    }
+
+    fn call_block(&mut self, call: Call) -> Vec<u8> {
+        self.called_tools.push(call.name.clone());
         Object::new()
             .str("type", "tool_use")
             .text("id", &call.id)
@@ -89,114 +99,123 @@ impl<'a> Body<'a> {
 
     /// Returns the definitions of the tools. The API refuses calls if no tool is defined, so in
     /// that case the tools that were called are defined.
-    fn tools(&self) -> Vec<Vec<u8>> {
-        let is_own = self.target.model.provider == "anthropic";
-        let mut names = foldhash::HashSet::default();
-        let called = self
-            .called
-            .iter()
-            .filter(|name| names.insert(*name))
-            .cloned()
-            .map(Tool::named);
-        if self.target.tools.is_empty() {
-            called.map(|tool| definition(&tool, false)).collect()
-        } else {
-            self.target
-                .tools
-                .iter()
-                .map(|tool| definition(tool, is_own))
-                .collect()
+    fn tool_definitions(&self) -> Vec<Vec<u8>> {
+        let tools = &self.target.tools;
+        if !tools.is_empty() {
+            let is_own = self.target.model.provider == "anthropic";
+            return tools.iter().map(|tool| definition(tool, is_own)).collect();
         }
+
+        let mut definitions = Vec::new();
+        let mut names = HashSet::default();
+        for name in &self.called_tools {
+            let is_new = names.insert(name);
+            if is_new {
+                definitions.push(definition(&Tool::from_name(name.clone()), false));
+            }
+        }
+        definitions
     }
 }
 
 impl Writer for Body<'_> {
-    fn user(&mut self, _: Role, content: Content) -> io::Result<()> {
-        self.release(false)?;
-        match content {
-            Content::Plain(text) if text.is_blank() => Ok(()),
-            Content::Plain(text) => self.sink.item(&message("user", &string::encoded(&text))),
-            Content::Parts(parts) => {
-                let blocks = rendered(&parts, text_block, image);
-                if blocks.is_empty() {
-                    Ok(())
-                } else {
-                    self.sink.item(&message("user", &array(blocks)))
+    fn write_user(&mut self, _: Role, content: Content) -> io::Result<()> {
+        self.release_answer(false)?;
+        self.release_results()?;
+        let json = match content {
+            Content::Plain(text) => {
+                if text.is_blank() {
+                    return Ok(());
                 }
+                string::encoded(&text)
             }
-        }
+            Content::Parts(parts) => {
+                let blocks = render_parts(&parts, text_block, image_block);
+                if blocks.is_empty() {
+                    return Ok(());
+                }
+                array(blocks)
+            }
+        };
+        self.sink.write_item(&message("user", &json))
     }
 
-    fn turn(&mut self, _: Source, said: Vec<Block>) -> io::Result<()> {
-        self.release(false)?;
-        let mut blocks = Vec::new();
-        for block in said {
-            blocks.extend(match block {
-                Block::Text { text, .. } => text_block(&text),
+    fn write_turn(&mut self, _: Authorship, blocks: Vec<Block>) -> io::Result<()> {
+        self.release_answer(false)?;
+        self.release_results()?;
+
+        let mut answer = Vec::new();
+        for block in blocks {
+            match block {
+                Block::Text { text, .. } => answer.extend(text_block(&text)),
                 Block::Thinking {
                     text,
                     signature,
-                    redacted,
-                } => thinking(&text, signature, redacted),
-                Block::Call(call) => Some(self.call(call)),
-            });
+                    is_redacted,
+                } => answer.extend(thinking_block(&text, signature, is_redacted)),
+                Block::Call(call) => answer.push(self.call_block(call)),
+            }
         }
         // An answer cannot end with thinking.
-        while blocks
-            .pop_if(|block| is_thinking(Raw::checked(block)))
-            .is_some()
-        {}
-        self.has_signed_thinking |= blocks.iter().any(|block| is_thinking(Raw::checked(block)));
-        (self.held, self.is_answer) = (blocks, true);
+        while answer.last().is_some_and(|block| is_thinking(block)) {
+            answer.pop();
+        }
+        if answer.iter().any(|block| is_thinking(block)) {
+            self.has_signed_thinking = true;
+        }
+        self.answer = answer;
         Ok(())
     }
 
-    fn result(&mut self, result: ToolResult) -> io::Result<()> {
-        if self.is_answer {
-            self.release(false)?;
-            self.is_answer = false;
-        }
+    fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
+        self.release_answer(false)?;
+
         let is_error = result.is_error == Some(true);
-        let parts = if is_error {
-            without_images(&result.parts)
+        let content = if is_error {
+            result_content(&replace_images(&result.parts))
         } else {
-            result.parts.clone()
+            result_content(&result.parts)
         };
-        if is_error && images(&result.parts).next().is_some() {
-            let lead = "Images from the error result of tool call ";
-            let lead = concat(&[&lead, result.id, &" (", &result.name, &"):"]);
-            self.error_images.push(content::text_block(&lead));
-            self.error_images.extend(images(&result.parts).map(image));
-        }
-        let json = Object::new()
+        let mut block = Object::new()
             .str("type", "tool_result")
             .text("tool_use_id", result.id)
-            .json("content", &result_content(&parts))
-            .with(result.is_error, |object, is_error| {
-                object.bool("is_error", is_error)
-            });
-        self.held.push(json.finish());
+            .json("content", &content);
+        if let Some(is_error) = result.is_error {
+            block = block.bool("is_error", is_error);
+        }
+        self.results.push(block.finish());
+
+        if is_error && images(&result.parts).next().is_some() {
+            let lead = concat(&[
+                &"Images from the error result of tool call ",
+                result.id,
+                &" (",
+                &result.name,
+                &"):",
+            ]);
+            self.error_images.push(content::text_block(&lead));
+            self.error_images
+                .extend(images(&result.parts).map(image_block));
+        }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
-        self.release(true)?;
-        let tools = self.tools();
-        let system =
-            (!self.target.system.is_empty()).then(|| content::text_content(&self.target.system));
-        let binds_blocks = has_bound_blocks(&self.target.model.id) && self.has_signed_thinking;
-        let rest = Object::new()
-            .with(self.target.max_tokens, |object, max| {
-                object.json("max_tokens", max.to_string().as_bytes())
-            })
-            .with(system, |object, system| object.json("system", &system))
-            .list("tools", &tools);
-        let rest = if binds_blocks {
-            rest.json("thinking", DROP_BOUND_BLOCKS)
-        } else {
-            rest
-        };
-        self.sink.end(rest)
+        self.release_answer(true)?;
+        self.release_results()?;
+
+        let mut rest = Object::new();
+        if let Some(max_tokens) = self.target.max_tokens {
+            rest = rest.json("max_tokens", max_tokens.to_string().as_bytes());
+        }
+        if !self.target.system.is_empty() {
+            rest = rest.json("system", &content::text_content(&self.target.system));
+        }
+        rest = rest.list("tools", &self.tool_definitions());
+        if self.has_signed_thinking && has_bound_blocks(&self.target.model.id) {
+            rest = rest.json("thinking", DROP_BOUND_BLOCKS);
+        }
+        self.sink.end_list(rest)
     }
 }
 
@@ -211,6 +230,7 @@ fn has_bound_blocks(id: &Text) -> bool {
     else {
         return false;
     };
+
     // Whatever follows the version, such as a date, is longer than its numbers.
     let mut numbers = [0; 2];
     for (number, part) in numbers.iter_mut().zip(version.split(['-', '.'])) {
@@ -228,19 +248,12 @@ fn has_bound_blocks(id: &Text) -> bool {
     numbers >= first_with_bound_blocks
 }
 
-fn message(role: &str, content: &[u8]) -> Vec<u8> {
-    Object::new()
-        .str("role", role)
-        .json("content", content)
-        .finish()
-}
-
 /// Returns thinking, as text if it has no signature; `None` if it has no text either.
-fn thinking(text: &Text, signature: Option<Text>, redacted: bool) -> Option<Vec<u8>> {
+fn thinking_block(text: &Text, signature: Option<Text>, is_redacted: bool) -> Option<Vec<u8>> {
     let Some(signature) = signature.filter(|signature| !signature.is_blank()) else {
         return text_block(text);
     };
-    let block = if redacted {
+    let block = if is_redacted {
         Object::new()
             .str("type", "redacted_thinking")
             .text("data", &signature)
@@ -253,16 +266,20 @@ fn thinking(text: &Text, signature: Option<Text>, redacted: bool) -> Option<Vec<
     Some(block.finish())
 }
 
-fn is_thinking(block: Raw) -> bool {
+fn is_thinking(block: &[u8]) -> bool {
+    let block = Raw::checked(block);
     content::is_block(block, "thinking") || content::is_block(block, "redacted_thinking")
 }
 
 /// Returns a text as a block, unless it is blank, which the API refuses.
 fn text_block(text: &Text) -> Option<Vec<u8>> {
-    (!text.is_blank()).then(|| content::text_block(text))
+    if text.is_blank() {
+        return None;
+    }
+    Some(content::text_block(text))
 }
 
-fn image(image: &Image) -> Vec<u8> {
+fn image_block(image: &Image) -> Vec<u8> {
     let source = Object::new()
         .str("type", "base64")
         .text("media_type", &image.media_type)
@@ -274,44 +291,49 @@ fn image(image: &Image) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the parts of a result with each run of images replaced by one text.
-fn without_images<'a>(parts: &[Part<'a>]) -> Vec<Part<'a>> {
+/// Returns the parts of a result with [`IMAGE_FOLLOWS`] in place of each run of images.
+fn replace_images<'a>(parts: &[Part<'a>]) -> Vec<Part<'a>> {
     let mut out: Vec<Part> = Vec::new();
     for part in parts {
         match part {
             Part::Text(_) => out.push(part.clone()),
-            Part::Image(_) if matches!(out.last(), Some(Part::Text(text)) if *text == IMAGE_FOLLOWS) =>
-                {}
-            Part::Image(_) => out.push(Part::Text(Text::from(IMAGE_FOLLOWS))),
+            Part::Image(_) => {
+                let is_replaced =
+                    matches!(out.last(), Some(Part::Text(text)) if *text == IMAGE_FOLLOWS);
+                if !is_replaced {
+                    out.push(Part::Text(Text::from(IMAGE_FOLLOWS)));
+                }
+            }
         }
     }
     out
 }
 
+/// Returns the content of a result: a string or, if there are images, blocks.
 fn result_content(parts: &[Part]) -> Vec<u8> {
-    if images(parts).next().is_none() {
-        return string::encoded(&joined(parts));
+    let image_count = images(parts).count();
+    if image_count == 0 {
+        return string::encoded(&join_texts(parts));
     }
-    let mut blocks = rendered(parts, text_block, image);
-    if blocks.len() == images(parts).count() {
+    let mut blocks = render_parts(parts, text_block, image_block);
+    let has_text = blocks.len() > image_count;
+    if !has_text {
         blocks.insert(0, content::text_block(&Text::from("(see attached image)")));
     }
     array(blocks)
 }
 
+/// Returns the definition of a tool. `is_eager` requests that its input is streamed early.
 fn definition(tool: &Tool, is_eager: bool) -> Vec<u8> {
-    tool.head(Object::new())
-        .with(is_eager.then_some(true), |object, eager| {
-            object.bool("eager_input_streaming", eager)
-        })
-        .with(tool.is_strict.then_some(true), |object, strict| {
-            object.bool("strict", strict)
-        })
-        .json(
-            "input_schema",
-            &schema::input_schema(&tool.parameters, tool.is_strict),
-        )
-        .finish()
+    let mut definition = tool.describe(Object::new());
+    if is_eager {
+        definition = definition.bool("eager_input_streaming", true);
+    }
+    if tool.is_strict {
+        definition = definition.bool("strict", true);
+    }
+    let schema = schema::input_schema(&tool.parameters, tool.is_strict);
+    definition.json("input_schema", &schema).finish()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The contents of messages: text and images of a user or a tool, and the blocks of an assistant.
 
-use super::sink::whole_text;
+use super::sink::replace_lone_surrogates;
 use crate::session::content;
 use pisess_json::text::{self, Text, concat};
+use pisess_json::write::Object;
 use pisess_json::{Raw, js};
 
 /// A part of a user message or a tool result.
@@ -20,7 +21,7 @@ pub struct Image<'a> {
 }
 
 impl Image<'_> {
-    pub fn url(&self) -> Text<'static> {
+    pub fn data_url(&self) -> Text<'static> {
         concat(&[&"data:", &self.media_type, &";base64,", &self.data])
     }
 }
@@ -35,12 +36,14 @@ pub enum Content<'a> {
 
 impl<'a> Content<'a> {
     /// Reads content; if it is missing, there are no parts. Blocks other than text and images are
-    /// left out.
-    pub fn of(content: Option<Raw<'a>>, half_pair: &str) -> Self {
-        match content.and_then(Raw::text) {
-            Some(text) => Content::Plain(whole_text(text, half_pair)),
-            None => Content::Parts(parts(content, half_pair)),
+    /// left out. `half_pair` replaces each lone surrogate of a text.
+    pub fn read(content: Option<Raw<'a>>, half_pair: &str) -> Self {
+        if let Some(text) = content.and_then(Raw::text) {
+            return Content::Plain(replace_lone_surrogates(text, half_pair));
         }
+        let blocks = content.unwrap_or(Raw::NULL).items();
+        let parts = blocks.filter_map(|block| read_part(block, half_pair));
+        Content::Parts(parts.collect())
     }
 
     pub fn into_parts(self) -> Vec<Part<'a>> {
@@ -54,55 +57,55 @@ impl<'a> Content<'a> {
 /// Replaces an image whose data is not in the session.
 const NO_IMAGE: &str = "(image omitted: its data is not in the session)";
 
-fn parts<'a>(content: Option<Raw<'a>>, half_pair: &str) -> Vec<Part<'a>> {
-    let part = |block: Raw<'a>| {
-        if content::is_block(block, "text") {
-            return block
-                .get_text("text")
-                .map(|text| Part::Text(whole_text(text, half_pair)));
-        }
-        content::is_block(block, "image").then(|| image(block))
-    };
-    content
-        .unwrap_or(Raw::NULL)
-        .items()
-        .filter_map(part)
-        .collect()
-}
-
-fn image(block: Raw<'_>) -> Part<'_> {
-    let [data, media_type] = content::members(block, ["data", "mimeType"]);
-    let is_base64 = |data: &Text| {
-        !data.is_empty()
-            && data
-                .as_bytes()
-                .iter()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte))
-    };
-    match (
-        data.and_then(Raw::text).filter(is_base64),
-        media_type.and_then(Raw::text),
-    ) {
-        (Some(data), Some(media_type)) => Part::Image(Image { media_type, data }),
-        _ => Part::Text(Text::from(NO_IMAGE)),
+/// Returns a block as a part; `None` if it is neither text nor an image.
+fn read_part<'a>(block: Raw<'a>, half_pair: &str) -> Option<Part<'a>> {
+    if content::is_block(block, "text") {
+        let text = block.get_text("text")?;
+        Some(Part::Text(replace_lone_surrogates(text, half_pair)))
+    } else if content::is_block(block, "image") {
+        Some(read_image(block))
+    } else {
+        None
     }
 }
 
+/// Returns an image, or a text in its place if the block has no data in base64.
+fn read_image(block: Raw<'_>) -> Part<'_> {
+    let [data, media_type] = content::members(block, ["data", "mimeType"]);
+    if let Some(data) = data.and_then(Raw::text)
+        && let Some(media_type) = media_type.and_then(Raw::text)
+        && may_be_base64(&data)
+    {
+        return Part::Image(Image { media_type, data });
+    }
+    Part::Text(Text::from(NO_IMAGE))
+}
+
+/// Whether a text has only characters of base64. oh-my-pi stores `blob:…` in place of data that it
+/// keeps outside of the session.
+fn may_be_base64(data: &Text) -> bool {
+    let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+    !data.is_empty() && data.as_bytes().iter().all(is_allowed)
+}
+
 /// Returns parts in the form of an API; texts for which there is none are left out.
-pub fn rendered(
+pub fn render_parts(
     parts: &[Part],
-    text: impl Fn(&Text) -> Option<Vec<u8>>,
-    image: impl Fn(&Image) -> Vec<u8>,
+    render_text: impl Fn(&Text) -> Option<Vec<u8>>,
+    render_image: impl Fn(&Image) -> Vec<u8>,
 ) -> Vec<Vec<u8>> {
-    let part = |part: &Part| match part {
-        Part::Text(given) => text(given),
-        Part::Image(given) => Some(image(given)),
-    };
-    parts.iter().filter_map(part).collect()
+    let mut rendered = Vec::new();
+    for part in parts {
+        match part {
+            Part::Text(text) => rendered.extend(render_text(text)),
+            Part::Image(image) => rendered.push(render_image(image)),
+        }
+    }
+    rendered
 }
 
 /// Returns the texts of parts, joined by newlines.
-pub fn joined(parts: &[Part]) -> Text<'static> {
+pub fn join_texts(parts: &[Part]) -> Text<'static> {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.borrowed()),
         Part::Image(_) => None,
@@ -110,13 +113,16 @@ pub fn joined(parts: &[Part]) -> Text<'static> {
     text::joined(texts, "\n")
 }
 
-/// Returns the text of a result, which most APIs refuse if it is empty.
-pub fn result_text(parts: &[Part], nothing: &'static str) -> Text<'static> {
-    let text = joined(parts);
-    match () {
-        () if !text.is_blank() => text,
-        () if images(parts).next().is_some() => Text::from("(see attached image)"),
-        () => Text::from(nothing),
+/// Returns the text of a result: if it is blank, which most APIs refuse, a note that there are
+/// images, or else `if_empty`.
+pub fn result_text(parts: &[Part], if_empty: &'static str) -> Text<'static> {
+    let text = join_texts(parts);
+    if !text.is_blank() {
+        text
+    } else if images(parts).next().is_some() {
+        Text::from("(see attached image)")
+    } else {
+        Text::from(if_empty)
     }
 }
 
@@ -125,6 +131,14 @@ pub fn images<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Image<'
         Part::Image(image) => Some(image),
         Part::Text(_) => None,
     })
+}
+
+/// Returns a message as all APIs but Google's have it. `content` is JSON.
+pub fn message(role: &str, content: &[u8]) -> Vec<u8> {
+    Object::new()
+        .str("role", role)
+        .json("content", content)
+        .finish()
 }
 
 /// A block of an assistant message.
@@ -141,7 +155,7 @@ pub enum Block<'a> {
         signature: Option<Text<'a>>,
         /// Whether the signature contains the thinking, encrypted, and the text is only a
         /// placeholder.
-        redacted: bool,
+        is_redacted: bool,
     },
     Call(Call<'a>),
 }
@@ -163,22 +177,25 @@ pub struct Call<'a> {
 impl Call<'_> {
     /// Returns the arguments as JavaScript writes them: an object, empty if they are none.
     pub fn input(&self) -> Vec<u8> {
-        let object = self.arguments.filter(|arguments| arguments.is_object());
-        object.map_or(b"{}".to_vec(), |object| js::stringify(object).into_bytes())
+        match self.arguments {
+            Some(arguments) if arguments.is_object() => js::stringify(arguments).into_bytes(),
+            _ => b"{}".to_vec(),
+        }
     }
 }
 
 /// How the author of an assistant message compares with the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Source {
-    pub provider: bool,
-    pub api: bool,
-    pub id: bool,
+pub struct Authorship {
+    pub is_same_provider: bool,
+    pub is_same_api: bool,
+    /// Whether the model has the same id, perhaps with another provider.
+    pub is_same_id: bool,
 }
 
-impl Source {
+impl Authorship {
     pub fn is_same_model(self) -> bool {
-        self.provider && self.api && self.id
+        self.is_same_provider && self.is_same_api && self.is_same_id
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bodies for Google's `generateContent`. The model is in the URL, not in the body.
 
 use super::blocks::{
-    Block, Call, Content, Image, Source, ToolResult, images, rendered, result_text,
+    Authorship, Block, Call, Content, Image, ToolResult, images, render_parts, result_text,
 };
 use super::ids::{gemini_version, takes_ids};
 use super::replay::Writer;
@@ -18,6 +18,7 @@ pub struct Body<'a> {
     target: &'a Target,
     sink: Sink<'a>,
     takes_ids: bool,
+    /// The major version of the Gemini model; `None` for other models.
     version: Option<u32>,
     /// The results that are not yet written: those of a turn are one content.
     results: Vec<Vec<u8>>,
@@ -28,149 +29,150 @@ const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
-        sink.begin(Object::new(), "contents");
-        let (takes_ids, version) = (
-            takes_ids(&target.model.id),
-            gemini_version(&target.model.id),
-        );
+        sink.begin_list(Object::new(), "contents");
         Body {
             target,
             sink,
-            takes_ids,
-            version,
+            takes_ids: takes_ids(&target.model.id),
+            version: gemini_version(&target.model.id),
             results: Vec::new(),
         }
     }
 
-    fn user_content(&mut self, parts: &[Vec<u8>]) -> io::Result<()> {
+    fn write_user_parts(&mut self, parts: &[Vec<u8>]) -> io::Result<()> {
         self.release_results()?;
-        self.sink.item(&content(parts, "user"))
+        self.sink.write_item(&content(parts, "user"))
     }
 
     fn release_results(&mut self) -> io::Result<()> {
         let results = std::mem::take(&mut self.results);
         if results.is_empty() {
-            Ok(())
-        } else {
-            self.sink.item(&content(&results, "user"))
+            return Ok(());
         }
+        self.sink.write_item(&content(&results, "user"))
     }
 
-    fn block(&self, block: &Block, source: Source) -> Option<Vec<u8>> {
-        let is_known = source.provider && source.id;
+    /// Returns a block of an answer as a part; `None` if it has neither text nor a signature.
+    fn answer_part(&self, block: &Block, authorship: Authorship) -> Option<Vec<u8>> {
         match block {
-            Block::Text { text, signature }
-            | Block::Thinking {
+            Block::Text { text, signature } => {
+                let signature = accepted_signature(signature.as_ref(), authorship);
+                if text.is_blank() && signature.is_none() {
+                    return None;
+                }
+                Some(sign(Object::new().text("text", text), signature))
+            }
+            Block::Thinking {
                 text, signature, ..
             } => {
-                let signature = valid(signature.as_ref(), is_known);
-                let is_nothing = text.is_blank() && signature.is_none();
-                let is_thought = matches!(block, Block::Thinking { .. }).then_some(true);
-                let part = Object::new().text("text", text);
-                let part = part.with(is_thought, |part, thought| part.bool("thought", thought));
-                (!is_nothing).then(|| signed(part, signature))
+                let signature = accepted_signature(signature.as_ref(), authorship);
+                if text.is_blank() && signature.is_none() {
+                    return None;
+                }
+                let part = Object::new().text("text", text).bool("thought", true);
+                Some(sign(part, signature))
             }
-            Block::Call(call) => Some(self.call(call, valid(call.signature.as_ref(), is_known))),
+            Block::Call(call) => {
+                let signature = accepted_signature(call.signature.as_ref(), authorship);
+                Some(self.call_part(call, signature))
+            }
         }
     }
 
-    fn call(&self, call: &Call, signature: Option<&Text>) -> Vec<u8> {
-        let json = Object::new()
+    fn call_part(&self, call: &Call, signature: Option<&Text>) -> Vec<u8> {
+        let mut function_call = Object::new()
             .text("name", &call.name)
-            .json("args", &call.input())
-            .with(self.takes_ids.then_some(&call.id), |object, id| {
-                object.text("id", id)
-            });
-        let is_needed = self.version.is_some_and(|version| version >= 3);
-        let none = Text::from(NO_SIGNATURE);
-        signed(
-            Object::new().json("functionCall", &json.finish()),
-            signature.or(is_needed.then_some(&none)),
-        )
+            .json("args", &call.input());
+        if self.takes_ids {
+            function_call = function_call.text("id", &call.id);
+        }
+        let part = Object::new().json("functionCall", &function_call.finish());
+
+        let needs_signature = self.version.is_some_and(|version| version >= 3);
+        if signature.is_none() && needs_signature {
+            return sign(part, Some(&Text::from(NO_SIGNATURE)));
+        }
+        sign(part, signature)
     }
 }
 
 impl Writer for Body<'_> {
-    fn user(&mut self, _: Role, content: Content) -> io::Result<()> {
-        let parts = rendered(&content.into_parts(), |text| Some(text_part(text)), inline);
+    fn write_user(&mut self, _: Role, content: Content) -> io::Result<()> {
+        let render_text = |text: &Text| Some(text_part(text));
+        let parts = render_parts(&content.into_parts(), render_text, image_part);
         if parts.is_empty() {
-            Ok(())
-        } else {
-            self.user_content(&parts)
+            return Ok(());
         }
+        self.write_user_parts(&parts)
     }
 
-    fn turn(&mut self, source: Source, blocks: Vec<Block>) -> io::Result<()> {
+    fn write_turn(&mut self, authorship: Authorship, blocks: Vec<Block>) -> io::Result<()> {
         let parts: Vec<_> = blocks
             .iter()
-            .filter_map(|block| self.block(block, source))
+            .filter_map(|block| self.answer_part(block, authorship))
             .collect();
         if parts.is_empty() {
             return Ok(());
         }
+
         self.release_results()?;
         if !self.sink.has_items() {
-            self.sink
-                .item(&content(&[text_part(&Text::from(NO_REQUEST))], "user"))?;
+            let request = text_part(&Text::from(NO_REQUEST));
+            self.sink.write_item(&content(&[request], "user"))?;
         }
-        self.sink.answer(&content(&parts, "model"))
+        self.sink.write_answer(&content(&parts, "model"))
     }
 
-    fn result(&mut self, result: ToolResult) -> io::Result<()> {
-        let images: Vec<_> = images(&result.parts).map(inline).collect();
-        let value = result_text(&result.parts, "");
-        let key = if result.is_error == Some(true) {
-            "error"
-        } else {
-            "output"
-        };
+    fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
+        let images: Vec<_> = images(&result.parts).map(image_part).collect();
         let takes_images = self.version.is_none_or(|version| version >= 3);
-        let nested = (!images.is_empty() && takes_images).then(|| array(&images));
-        let response = Object::new()
+
+        let is_error = result.is_error == Some(true);
+        let key = if is_error { "error" } else { "output" };
+        let value = result_text(&result.parts, "");
+        let mut response = Object::new()
             .text("name", &result.name)
-            .json("response", &Object::new().text(key, &value).finish())
-            .with(nested.as_ref(), |object, parts| object.json("parts", parts))
-            .with(self.takes_ids.then_some(result.id), |object, id| {
-                object.text("id", id)
-            });
-        let part = Object::new()
-            .json("functionResponse", &response.finish())
-            .finish();
-        self.results.push(part);
-        if nested.is_some() || images.is_empty() {
+            .json("response", &Object::new().text(key, &value).finish());
+        if takes_images {
+            response = response.list("parts", &images);
+        }
+        if self.takes_ids {
+            response = response.text("id", result.id);
+        }
+        let part = Object::new().json("functionResponse", &response.finish());
+        self.results.push(part.finish());
+
+        if takes_images || images.is_empty() {
             return Ok(());
         }
-        let lead = text_part(&Text::from("Tool result image:"));
-        self.user_content(&[vec![lead], images].concat())
+        let mut parts = vec![text_part(&Text::from("Tool result image:"))];
+        parts.extend(images);
+        self.write_user_parts(&parts)
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
         self.release_results()?;
+
         let Target { system, tools, .. } = self.target;
-        let system = (!system.is_empty()).then(|| content(&[text_part(system)], "user"));
-        let has_strict = tools.iter().any(|tool| tool.is_strict);
-        let declarations = array(tools.iter().map(declaration));
-        let tools = (!tools.is_empty()).then(|| {
-            array([Object::new()
-                .json("functionDeclarations", &declarations)
-                .finish()])
-        });
-        let config =
-            has_strict.then_some(&br#"{"functionCallingConfig":{"mode":"VALIDATED"}}"#[..]);
-        let max = self
-            .target
-            .max_tokens
-            .map(|max| format!("{{\"maxOutputTokens\":{max}}}"));
-        let rest = Object::new()
-            .with(system, |object, system| {
-                object.json("systemInstruction", &system)
-            })
-            .with(tools, |object, tools| object.json("tools", &tools))
-            .with(config, |object, config| object.json("toolConfig", config))
-            .with(max, |object, max| {
-                object.json("generationConfig", max.as_bytes())
-            });
-        self.sink.end(rest)
+        let mut rest = Object::new();
+        if !system.is_empty() {
+            let instruction = content(&[text_part(system)], "user");
+            rest = rest.json("systemInstruction", &instruction);
+        }
+        if !tools.is_empty() {
+            let declarations = array(tools.iter().map(declaration));
+            let group = Object::new().json("functionDeclarations", &declarations);
+            rest = rest.json("tools", &array([group.finish()]));
+        }
+        if tools.iter().any(|tool| tool.is_strict) {
+            let config = br#"{"functionCallingConfig":{"mode":"VALIDATED"}}"#;
+            rest = rest.json("toolConfig", config);
+        }
+        if let Some(max_tokens) = self.target.max_tokens {
+            let config = format!("{{\"maxOutputTokens\":{max_tokens}}}");
+            rest = rest.json("generationConfig", config.as_bytes());
+        }
+        self.sink.end_list(rest)
     }
 }
 
@@ -185,7 +187,7 @@ fn text_part(text: &Text) -> Vec<u8> {
     Object::new().text("text", text).finish()
 }
 
-fn inline(image: &Image) -> Vec<u8> {
+fn image_part(image: &Image) -> Vec<u8> {
     let data = Object::new()
         .text("mimeType", &image.media_type)
         .text("data", &image.data)
@@ -194,22 +196,28 @@ fn inline(image: &Image) -> Vec<u8> {
 }
 
 fn declaration(tool: &Tool) -> Vec<u8> {
-    let schema = schema::without_constants(&tool.parameters);
-    tool.head(Object::new())
+    let schema = schema::replace_constants(&tool.parameters);
+    tool.describe(Object::new())
         .json("parametersJsonSchema", &schema)
         .finish()
 }
 
-fn signed(part: Object, signature: Option<&Text>) -> Vec<u8> {
-    part.with(signature, |object, signature| {
-        object.text("thoughtSignature", signature)
-    })
-    .finish()
+/// Returns a part with its signature, if it has one.
+fn sign(part: Object, signature: Option<&Text>) -> Vec<u8> {
+    match signature {
+        Some(signature) => part.text("thoughtSignature", signature).finish(),
+        None => part.finish(),
+    }
 }
 
-/// Returns the signature if Google accepts it: if it is base64, and from the same model.
-fn valid<'s, 'a>(signature: Option<&'s Text<'a>>, is_known: bool) -> Option<&'s Text<'a>> {
-    signature.filter(|text| is_known && is_base64(text))
+/// Returns the signature if Google accepts it: if it is base64, and from the same model, through
+/// whatever API.
+fn accepted_signature<'s, 'a>(
+    signature: Option<&'s Text<'a>>,
+    authorship: Authorship,
+) -> Option<&'s Text<'a>> {
+    let is_same_model = authorship.is_same_provider && authorship.is_same_id;
+    signature.filter(|text| is_same_model && is_base64(text))
 }
 
 /// Whether a signature is base64, as Google's are.

@@ -1,11 +1,18 @@
 //! The ids of tool calls and the names of tools, in a form that an API accepts, and which models of
 //! Gemini take ids.
 
-use super::blocks::Source;
-use super::sink::whole_text;
+use super::blocks::Authorship;
+use super::sink::replace_lone_surrogates;
 use super::{Api, Target};
 use foldhash::HashMap;
 use pisess_json::text::{Text, concat};
+
+/// The maximum length of an id in most APIs, in UTF-16 units.
+pub const MAX_ID_UNITS: usize = 64;
+/// The maximum length of an id in OpenAI's Chat Completions, in UTF-16 units.
+const MAX_COMPLETIONS_ID_UNITS: usize = 40;
+/// The first number that is appended to an id that is already taken.
+const FIRST_SUFFIX: usize = 2;
 
 /// An id in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,131 +23,159 @@ pub struct WireId {
     pub item: Option<Text<'static>>,
 }
 
-/// Returns the id in the body for a call with the id `own` in the session. `used` are the ids
-/// assigned so far, each only once, with the number to try next if the same is wanted again.
+/// Returns the id in the body for a call with the id `own` in the session, and adds it to `used`:
+/// the ids assigned so far, with the number to try next if the same is wanted again. No id is
+/// assigned twice; `_2`, `_3`, … is appended to one that is taken.
 pub fn assign(
     used: &mut HashMap<Text<'static>, usize>,
     own: &Text,
-    source: Source,
+    authorship: Authorship,
     target: &Target,
 ) -> WireId {
-    let mut wire = wire_id(own, source, target);
+    let mut wire = wire_id(own, authorship, target);
     if wire.call.is_empty() {
         wire.call = Text::from("call");
     }
-    if let Some(mut number) = used.get(&wire.call).copied() {
-        let taken = wire.call;
-        let numbered = |number: usize| {
-            let suffix = format!("_{number}");
-            let mut id = taken
-                .head_whole(max_len(target) - suffix.len())
-                .into_owned();
-            id.push_str(&suffix);
-            id
-        };
-        wire = WireId {
-            call: numbered(number),
-            item: None,
-        };
-        while used.contains_key(&wire.call) {
-            number += 1;
-            wire.call = numbered(number);
-        }
-        used.insert(taken, number + 1);
-    }
-    used.insert(wire.call.clone(), 2);
-    wire
-}
-
-/// Returns the maximum length of an id, in UTF-16 units.
-fn max_len(target: &Target) -> usize {
-    match target.api {
-        Api::OpenAi if target.model.provider == "openai" => 40,
-        Api::OpenAi => usize::MAX,
-        Api::Anthropic | Api::Responses | Api::Google => 64,
-    }
-}
-
-fn wire_id(own: &Text, source: Source, target: &Target) -> WireId {
-    let call = match target.api {
-        Api::Anthropic => mapped(own).head(64),
-        Api::Google if takes_ids(&target.model.id) => mapped(own).head(64),
-        Api::Google => own.clone().into_owned(),
-        Api::OpenAi => completions_id(own, source, target),
-        Api::Responses => return responses_id(own, source, target),
+    let Some(&next_number) = used.get(&wire.call) else {
+        used.insert(wire.call.clone(), FIRST_SUFFIX);
+        return wire;
     };
-    WireId {
-        call: call.into_owned(),
-        item: None,
+
+    let taken = wire.call;
+    let max_units = max_id_units(target);
+    let mut number = next_number;
+    let mut call = append_number(&taken, number, max_units);
+    while used.contains_key(&call) {
+        number += 1;
+        call = append_number(&taken, number, max_units);
     }
+    used.insert(taken, number + 1);
+    used.insert(call.clone(), FIRST_SUFFIX);
+    WireId { call, item: None }
+}
+
+/// Returns an id with a number, cut so that both fit into `max_units`.
+fn append_number(id: &Text, number: usize, max_units: usize) -> Text<'static> {
+    let suffix = format!("_{number}");
+    let mut numbered = id.head_whole(max_units - suffix.len()).into_owned();
+    numbered.push_str(&suffix);
+    numbered
+}
+
+fn max_id_units(target: &Target) -> usize {
+    match target.api {
+        Api::OpenAi if target.model.provider == "openai" => MAX_COMPLETIONS_ID_UNITS,
+        Api::OpenAi => usize::MAX,
+        Api::Anthropic | Api::Responses | Api::Google => MAX_ID_UNITS,
+    }
+}
+
+/// Returns the id that a call would have if no other call had it.
+fn wire_id(own: &Text, authorship: Authorship, target: &Target) -> WireId {
+    let call = match target.api {
+        Api::Anthropic => sanitize_id(own).head(MAX_ID_UNITS),
+        Api::Google if takes_ids(&target.model.id) => sanitize_id(own).head(MAX_ID_UNITS),
+        Api::Google => own.clone().into_owned(),
+        Api::OpenAi => completions_id(own, authorship, target),
+        Api::Responses => return responses_id(own, authorship, target),
+    };
+    WireId { call, item: None }
 }
 
 /// Returns an id for Chat Completions. Joins the two halves of an id from the Responses API.
-fn completions_id(own: &Text, source: Source, target: &Target) -> Text<'static> {
-    let own = whole_text(own.borrowed(), "").into_owned();
-    let Some((call, item)) = halves(&own).filter(|_| !source.is_same_model()) else {
-        return own.head_whole(max_len(target));
+fn completions_id(own: &Text, authorship: Authorship, target: &Target) -> Text<'static> {
+    let own = replace_lone_surrogates(own.borrowed(), "").into_owned();
+    let halves = if authorship.is_same_model() {
+        None
+    } else {
+        split_responses_id(&own)
     };
-    let (call, item) = (mapped(&call), mapped(&item));
+    let Some(halves) = halves else {
+        return own.head_whole(max_id_units(target));
+    };
+
+    let call = sanitize_id(&halves.call);
+    let item = sanitize_id(&halves.item);
     let gap = if item.is_empty() { "" } else { "_" };
-    let id = concat(&[&call, &gap, &item]);
-    if id.utf16_len() <= 40 {
-        return id;
+    let joined = concat(&[&call, &gap, &item]);
+    if joined.utf16_len() <= MAX_COMPLETIONS_ID_UNITS {
+        return joined;
     }
+    // The whole id is hashed, so that ids with the same beginning remain distinct.
     let hash = Text::from(short_hash(&own)).head(8).into_owned();
-    concat(&[&call.head(40 - 1 - hash.utf16_len()), &"_", &hash])
+    let call = call.head(MAX_COMPLETIONS_ID_UNITS - 1 - hash.utf16_len());
+    concat(&[&call, &"_", &hash])
 }
 
 /// Returns an id for the Responses API, which has one for the call and one for the item.
-fn responses_id(own: &Text, source: Source, target: &Target) -> WireId {
+fn responses_id(own: &Text, authorship: Authorship, target: &Target) -> WireId {
+    let halves = split_responses_id(own);
+    if authorship.is_same_model() {
+        let Some(halves) = halves else {
+            return WireId {
+                call: sanitize_id(own).head(MAX_ID_UNITS),
+                item: None,
+            };
+        };
+        let item = halves.item;
+        return WireId {
+            call: sanitize_id(&halves.call).head(MAX_ID_UNITS),
+            item: if is_item_id(&item) { Some(item) } else { None },
+        };
+    }
+
     let provider = target.model.provider.to_string_lossy();
-    let splits = matches!(&*provider, "openai" | "openai-codex" | "opencode");
-    let (call, item) = match halves(own) {
-        Some((call, item)) if source.is_same_model() => (mapped(&call).head(64), Some(item)),
-        None if source.is_same_model() => (mapped(own).head(64), None),
-        Some((call, item)) if splits => (part(&call), Some(foreign_item(&item, source))),
-        _ => (part(own), None),
-    };
-    let is_other_model = source.provider && source.api && !source.id;
-    let is_accepted = |item: &Text| {
-        let is_plain = mapped(item) == *item;
-        item.as_bytes().starts_with(b"fc_") && !is_other_model && is_plain && item.utf16_len() <= 64
-    };
-    WireId {
-        call,
-        item: item.filter(|item| is_accepted(item)),
+    let takes_item_ids = matches!(&*provider, "openai" | "openai-codex" | "opencode");
+    match halves {
+        Some(halves) if takes_item_ids => WireId {
+            call: truncate_id(&halves.call),
+            item: foreign_item_id(&halves.item, authorship),
+        },
+        _ => WireId {
+            call: truncate_id(own),
+            item: None,
+        },
     }
 }
 
-fn foreign_item(item: &Text, source: Source) -> Text<'static> {
-    let prefixed = |rest: &str| Text::from(format!("fc_{rest}"));
-    if !source.provider || !source.api {
-        return prefixed(&short_hash(item));
-    }
-    let item = part(item);
-    if item.as_bytes().starts_with(b"fc_") {
-        item
-    } else {
-        part(&prefixed(&item.to_string_lossy()))
-    }
+/// Whether the Responses API accepts this as the id of an item.
+fn is_item_id(id: &Text) -> bool {
+    id.as_bytes().starts_with(b"fc_") && sanitize_id(id) == *id && id.utf16_len() <= MAX_ID_UNITS
 }
 
-/// Splits an id at `|`, and returns the first two parts.
-fn halves(id: &Text) -> Option<(Text<'static>, Text<'static>)> {
+/// Returns the id of an item that another model wrote: a new one, or none if only the model
+/// differs.
+fn foreign_item_id(item: &Text, authorship: Authorship) -> Option<Text<'static>> {
+    if authorship.is_same_provider && authorship.is_same_api {
+        return None;
+    }
+    Some(Text::from(format!("fc_{}", short_hash(item))))
+}
+
+/// An id of the Responses API, as the agents store it: `CALL|ITEM`.
+struct ResponsesId {
+    call: Text<'static>,
+    item: Text<'static>,
+}
+
+/// Splits an id at each `|`, and returns the first two parts; `None` if there is only one.
+fn split_responses_id(id: &Text) -> Option<ResponsesId> {
     let mut parts = id.as_bytes().split(|&byte| byte == b'|');
-    let text = |bytes: &[u8]| Text::from_wtf8(bytes.to_vec());
-    let (first, second) = (parts.next()?, parts.next()?);
-    Some((text(first), text(second)))
+    let call = parts.next()?;
+    let item = parts.next()?;
+    Some(ResponsesId {
+        call: Text::from_wtf8(call.to_vec()),
+        item: Text::from_wtf8(item.to_vec()),
+    })
 }
 
-/// Returns half of an id as [`mapped`] does, truncated to 64 units, without trailing `_`.
-fn part(id: &Text) -> Text<'static> {
-    let bytes = mapped(id).head(64).into_bytes();
-    let end = bytes
-        .iter()
-        .rposition(|&byte| byte != b'_')
-        .map_or(0, |last| last + 1);
-    Text::from_wtf8(bytes[..end].to_vec())
+/// Returns an id sanitized, truncated to [`MAX_ID_UNITS`], without trailing `_`.
+fn truncate_id(id: &Text) -> Text<'static> {
+    let mut bytes = sanitize_id(id).head(MAX_ID_UNITS).into_bytes();
+    while bytes.last() == Some(&b'_') {
+        bytes.pop();
+    }
+    Text::from_wtf8(bytes)
 }
 
 fn is_word(code_point: u32) -> bool {
@@ -149,29 +184,37 @@ fn is_word(code_point: u32) -> bool {
 
 /// Returns an id with `_` in place of each UTF-16 unit that is not an ASCII letter, digit, `_` or
 /// `-`.
-fn mapped(id: &Text) -> Text<'static> {
+fn sanitize_id(id: &Text) -> Text<'static> {
     let mut out = String::with_capacity(id.as_bytes().len());
     for code_point in id.code_points() {
-        match char::from_u32(code_point).filter(|_| is_word(code_point)) {
-            Some(character) => out.push(character),
-            None => out.push_str(if code_point >= 0x1_0000 { "__" } else { "_" }),
+        match char::from_u32(code_point) {
+            Some(character) if is_word(code_point) => out.push(character),
+            // A pair of surrogates.
+            _ if code_point >= 0x1_0000 => out.push_str("__"),
+            _ => out.push('_'),
         }
     }
     Text::from(out)
 }
 
-/// Returns the name of a tool in a form that the API accepts; `None` if it is empty.
+/// Returns the name of a tool in a form that the API accepts, with `_` in place of each other code
+/// point; `None` if it is empty.
 pub fn tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
-    let max = if api == Api::Anthropic { 128 } else { 64 };
-    let takes =
-        |c: u32| is_word(c) || api == Api::Google && (c == u32::from(b'.') || c == u32::from(b':'));
     if name.is_empty() {
         return None;
     }
-    let letter = |c: u32| char::from_u32(c).filter(|_| takes(c)).unwrap_or('_');
-    Some(Text::from(
-        name.code_points().map(letter).take(max).collect::<String>(),
-    ))
+    let max_len = if api == Api::Anthropic { 128 } else { 64 };
+    let mut out = String::new();
+    for code_point in name.code_points().take(max_len) {
+        let character = char::from_u32(code_point);
+        let is_accepted =
+            is_word(code_point) || api == Api::Google && matches!(character, Some('.' | ':'));
+        match character {
+            Some(character) if is_accepted => out.push(character),
+            _ => out.push('_'),
+        }
+    }
+    Some(Text::from(out))
 }
 
 /// Returns the major version in the id of a Gemini model.
@@ -193,17 +236,23 @@ pub fn takes_ids(id: &Text) -> bool {
 
 /// Returns pi's short hash of a text: two numbers in base 36, not padded.
 pub fn short_hash(text: &Text) -> String {
-    let (mut a, mut b) = (0xdead_beef_u32, 0x41c6_ce57_u32);
+    let mut low: u32 = 0xdead_beef;
+    let mut high: u32 = 0x41c6_ce57;
     for unit in text.units() {
-        a = (a ^ unit).wrapping_mul(2_654_435_761);
-        b = (b ^ unit).wrapping_mul(1_597_334_677);
+        low = (low ^ unit).wrapping_mul(2_654_435_761);
+        high = (high ^ unit).wrapping_mul(1_597_334_677);
     }
-    let mix = |x: u32, y: u32| {
-        (x ^ x >> 16).wrapping_mul(2_246_822_507) ^ (y ^ y >> 13).wrapping_mul(3_266_489_909)
-    };
-    a = mix(a, b);
-    b = mix(b, a);
-    base36(b) + &base36(a)
+    low = mix(low, high);
+    // The second number is mixed with the first one as it is now.
+    high = mix(high, low);
+    base36(high) + &base36(low)
+}
+
+/// Spreads the bits of both numbers over one.
+fn mix(one: u32, other: u32) -> u32 {
+    let one = (one ^ one >> 16).wrapping_mul(2_246_822_507);
+    let other = (other ^ other >> 13).wrapping_mul(3_266_489_909);
+    one ^ other
 }
 
 fn base36(mut number: u32) -> String {

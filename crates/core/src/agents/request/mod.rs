@@ -1,8 +1,8 @@
 //! Request bodies: a context in the form of a provider's API, as the session's agent would send it.
 //!
 //! ```text
-//! messages ── Target ── system text, tools, model          (first pass)
-//! messages ── replay ── turns with paired calls ── Writer ── body   (second pass)
+//! messages ── Survey ── Target: system text, tools, model           (first pass)
+//! messages ── Replay ── turns with paired calls ── Writer ── body   (second pass)
 //! ```
 //!
 //! `replay` does what every API requires: it pairs calls with results, drops failed turns, drops
@@ -27,14 +27,13 @@ use crate::agents::pi::system::System;
 use crate::session::content;
 use crate::session::read::entry_reader::{EntryReader, Message};
 use foldhash::{HashMap, HashSet};
-use ids::gemini_version;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 pub use replay::LeftOut;
-use replay::{Late, Replay};
+use replay::{LateResults, Replay};
 use sink::Sink;
 use std::io::{self, Write};
-use tools::{Grammar, Tool};
+use tools::{Accepted, Grammar, Tool};
 
 /// An API of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +60,7 @@ impl Api {
     }
 
     /// Returns the default model.
-    fn profile(self) -> Model {
+    fn default_model(self) -> Model {
         let (provider, id) = match self {
             Api::Anthropic => ("anthropic", "claude-sonnet-4-5"),
             Api::OpenAi | Api::Responses => ("openai", "gpt-5.1"),
@@ -76,14 +75,14 @@ impl Api {
     /// Returns the maximum output of `model` in tokens, if the API requires one or the maximum is
     /// known.
     fn max_tokens(self, model: &Model) -> Option<u64> {
-        let is_profile = *model == self.profile();
+        let is_default = *model == self.default_model();
         match self {
             // The API requires a number. All current models of Anthropic allow the first; nearly
             // all models of other providers allow the second.
             Api::Anthropic if model.provider == "anthropic" => Some(64_000),
             Api::Anthropic => Some(32_000),
-            Api::OpenAi | Api::Responses => is_profile.then_some(128_000),
-            Api::Google => is_profile.then_some(65_536),
+            Api::OpenAi | Api::Responses => is_default.then_some(128_000),
+            Api::Google => is_default.then_some(65_536),
         }
     }
 }
@@ -123,17 +122,25 @@ struct Target {
     grammars: HashMap<Text<'static>, Grammar>,
 }
 
-/// Writes the body of a request with `messages`, which the session's agent has built. Returns
-/// whether the last message is the model's own, which some APIs refuse and others continue, and how
-/// many tool results were left out. Writes nothing and returns `None` if there is no message to
-/// send.
+/// A body that was written.
+#[derive(Debug)]
+pub struct Written {
+    /// Whether the last message is the model's own, which some APIs refuse and others continue.
+    pub ends_with_answer: bool,
+    /// The tool results that are not in the body.
+    pub left_out: LeftOut,
+}
+
+/// Writes the body of a request with `messages`, which the session's agent has built. Writes
+/// nothing and returns `None` if there is no message to send.
 pub fn write(
     messages: &[Message],
     request: &Request,
     reader: &EntryReader,
     out: &mut dyn Write,
-) -> io::Result<Option<(bool, LeftOut)>> {
-    let (target, late) = Target::of(messages, request, reader)?;
+) -> io::Result<Option<Written>> {
+    let survey = Survey::of(messages, request.api, reader)?;
+    let target = Target::new(request, reader.session().agent(), &survey);
     let sink = Sink::new(out, target.agent.half_pair);
     let body: Box<dyn replay::Writer + '_> = match request.api {
         Api::Anthropic => Box::new(anthropic::Body::new(&target, sink)),
@@ -141,100 +148,100 @@ pub fn write(
         Api::Responses => Box::new(responses::Body::new(&target, sink)),
         Api::Google => Box::new(google::Body::new(&target, sink)),
     };
-    let mut replay = Replay::new(&target, late, body);
+    let mut replay = Replay::new(&target, survey.late_results, body);
     (target.agent.for_model)(messages, reader, &mut |json| replay.take(json))?;
     replay.finish()
 }
 
-impl Target {
-    /// Reads the messages in a first pass. Also returns the results that come too late, if the
-    /// agent moves them.
-    fn of(
-        messages: &[Message],
-        request: &Request,
-        reader: &EntryReader,
-    ) -> io::Result<(Self, Late)> {
-        let (api, agent) = (request.api, reader.session().agent());
-        let (mut system, mut last_model, mut late) = (System::default(), None, Late::default());
+/// What the first pass over the messages finds.
+#[derive(Default)]
+struct Survey {
+    system: System,
+    /// The model of the last assistant message, if its API is the requested one.
+    last_model: Option<Model>,
+    /// The results that come too late, if the agent moves them to their calls.
+    late_results: LateResults,
+}
+
+impl Survey {
+    fn of(messages: &[Message], api: Api, reader: &EntryReader) -> io::Result<Self> {
+        let agent = reader.session().agent();
+        let mut survey = Survey::default();
         let mut number = 0;
         (agent.for_model)(messages, reader, &mut |json| {
             let message = Raw::checked(json);
             number += 1;
             if agent.rescues_results {
-                late.read(number, message);
+                survey.late_results.read(number, message);
             }
             let role = message.get_text("role").unwrap_or_default();
             match role.as_bytes() {
-                b"system" => system.replay(message),
-                b"assistant" => last_model = author(message, api),
+                b"system" => survey.system.replay(message),
+                b"assistant" => survey.last_model = author(message, api),
                 _ => {}
             }
             Ok(())
         })?;
-        let model = request
-            .model
-            .clone()
-            .or(last_model)
-            .unwrap_or_else(|| api.profile());
-        let is_openai = model.provider == "openai";
-        let takes_strict = match api {
-            Api::Anthropic => model.provider == "anthropic",
-            Api::OpenAi => is_openai,
-            Api::Responses => true,
-            Api::Google => gemini_version(&model.id).is_some_and(|version| version >= 3),
-        };
-        let takes_grammars = matches!(api, Api::OpenAi | Api::Responses)
-            && is_openai
-            && is_gpt_5_or_later(&model.id);
-        let read = |json| Tool::of(Raw::checked(json), api, takes_strict, takes_grammars);
-        let mut names = HashSet::default();
-        let tools = system
-            .tools()
-            .filter_map(read)
-            .filter(|tool| names.insert(tool.name.clone()));
-        let tools: Vec<_> = tools.collect();
-        let grammar = |tool: &Tool| Some((tool.name.clone(), tool.grammar.clone()?));
-        let grammars = tools.iter().filter_map(grammar).collect();
-        let max_tokens = request.max_tokens.or(api.max_tokens(&model));
-        Ok((
-            Target {
-                api,
-                model,
-                max_tokens,
-                agent,
-                system: system.prompt(),
-                tools,
-                grammars,
-            },
-            late,
-        ))
+        Ok(survey)
     }
 }
 
 /// Returns the model of an assistant message, if its API is the requested one.
 fn author(message: Raw, api: Api) -> Option<Model> {
-    let [provider, own, id] = content::members(message, ["provider", "api", "model"]);
-    let text = |value: Option<Raw>| {
-        value?
-            .text()
-            .filter(|text| !text.is_empty())
-            .map(Text::into_owned)
-    };
-    let is_of_api = own.is_some_and(|own| own.is(api.name()));
-    is_of_api
-        .then(|| {
-            Some(Model {
-                provider: text(provider)?,
-                id: text(id)?,
-            })
-        })
-        .flatten()
+    let [provider, message_api, id] = content::members(message, ["provider", "api", "model"]);
+    if !message_api?.is(api.name()) {
+        return None;
+    }
+    Some(Model {
+        provider: non_empty_text(provider)?,
+        id: non_empty_text(id)?,
+    })
 }
 
-fn is_gpt_5_or_later(id: &Text) -> bool {
-    let name = id.to_string_lossy();
-    let version = name
-        .strip_prefix("gpt-")
-        .and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
-    version.is_some_and(|version| version >= 5)
+fn non_empty_text(value: Option<Raw>) -> Option<Text<'static>> {
+    let text = value?.text()?;
+    if text.is_empty() {
+        return None;
+    }
+    Some(text.into_owned())
+}
+
+impl Target {
+    fn new(request: &Request, agent: &'static Agent, survey: &Survey) -> Self {
+        let api = request.api;
+        let model = request
+            .model
+            .clone()
+            .or_else(|| survey.last_model.clone())
+            .unwrap_or_else(|| api.default_model());
+
+        let accepted = Accepted::by_model(&model, api);
+        let mut tools: Vec<Tool> = Vec::new();
+        let mut grammars = HashMap::default();
+        let mut names = HashSet::default();
+        for definition in survey.system.tools() {
+            let Some(tool) = Tool::read(Raw::checked(definition), accepted) else {
+                continue;
+            };
+            // Of several tools with one name, the first counts.
+            let is_new = names.insert(tool.name.clone());
+            if !is_new {
+                continue;
+            }
+            if let Some(grammar) = &tool.grammar {
+                grammars.insert(tool.name.clone(), grammar.clone());
+            }
+            tools.push(tool);
+        }
+
+        Target {
+            api,
+            max_tokens: request.max_tokens.or(api.max_tokens(&model)),
+            model,
+            agent,
+            system: survey.system.prompt(),
+            tools,
+            grammars,
+        }
+    }
 }

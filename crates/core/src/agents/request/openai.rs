@@ -2,7 +2,7 @@
 
 use super::Target;
 use super::blocks::{
-    Block, Call, Content, Image, Source, ToolResult, images, rendered, result_text,
+    Authorship, Block, Call, Content, Image, ToolResult, images, message, render_parts, result_text,
 };
 use super::replay::Writer;
 use super::sink::Sink;
@@ -40,13 +40,13 @@ const OLDER_LIMIT: [&str; 9] = [
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
         let is_openai = target.model.provider == "openai";
-        sink.begin(Object::new().text("model", &target.model.id), "messages");
+        sink.begin_list(Object::new().text("model", &target.model.id), "messages");
         if !target.system.is_empty() {
             let role = if is_openai { "developer" } else { "system" };
             let system = Object::new()
                 .str("role", role)
                 .text("content", &target.system);
-            sink.lead(&system.finish());
+            sink.push_to_head(&system.finish());
         }
         Body {
             target,
@@ -56,21 +56,21 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// Writes the images of the results of the last turn as a user message, if there are any.
     fn release_images(&mut self) -> io::Result<()> {
-        if self.result_images.is_empty() {
+        let images = std::mem::take(&mut self.result_images);
+        if images.is_empty() {
             return Ok(());
         }
-        let lead = content::text_block(&Text::from("Attached image(s) from tool result:"));
-        let content = array(std::iter::once(lead).chain(std::mem::take(&mut self.result_images)));
-        self.sink.item(
-            &Object::new()
-                .str("role", "user")
-                .json("content", &content)
-                .finish(),
-        )
+        let mut blocks = vec![content::text_block(&Text::from(
+            "Attached image(s) from tool result:",
+        ))];
+        blocks.extend(images);
+        self.sink.write_item(&message("user", &array(blocks)))
     }
 
-    fn call(&self, call: &Call) -> Vec<u8> {
+    /// Returns a call: of a function with arguments, or of a custom tool whose input has a grammar.
+    fn render_call(&self, call: &Call) -> Vec<u8> {
         let object = Object::new().text("id", &call.id);
         if let Some(grammar) = self.target.grammars.get(&call.name) {
             let custom = Object::new()
@@ -83,31 +83,32 @@ impl<'a> Body<'a> {
         }
         let function = Object::new()
             .text("name", &call.name)
-            .text("arguments", &arguments(call.arguments));
+            .text("arguments", &arguments_text(call.arguments));
         object
             .str("type", "function")
             .json("function", &function.finish())
             .finish()
     }
 
-    fn tool(&self, tool: &Tool) -> Vec<u8> {
+    fn render_tool(&self, tool: &Tool) -> Vec<u8> {
         if let Some(grammar) = &tool.grammar {
             let format = Object::new()
                 .str("type", "grammar")
                 .json("grammar", &grammar.write(Object::new()).finish());
-            let custom = tool.head(Object::new()).json("format", &format.finish());
+            let custom = tool
+                .describe(Object::new())
+                .json("format", &format.finish());
             return Object::new()
                 .str("type", "custom")
                 .json("custom", &custom.finish())
                 .finish();
         }
-        let function = tool
-            .head(Object::new())
-            .json("parameters", &tool.parameters)
-            .with(
-                self.is_openai.then_some(tool.is_strict),
-                |object, strict| object.bool("strict", strict),
-            );
+        let mut function = tool
+            .describe(Object::new())
+            .json("parameters", &tool.parameters);
+        if self.is_openai {
+            function = function.bool("strict", tool.is_strict);
+        }
         Object::new()
             .str("type", "function")
             .json("function", &function.finish())
@@ -115,8 +116,8 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Returns the JSON text of arguments.
-pub fn arguments(arguments: Option<Raw>) -> Text<'static> {
+/// Returns the JSON of arguments, which the APIs of OpenAI take as a text.
+pub fn arguments_text(arguments: Option<Raw>) -> Text<'static> {
     arguments.map_or(Text::from("{}"), js::stringify)
 }
 
@@ -124,113 +125,157 @@ pub fn arguments(arguments: Option<Raw>) -> Text<'static> {
 pub const NO_OUTPUT: &str = "(no tool output)";
 
 impl Writer for Body<'_> {
-    fn user(&mut self, role: Role, content: Content) -> io::Result<()> {
+    fn write_user(&mut self, role: Role, content: Content) -> io::Result<()> {
         self.release_images()?;
-        let content = match content {
+        let json = match content {
             Content::Plain(text) => string::encoded(&text),
             Content::Parts(parts) => {
-                let text = |text: &Text| (!text.is_empty()).then(|| content::text_block(text));
-                let blocks = rendered(&parts, text, image_block);
+                let blocks = render_parts(&parts, text_block, image_block);
                 if blocks.is_empty() {
                     return Ok(());
                 }
                 array(blocks)
             }
         };
-        let instructs = role == Role::Developer && self.is_openai;
-        let role = if instructs { "developer" } else { "user" };
-        self.sink.item(
-            &Object::new()
-                .str("role", role)
-                .json("content", &content)
-                .finish(),
-        )
+        let is_instruction = role == Role::Developer && self.is_openai;
+        let role = if is_instruction { "developer" } else { "user" };
+        self.sink.write_item(&message(role, &json))
     }
 
-    fn turn(&mut self, _: Source, blocks: Vec<Block>) -> io::Result<()> {
+    fn write_turn(&mut self, _: Authorship, blocks: Vec<Block>) -> io::Result<()> {
         self.release_images()?;
+
         let mut text = Text::default();
-        let (mut calls, mut thinking) = (Vec::new(), Vec::new());
-        let (mut details, mut older_details) = (None, Vec::new());
+        let mut calls = Vec::new();
+        let mut reasoning = Reasoning::default();
         for block in blocks {
             match block {
-                Block::Text { text: part, .. } if !part.is_blank() => text.push(&part),
-                Block::Text { .. } => {}
+                Block::Text { text: part, .. } => {
+                    if !part.is_blank() {
+                        text.push(&part);
+                    }
+                }
                 Block::Call(call) => {
-                    older_details.extend(call.signature.as_ref().and_then(encrypted_detail));
-                    calls.push(self.call(&call));
+                    reasoning.read_call(call.signature.as_ref());
+                    calls.push(self.render_call(&call));
                 }
                 Block::Thinking {
-                    text, signature, ..
-                } => {
-                    details = details.or_else(|| reasoning_details(signature.as_ref()?));
-                    thinking.extend((!text.is_blank()).then_some((text, signature)));
-                }
+                    text: thought,
+                    signature,
+                    ..
+                } => reasoning.read_thinking(thought, signature.as_ref()),
             }
         }
         if text.is_empty() && calls.is_empty() {
             return Ok(());
         }
-        let details = details.or((!older_details.is_empty()).then(|| array(older_details)));
-        let field = thinking
-            .first()
-            .and_then(|(_, signature)| reasoning_field(signature.as_ref()?));
-        let thoughts = thinking.iter().map(|(text, _)| text.borrowed());
-        // DeepSeek requires reasoning in each assistant message.
-        let needs = self.target.model.provider == "deepseek" && field != Some("reasoning_content");
-        let whole = Object::new()
+
+        let content = if text.is_empty() { None } else { Some(&text) };
+        let mut answer = Object::new()
             .str("role", "assistant")
-            .text_or_null("content", (!text.is_empty()).then_some(&text))
-            .with(field.filter(|_| details.is_none()), |object, field| {
-                object.text(field, &text::joined(thoughts, "\n"))
-            })
-            .list("tool_calls", &calls)
-            .with(details, |object, details| {
-                object.json("reasoning_details", &details)
-            })
-            .with(needs.then_some(""), |object, none| {
-                object.str("reasoning_content", none)
-            });
-        self.sink.answer(&whole.finish())
+            .text_or_null("content", content);
+        let details = reasoning.take_details();
+        if details.is_none()
+            && let Some(field) = reasoning.field
+        {
+            answer = answer.text(field, &text::joined(reasoning.thoughts, "\n"));
+        }
+        answer = answer.list("tool_calls", &calls);
+        if let Some(details) = details {
+            answer = answer.json("reasoning_details", &details);
+        }
+        // DeepSeek requires reasoning in each assistant message.
+        let is_deepseek = self.target.model.provider == "deepseek";
+        if is_deepseek && reasoning.field != Some("reasoning_content") {
+            answer = answer.str("reasoning_content", "");
+        }
+        self.sink.write_answer(&answer.finish())
     }
 
-    fn result(&mut self, result: ToolResult) -> io::Result<()> {
+    fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         self.result_images
             .extend(images(&result.parts).map(image_block));
         let message = Object::new()
             .str("role", "tool")
-            .text("content", &result_text(&result.parts, NO_OUTPUT));
-        self.sink
-            .item(&message.text("tool_call_id", result.id).finish())
+            .text("content", &result_text(&result.parts, NO_OUTPUT))
+            .text("tool_call_id", result.id);
+        self.sink.write_item(&message.finish())
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
         self.release_images()?;
-        let tools: Vec<_> = self
-            .target
-            .tools
-            .iter()
-            .map(|tool| self.tool(tool))
-            .collect();
-        let is_older = OLDER_LIMIT
-            .iter()
-            .any(|provider| self.target.model.provider == *provider);
-        let limit = if is_older {
-            "max_tokens"
-        } else {
-            "max_completion_tokens"
-        };
-        let rest = Object::new()
-            .with(self.target.max_tokens, |object, max| {
-                object.json(limit, max.to_string().as_bytes())
-            })
-            .list("tools", &tools);
-        self.sink.end(rest)
+
+        let mut rest = Object::new();
+        if let Some(max_tokens) = self.target.max_tokens {
+            let provider = &self.target.model.provider;
+            let is_older = OLDER_LIMIT.iter().any(|older| *provider == *older);
+            let key = if is_older {
+                "max_tokens"
+            } else {
+                "max_completion_tokens"
+            };
+            rest = rest.json(key, max_tokens.to_string().as_bytes());
+        }
+        let tools = self.target.tools.iter();
+        let definitions: Vec<_> = tools.map(|tool| self.render_tool(tool)).collect();
+        self.sink.end_list(rest.list("tools", &definitions))
     }
 }
 
+/// The reasoning in the blocks of an answer, in the forms in which providers accept it again.
+#[derive(Default)]
+struct Reasoning<'a> {
+    /// The thoughts that are not blank.
+    thoughts: Vec<Text<'a>>,
+    /// The member of the message that contained the first thought.
+    field: Option<&'static str>,
+    /// A list of details, as JSON, from the signature of a thought.
+    details: Option<Vec<u8>>,
+    /// Single details, as JSON, from the signatures of calls: older versions of pi stored them
+    /// there.
+    call_details: Vec<Vec<u8>>,
+}
+
+impl<'a> Reasoning<'a> {
+    fn read_thinking(&mut self, thought: Text<'a>, signature: Option<&Text>) {
+        if self.details.is_none() {
+            self.details = signature.and_then(reasoning_details);
+        }
+        if thought.is_blank() {
+            return;
+        }
+        if self.thoughts.is_empty() {
+            self.field = signature.and_then(reasoning_field);
+        }
+        self.thoughts.push(thought);
+    }
+
+    fn read_call(&mut self, signature: Option<&Text>) {
+        self.call_details
+            .extend(signature.and_then(encrypted_detail));
+    }
+
+    /// Removes and returns the list of details: that of a thought, else those of the calls, if there
+    /// are any.
+    fn take_details(&mut self) -> Option<Vec<u8>> {
+        let from_thought = self.details.take();
+        if from_thought.is_none() && !self.call_details.is_empty() {
+            return Some(array(&self.call_details));
+        }
+        from_thought
+    }
+}
+
+/// Returns a text as a block, unless it is empty.
+fn text_block(text: &Text) -> Option<Vec<u8>> {
+    if text.is_empty() {
+        return None;
+    }
+    Some(content::text_block(text))
+}
+
 fn image_block(image: &Image) -> Vec<u8> {
-    let url = Object::new().text("url", &image.url()).finish();
+    let url = Object::new().text("url", &image.data_url()).finish();
     Object::new()
         .str("type", "image_url")
         .json("image_url", &url)
@@ -246,32 +291,33 @@ fn reasoning_field(signature: &Text) -> Option<&'static str> {
 
 /// Returns a signature as a list of reasoning details, if it is one.
 fn reasoning_details(signature: &Text) -> Option<Vec<u8>> {
-    let parsed = Raw::parse(signature.as_bytes())
-        .ok()
-        .filter(|parsed| parsed.is_array())?;
-    let mut details = parsed.items().peekable();
-    details.peek()?;
-    details
-        .all(is_reasoning_detail)
-        .then(|| js::stringify(parsed).into_bytes())
+    let details = Raw::parse(signature.as_bytes()).ok()?;
+    let is_empty = details.items().next().is_none();
+    if is_empty || !details.items().all(is_reasoning_detail) {
+        return None;
+    }
+    Some(js::stringify(details).into_bytes())
 }
 
 /// Returns the signature of a call as a reasoning detail, if it is one, as older versions of pi
 /// stored it.
 fn encrypted_detail(signature: &Text) -> Option<Vec<u8>> {
     let detail = Raw::parse(signature.as_bytes()).ok()?;
-    let is_text = |key| detail.get_text(key).is_some_and(|text| !text.is_empty());
-    let is_encrypted =
-        content::is_block(detail, "reasoning.encrypted") && is_text("id") && is_text("data");
-    is_encrypted.then(|| js::stringify(detail).into_bytes())
+    let has_text = |key| detail.get_text(key).is_some_and(|text| !text.is_empty());
+    let is_encrypted = content::is_block(detail, "reasoning.encrypted");
+    if !is_encrypted || !has_text("id") || !has_text("data") {
+        return None;
+    }
+    Some(js::stringify(detail).into_bytes())
 }
 
 fn is_reasoning_detail(detail: Raw) -> bool {
-    let is_text = |key| detail.get(key).is_some_and(Raw::is_string);
-    match detail.get_text("type").unwrap_or_default().as_bytes() {
-        b"reasoning.summary" => is_text("summary"),
-        b"reasoning.encrypted" => is_text("data"),
-        b"reasoning.text" => is_text("text"),
-        _ => false,
-    }
+    let kind = detail.get_text("type").unwrap_or_default();
+    let key = match kind.as_bytes() {
+        b"reasoning.summary" => "summary",
+        b"reasoning.encrypted" => "data",
+        b"reasoning.text" => "text",
+        _ => return false,
+    };
+    detail.get(key).is_some_and(Raw::is_string)
 }

@@ -7,10 +7,10 @@
 //! oh-my-pi    turn: calls a, b     result b     result a     user
 //! ```
 
-use super::blocks::{Block, Call, Content, Part, Source, ToolResult, joined};
+use super::blocks::{Authorship, Block, Call, Content, Part, ToolResult, join_texts};
 use super::ids::{WireId, assign, tool_name};
-use super::sink::whole_text;
-use super::{Api, Target};
+use super::sink::replace_lone_surrogates;
+use super::{Api, Target, Written};
 use crate::agents::oh_my_pi::message::call_ids;
 use crate::session::content;
 use crate::session::entry::Role;
@@ -23,11 +23,10 @@ use std::io;
 /// Writes messages in the form of one API. They arrive in the order of the body.
 pub trait Writer {
     /// Writes a message of the user, or of a developer: of oh-my-pi or its extensions.
-    fn user(&mut self, role: Role, content: Content) -> io::Result<()>;
-    /// Writes the blocks of an assistant message; the results of its calls follow. `source` is its
-    /// author, compared with the target.
-    fn turn(&mut self, source: Source, blocks: Vec<Block>) -> io::Result<()>;
-    fn result(&mut self, result: ToolResult) -> io::Result<()>;
+    fn write_user(&mut self, role: Role, content: Content) -> io::Result<()>;
+    /// Writes the blocks of an assistant message; the results of its calls follow.
+    fn write_turn(&mut self, authorship: Authorship, blocks: Vec<Block>) -> io::Result<()>;
+    fn write_result(&mut self, result: ToolResult) -> io::Result<()>;
     /// Writes the rest of the body. Returns whether it ends with an assistant message; `None` if it
     /// has no message.
     fn finish(self: Box<Self>) -> io::Result<Option<bool>>;
@@ -36,21 +35,24 @@ pub trait Writer {
 /// The result of a call that has none in the session.
 const NO_RESULT: &str = "No result provided";
 
+/// The id of a call in a session: `None` if it is missing or not a string.
+type OwnId = Option<Text<'static>>;
+
 /// Passes messages to a writer.
 pub struct Replay<'t> {
     target: &'t Target,
     writer: Box<dyn Writer + 't>,
     /// The ids in the body, each with the number to try next if it is wanted again.
     ids: HashMap<Text<'static>, usize>,
-    late: Late,
+    late_results: LateResults,
     /// The calls of the last turn.
-    open: Vec<Open>,
+    calls: Vec<OpenCall>,
     /// The ids of the calls that were answered with [`NO_RESULT`].
-    unanswered: HashSet<Option<Text<'static>>>,
+    unanswered: HashSet<OwnId>,
     left_out: LeftOut,
-    /// The number of the current message, and of the last turn.
-    number: usize,
-    turn: usize,
+    /// The number of the current message, from 1, and that of the last turn.
+    message_number: usize,
+    turn_number: usize,
 }
 
 /// The results that are not in a body.
@@ -63,26 +65,35 @@ pub struct LeftOut {
 }
 
 /// A call, and whether its result was written.
-struct Open {
-    /// Its id in the session.
-    own: Option<Text<'static>>,
-    /// Its id and its tool in the body; none if the call is left out.
-    wire: Option<(Text<'static>, Text<'static>)>,
+struct OpenCall {
+    own_id: OwnId,
+    /// `None` if the call is left out of the body.
+    wire: Option<WireCall>,
     is_answered: bool,
 }
 
+/// A call as the body has it.
+struct WireCall {
+    id: Text<'static>,
+    tool: Text<'static>,
+}
+
 impl<'t> Replay<'t> {
-    pub fn new(target: &'t Target, late: Late, writer: Box<dyn Writer + 't>) -> Self {
+    pub fn new(
+        target: &'t Target,
+        late_results: LateResults,
+        writer: Box<dyn Writer + 't>,
+    ) -> Self {
         Replay {
             target,
             writer,
             ids: HashMap::default(),
-            late,
-            open: Vec::new(),
+            late_results,
+            calls: Vec::new(),
             unanswered: HashSet::default(),
             left_out: LeftOut::default(),
-            number: 0,
-            turn: 0,
+            message_number: 0,
+            turn_number: 0,
         }
     }
 
@@ -90,142 +101,154 @@ impl<'t> Replay<'t> {
     pub fn take(&mut self, json: &[u8]) -> io::Result<()> {
         let message = Raw::checked(json);
         let role = message.get_text("role").unwrap_or_default();
-        self.number += 1;
+        self.message_number += 1;
         match role.as_bytes() {
-            b"user" => self.user(Role::User, message),
-            b"developer" => self.user(Role::Developer, message),
-            b"assistant" => self.turn(message),
-            b"toolResult" => self.result(message),
+            b"user" => self.take_user(Role::User, message),
+            b"developer" => self.take_user(Role::Developer, message),
+            b"assistant" => self.take_turn(message),
+            b"toolResult" => self.take_result(message),
             // The target has the system messages.
             _ => Ok(()),
         }
     }
 
-    /// Writes the results that are missing and the rest of the body. Returns whether it ends with
-    /// an assistant message, and the results that were left out; `None` if it has no message.
-    pub fn finish(mut self) -> io::Result<Option<(bool, LeftOut)>> {
-        self.close()?;
-        let ends_with_answer = self.writer.finish()?;
-        Ok(ends_with_answer.map(|ends_with_answer| (ends_with_answer, self.left_out)))
-    }
-
-    fn user(&mut self, role: Role, message: Raw) -> io::Result<()> {
-        self.close()?;
-        self.writer.user(
-            role,
-            Content::of(message.get("content"), self.target.agent.half_pair),
-        )
-    }
-
-    fn turn(&mut self, message: Raw) -> io::Result<()> {
-        self.close()?;
-        let [stop_reason, content] = content::members(message, ["stopReason", "content"]);
-        let failed = stop_reason.is_some_and(|reason| reason.is("error") || reason.is("aborted"));
-        if failed && self.target.agent.drops_failed {
-            return Ok(());
-        }
-        let is_cut = failed || stop_reason.is_some_and(|reason| reason.is("length"));
-        let says =
-            |block: Raw| content::is_block(block, "text") || content::is_block(block, "toolCall");
-        let is_thought = is_cut && !content.unwrap_or(Raw::NULL).items().any(says);
-        if is_thought && self.target.agent.drops_cut_thoughts {
-            return Ok(());
-        }
-        self.turn = self.number;
-        let source = source(message, self.target);
-        let halves = self.target.agent.half_pair;
-        let blocks = match content.and_then(Raw::text) {
-            Some(text) => vec![Block::Text {
-                text: whole_text(text, halves),
-                signature: None,
-            }],
-            None => {
-                let blocks = content.unwrap_or(Raw::NULL).items();
-                blocks
-                    .filter_map(|block| self.block(block, source))
-                    .collect()
-            }
+    /// Writes the results that are missing and the rest of the body; `None` if it has no message.
+    pub fn finish(mut self) -> io::Result<Option<Written>> {
+        self.close_calls()?;
+        let Some(ends_with_answer) = self.writer.finish()? else {
+            return Ok(None);
         };
-        self.writer.turn(source, blocks)
+        Ok(Some(Written {
+            ends_with_answer,
+            left_out: self.left_out,
+        }))
     }
 
-    fn block<'a>(&mut self, block: Raw<'a>, source: Source) -> Option<Block<'a>> {
+    fn take_user(&mut self, role: Role, message: Raw) -> io::Result<()> {
+        self.close_calls()?;
+        let content = Content::read(message.get("content"), self.target.agent.half_pair);
+        self.writer.write_user(role, content)
+    }
+
+    /// Writes an assistant message, unless the agent leaves it out, and opens its calls.
+    fn take_turn(&mut self, message: Raw) -> io::Result<()> {
+        self.close_calls()?;
+        let agent = self.target.agent;
+        let [stop_reason, content] = content::members(message, ["stopReason", "content"]);
+        let stop_reason = stop_reason.unwrap_or(Raw::NULL);
+        let content = content.unwrap_or(Raw::NULL);
+
+        let has_failed = stop_reason.is("error") || stop_reason.is("aborted");
+        if has_failed && agent.drops_failed {
+            return Ok(());
+        }
+        let is_cut_short = has_failed || stop_reason.is("length");
+        if is_cut_short && agent.drops_cut_thoughts && !content.items().any(is_text_or_call) {
+            return Ok(());
+        }
+
+        self.turn_number = self.message_number;
+        let authorship = authorship(message, self.target);
+        let mut blocks = Vec::new();
+        if let Some(text) = content.text() {
+            blocks.push(Block::Text {
+                text: replace_lone_surrogates(text, agent.half_pair),
+                signature: None,
+            });
+        }
+        for block in content.items() {
+            blocks.extend(self.take_block(block, authorship));
+        }
+        self.writer.write_turn(authorship, blocks)
+    }
+
+    /// Returns a block of an assistant message, `None` if it is left out. A call is opened.
+    fn take_block<'a>(&mut self, block: Raw<'a>, authorship: Authorship) -> Option<Block<'a>> {
         let kind = block.get_text("type")?;
         match kind.as_bytes() {
             b"text" => {
-                let text = whole_text(block.get_text("text")?, self.target.agent.half_pair);
-                let signature =
-                    signature(block, "textSignature").filter(|_| source.is_same_model());
-                Some(Block::Text { text, signature })
-            }
-            b"thinking" => thinking(block, source, self.target),
-            b"redactedThinking" if source.is_same_model() => {
-                let signature = Some(block.get_text("data").filter(|data| !data.is_blank())?);
-                Some(Block::Thinking {
-                    text: Text::default(),
-                    signature,
-                    redacted: true,
+                let text = block.get_text("text")?;
+                Some(Block::Text {
+                    text: replace_lone_surrogates(text, self.target.agent.half_pair),
+                    signature: signature(block, "textSignature", authorship),
                 })
             }
-            b"toolCall" => self.call(block, source).map(Block::Call),
+            b"thinking" => read_thinking(block, authorship, self.target),
+            b"redactedThinking" if authorship.is_same_model() => {
+                let data = block.get_text("data")?;
+                if data.is_blank() {
+                    return None;
+                }
+                Some(Block::Thinking {
+                    text: Text::default(),
+                    signature: Some(data),
+                    is_redacted: true,
+                })
+            }
+            b"toolCall" => self.open_call(block, authorship).map(Block::Call),
             _ => None,
         }
     }
 
     /// Opens a call and returns it; `None` if its tool has no name.
-    fn call<'a>(&mut self, block: Raw<'a>, source: Source) -> Option<Call<'a>> {
+    fn open_call<'a>(&mut self, block: Raw<'a>, authorship: Authorship) -> Option<Call<'a>> {
         let [id, name, arguments, namespace] =
             content::members(block, ["id", "name", "arguments", "namespace"]);
-        let own = id.and_then(Raw::text).map(Text::into_owned);
-        let Some(name) = name
+        let own_id = id.and_then(Raw::text).map(Text::into_owned);
+        let name = name
             .and_then(Raw::text)
-            .and_then(|name| tool_name(&name, self.target.api))
-        else {
-            self.open.push(Open {
-                own,
+            .and_then(|name| tool_name(&name, self.target.api));
+        let Some(name) = name else {
+            // Neither the call nor its result is sent.
+            self.calls.push(OpenCall {
+                own_id,
                 wire: None,
                 is_answered: true,
             });
             return None;
         };
-        let WireId { call, item } = assign(
-            &mut self.ids,
-            &own.clone().unwrap_or_default(),
-            source,
-            self.target,
-        );
-        self.open.push(Open {
-            own,
-            wire: Some((call.clone(), name.clone())),
+
+        let wanted_id = own_id.clone().unwrap_or_default();
+        let WireId { call: id, item } = assign(&mut self.ids, &wanted_id, authorship, self.target);
+        self.calls.push(OpenCall {
+            own_id,
+            wire: Some(WireCall {
+                id: id.clone(),
+                tool: name.clone(),
+            }),
             is_answered: false,
         });
-        let is_same = source.is_same_model();
         Some(Call {
-            id: call,
+            id,
             item,
             name,
             arguments,
-            signature: signature(block, "thoughtSignature").filter(|_| is_same),
-            namespace: namespace.filter(|_| is_same),
+            signature: signature(block, "thoughtSignature", authorship),
+            namespace: if authorship.is_same_model() {
+                namespace
+            } else {
+                None
+            },
         })
     }
 
     /// Writes a result, if it answers an open call. The APIs refuse any other; it is quoted or left
     /// out.
-    fn result(&mut self, message: Raw) -> io::Result<()> {
-        let own = message.get_text("toolCallId");
-        let is_open = self.open.iter().any(|open| !open.is_answered);
-        if let Some(open) = answered(&mut self.open, own.as_ref()) {
-            open.is_answered = true;
-            return answer(open, message, self.target, self.writer.as_mut());
+    fn take_result(&mut self, message: Raw) -> io::Result<()> {
+        let id = message.get_text("toolCallId");
+        if let Some(call) = find_answered(&mut self.calls, id.as_ref()) {
+            call.is_answered = true;
+            return write_answer(call, message, self.target, self.writer.as_mut());
         }
-        let own = own.map(Text::into_owned);
+
+        let id = id.map(Text::into_owned);
         if self.target.agent.rescues_results {
-            // A result with a call was moved to it.
-            if !is_open && !self.late.has_call(&own) {
-                return self.quote(message);
+            let has_open_calls = self.calls.iter().any(|call| !call.is_answered);
+            // A result that has a call was moved to it.
+            if !has_open_calls && !self.late_results.has_call(&id) {
+                return self.quote_result(message);
             }
-        } else if self.unanswered.contains(&own) {
+        } else if self.unanswered.contains(&id) {
             self.left_out.separated += 1;
         } else {
             self.left_out.stray += 1;
@@ -234,188 +257,224 @@ impl<'t> Replay<'t> {
     }
 
     /// Writes the text of a result without a call as a user message.
-    fn quote(&mut self, message: Raw) -> io::Result<()> {
+    fn quote_result(&mut self, message: Raw) -> io::Result<()> {
         let names = ["toolCallId", "toolName", "content", "isError"];
         let [id, name, content, is_error] = content::members(message, names);
-        let blocks = content::blocks_of(content.unwrap_or(Raw::NULL), "text");
-        let texts = blocks
+        let texts = content::blocks_of(content.unwrap_or(Raw::NULL), "text")
             .filter_map(|block| block.get_text("text"))
             .filter(|text| !text.is_blank());
         let parts: Vec<_> = texts.map(Part::Text).collect();
         if parts.is_empty() {
             return Ok(());
         }
-        let (name, id, text) = (js::template(name), js::template(id), joined(&parts));
-        let end = if js::truthy(is_error) {
-            "\" is-error=\"true\">\n"
+
+        let error_mark = if js::truthy(is_error) {
+            " is-error=\"true\""
         } else {
-            "\">\n"
+            ""
         };
-        let start = concat(&[&"<stale-tool-result tool=\"", &name, &"\" id=\"", &id, &end]);
-        let text = concat(&[&start, &text, &"\n</stale-tool-result>"]);
-        let text = whole_text(text, self.target.agent.half_pair);
-        self.writer.user(Role::User, Content::Plain(text))
+        let quoted = concat(&[
+            &"<stale-tool-result tool=\"",
+            &js::template(name),
+            &"\" id=\"",
+            &js::template(id),
+            &"\"",
+            &error_mark,
+            &">\n",
+            &join_texts(&parts),
+            &"\n</stale-tool-result>",
+        ]);
+        let text = replace_lone_surrogates(quoted, self.target.agent.half_pair);
+        self.writer.write_user(Role::User, Content::Plain(text))
     }
 
-    /// Answers the calls that have no result.
-    fn close(&mut self) -> io::Result<()> {
-        for open in std::mem::take(&mut self.open) {
-            if open.is_answered {
+    /// Answers the calls that have no result: with a late one, or with [`NO_RESULT`].
+    fn close_calls(&mut self) -> io::Result<()> {
+        let calls = std::mem::take(&mut self.calls);
+        for call in calls {
+            if call.is_answered {
                 continue;
             }
-            if let Some(message) = self.late.take(&open.own, self.turn) {
-                answer(
-                    &open,
-                    Raw::checked(&message),
-                    self.target,
-                    self.writer.as_mut(),
-                )?;
-            } else if let Some((id, name)) = open.wire {
-                let parts = vec![Part::Text(Text::from(NO_RESULT))];
-                self.writer.result(ToolResult {
-                    id: &id,
-                    name,
-                    parts,
+            if let Some(json) = self.late_results.remove(&call.own_id, self.turn_number) {
+                let message = Raw::checked(&json);
+                write_answer(&call, message, self.target, self.writer.as_mut())?;
+            } else if let Some(wire) = call.wire {
+                self.writer.write_result(ToolResult {
+                    id: &wire.id,
+                    name: wire.tool,
+                    parts: vec![Part::Text(Text::from(NO_RESULT))],
                     is_error: Some(true),
                 })?;
-                self.unanswered.insert(open.own);
+                self.unanswered.insert(call.own_id);
             }
         }
         Ok(())
     }
 }
 
+fn is_text_or_call(block: Raw) -> bool {
+    content::is_block(block, "text") || content::is_block(block, "toolCall")
+}
+
 /// Writes the result of a call, unless the call is left out.
-fn answer(open: &Open, message: Raw, target: &Target, writer: &mut dyn Writer) -> io::Result<()> {
-    let Some((id, tool)) = &open.wire else {
+fn write_answer(
+    call: &OpenCall,
+    message: Raw,
+    target: &Target,
+    writer: &mut dyn Writer,
+) -> io::Result<()> {
+    let Some(wire) = &call.wire else {
         return Ok(());
     };
     let [name, content, is_error] = content::members(message, ["toolName", "content", "isError"]);
-    let named = name
+    let name = name
         .and_then(Raw::text)
         .and_then(|name| tool_name(&name, target.api));
-    writer.result(ToolResult {
-        id,
-        name: named.unwrap_or(tool.clone()),
-        parts: Content::of(content, target.agent.half_pair).into_parts(),
+    writer.write_result(ToolResult {
+        id: &wire.id,
+        name: name.unwrap_or_else(|| wire.tool.clone()),
+        parts: Content::read(content, target.agent.half_pair).into_parts(),
         is_error: is_error.and_then(Raw::bool),
     })
 }
 
 /// Returns the first unanswered call that a result with this id answers. An id of the Responses API
 /// has two halves; a result may have only the first.
-fn answered<'o>(open: &'o mut [Open], id: Option<&Text>) -> Option<&'o mut Open> {
-    let half = |id: &Text| {
-        id.as_bytes()
-            .split(|&byte| byte == b'|')
-            .next()
-            .map(<[u8]>::to_vec)
+fn find_answered<'c>(calls: &'c mut [OpenCall], id: Option<&Text>) -> Option<&'c mut OpenCall> {
+    let is_same = |call: &OpenCall| !call.is_answered && call.own_id.as_ref() == id;
+    let has_same_half = |call: &OpenCall| {
+        let (Some(own_id), Some(id)) = (&call.own_id, id) else {
+            return false;
+        };
+        let half = first_half(id);
+        !call.is_answered && !half.is_empty() && first_half(own_id) == half
     };
-    let same = |open: &Open| open.own.as_ref() == id;
-    let same_half = |open: &Open| match (&open.own, id) {
-        (Some(own), Some(id)) => {
-            half(own) == half(id) && half(id).is_some_and(|half| !half.is_empty())
-        }
-        _ => false,
-    };
-    let mut unanswered = open
+    let at = calls
         .iter()
-        .enumerate()
-        .filter(|(_, open)| !open.is_answered);
-    let exact = unanswered.clone().find(|(_, open)| same(open));
-    let (at, _) = exact.or_else(|| unanswered.find(|(_, open)| same_half(open)))?;
-    open.get_mut(at)
+        .position(is_same)
+        .or_else(|| calls.iter().position(has_same_half))?;
+    calls.get_mut(at)
 }
 
-fn source(message: Raw, target: &Target) -> Source {
+/// Returns the part of an id before `|`.
+fn first_half<'i>(id: &'i Text) -> &'i [u8] {
+    let bytes = id.as_bytes();
+    let end = memchr::memchr(b'|', bytes).unwrap_or(bytes.len());
+    &bytes[..end]
+}
+
+fn authorship(message: Raw, target: &Target) -> Authorship {
     let [provider, api, id] = content::members(message, ["provider", "api", "model"]);
-    let is = |value: Option<Raw>, text: &Text| {
-        value
-            .and_then(Raw::text)
-            .is_some_and(|value| value == *text)
-    };
-    Source {
-        provider: is(provider, &target.model.provider),
-        api: api.is_some_and(|api| api.is(target.api.name())),
-        id: is(id, &target.model.id),
+    Authorship {
+        is_same_provider: is_text(provider, &target.model.provider),
+        is_same_api: api.is_some_and(|api| api.is(target.api.name())),
+        is_same_id: is_text(id, &target.model.id),
     }
 }
 
-fn signature<'a>(block: Raw<'a>, key: &str) -> Option<Text<'a>> {
+fn is_text(value: Option<Raw>, text: &Text) -> bool {
+    value
+        .and_then(Raw::text)
+        .is_some_and(|value| value == *text)
+}
+
+/// Returns the signature of a block, with which only its own model accepts it.
+fn signature<'a>(block: Raw<'a>, key: &str, authorship: Authorship) -> Option<Text<'a>> {
+    if !authorship.is_same_model() {
+        return None;
+    }
     block.get_text(key).filter(|text| !text.is_empty())
 }
 
-fn thinking<'a>(block: Raw<'a>, source: Source, target: &Target) -> Option<Block<'a>> {
-    let text = whole_text(
-        block.get_text("thinking").unwrap_or_default(),
-        target.agent.half_pair,
-    );
-    let signature = signature(block, "thinkingSignature");
-    let redacted = content::truthy(block, "redacted");
-    let shares = target.agent.shares_signatures
-        && target.api == Api::Anthropic
-        && source.provider
-        && source.api;
-    if source.is_same_model() || shares && signature.is_some() {
-        let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
-        if signature.is_none() && text.is_blank() || is_unsigned && redacted {
+/// Returns a block of thinking; thinking of another model as text, or not at all, as the agent does.
+fn read_thinking<'a>(block: Raw<'a>, authorship: Authorship, target: &Target) -> Option<Block<'a>> {
+    let agent = target.agent;
+    let is_anthropic = target.api == Api::Anthropic;
+    let text = block.get_text("thinking").unwrap_or_default();
+    let text = replace_lone_surrogates(text, agent.half_pair);
+    let signature = block
+        .get_text("thinkingSignature")
+        .filter(|signature| !signature.is_empty());
+
+    // The models of a provider may share signatures.
+    let has_shared_signature = agent.shares_signatures
+        && is_anthropic
+        && authorship.is_same_provider
+        && authorship.is_same_api
+        && signature.is_some();
+    if !authorship.is_same_model() && !has_shared_signature {
+        if agent.drops_foreign_thinking || text.is_blank() {
             return None;
         }
-        let dropped = is_unsigned && target.agent.drops_unsigned && target.api == Api::Anthropic;
-        return (!dropped).then_some(Block::Thinking {
-            text,
-            signature,
-            redacted,
+        return Some(Block::Text {
+            text: mark_as_thinking(&text, target),
+            signature: None,
         });
     }
-    if target.agent.drops_foreign_thinking || text.is_blank() {
+
+    let is_redacted = content::truthy(block, "redacted");
+    let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
+    let is_empty = signature.is_none() && text.is_blank();
+    // Redacted thinking is only in its signature.
+    let is_lost = is_redacted && is_unsigned;
+    let is_dropped = is_unsigned && is_anthropic && agent.drops_unsigned;
+    if is_empty || is_lost || is_dropped {
         return None;
     }
-    Some(Block::Text {
-        text: marked(&text, target),
-        signature: None,
+    Some(Block::Thinking {
+        text,
+        signature,
+        is_redacted,
     })
 }
 
-/// Returns thinking as text, marked as such for the model.
-fn marked(text: &Text, target: &Target) -> Text<'static> {
+/// Returns thinking as text, marked as such for most models.
+fn mark_as_thinking(text: &Text, target: &Target) -> Text<'static> {
     let id = target.model.id.to_string_lossy().to_ascii_lowercase();
-    let (before, after) = match () {
-        () if id.contains("claude") => ("", ""),
-        () if id.contains("gemini") => ("```thinking\n", "\n```"),
-        () => ("<think>\n", "\n</think>"),
-    };
-    concat(&[&before, text, &after])
+    if id.contains("claude") {
+        text.clone().into_owned()
+    } else if id.contains("gemini") {
+        concat(&[&"```thinking\n", text, &"\n```"])
+    } else {
+        concat(&[&"<think>\n", text, &"\n</think>"])
+    }
 }
 
 /// The ids of all calls, and the results that come too late: not directly after the calls or
-/// another result. An id is `None` if it is missing or not a string.
+/// another result.
 #[derive(Debug, Default)]
-pub struct Late {
-    calls: HashSet<Option<Text<'static>>>,
-    /// By id: the number of each message, and the message.
-    results: HashMap<Option<Text<'static>>, VecDeque<(usize, Vec<u8>)>>,
-    /// The calls of the last turn that have no result yet.
-    open: Vec<Option<Text<'static>>>,
+pub struct LateResults {
+    call_ids: HashSet<OwnId>,
+    results: HashMap<OwnId, VecDeque<LateResult>>,
+    /// The ids of the calls of the last turn that have no result yet.
+    open: Vec<OwnId>,
 }
 
-impl Late {
+#[derive(Debug)]
+struct LateResult {
+    /// The number of the message, from 1.
+    message_number: usize,
+    json: Vec<u8>,
+}
+
+impl LateResults {
     /// Reads the message with this number.
-    pub fn read(&mut self, number: usize, message: Raw) {
+    pub fn read(&mut self, message_number: usize, message: Raw) {
         let role = message.get_text("role").unwrap_or_default();
         match role.as_bytes() {
             b"assistant" => {
                 self.open = call_ids(message.get("content").unwrap_or(Raw::NULL));
-                self.calls.extend(self.open.iter().cloned());
+                self.call_ids.extend(self.open.iter().cloned());
             }
             b"toolResult" => {
                 let id = message.get_text("toolCallId").map(Text::into_owned);
-                match self.open.iter().position(|open| *open == id) {
-                    Some(at) => drop(self.open.remove(at)),
-                    None => {
-                        let results = self.results.entry(id).or_default();
-                        results.push_back((number, message.bytes().to_vec()));
-                    }
+                if let Some(at) = self.open.iter().position(|open| *open == id) {
+                    self.open.remove(at);
+                } else {
+                    self.results.entry(id).or_default().push_back(LateResult {
+                        message_number,
+                        json: message.bytes().to_vec(),
+                    });
                 }
             }
             _ => self.open.clear(),
@@ -423,13 +482,16 @@ impl Late {
     }
 
     /// Removes and returns the first late result with this id after the turn with this number.
-    pub fn take(&mut self, id: &Option<Text<'static>>, turn: usize) -> Option<Vec<u8>> {
+    fn remove(&mut self, id: &OwnId, turn_number: usize) -> Option<Vec<u8>> {
         let results = self.results.get_mut(id)?;
-        let at = results.iter().position(|(number, _)| *number > turn)?;
-        results.remove(at).map(|(_, message)| message)
+        let at = results
+            .iter()
+            .position(|result| result.message_number > turn_number)?;
+        let result = results.remove(at)?;
+        Some(result.json)
     }
 
-    pub fn has_call(&self, id: &Option<Text<'static>>) -> bool {
-        self.calls.contains(id)
+    fn has_call(&self, id: &OwnId) -> bool {
+        self.call_ids.contains(id)
     }
 }

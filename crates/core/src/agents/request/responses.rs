@@ -2,10 +2,11 @@
 
 use super::Target;
 use super::blocks::{
-    Block, Call, Content, Image, Part, Source, ToolResult, images, joined, rendered, result_text,
+    Authorship, Block, Call, Content, Image, Part, ToolResult, images, join_texts, message,
+    render_parts, result_text,
 };
-use super::ids::short_hash;
-use super::openai::{NO_OUTPUT, arguments};
+use super::ids::{MAX_ID_UNITS, short_hash};
+use super::openai::{NO_OUTPUT, arguments_text};
 use super::replay::Writer;
 use super::sink::Sink;
 use super::tools::Tool;
@@ -24,9 +25,9 @@ pub struct Body<'a> {
     /// The calls of the last turn whose tool has a grammar, by their ids.
     custom_calls: HashSet<Text<'static>>,
     /// The ids of items used so far; each can occur only once.
-    items: HashSet<Vec<u8>>,
+    item_ids: HashSet<Vec<u8>>,
     /// The number of messages so far, from which ids are made.
-    messages: usize,
+    message_count: usize,
 }
 
 /// The smallest number of tokens that the API accepts for an answer.
@@ -34,47 +35,48 @@ const MIN_TOKENS: u64 = 16;
 
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
-        sink.begin(Object::new().text("model", &target.model.id), "input");
+        sink.begin_list(Object::new().text("model", &target.model.id), "input");
         if !target.system.is_empty() {
-            sink.lead(
-                &Object::new()
-                    .str("role", "developer")
-                    .text("content", &target.system)
-                    .finish(),
-            );
+            let system = Object::new()
+                .str("role", "developer")
+                .text("content", &target.system);
+            sink.push_to_head(&system.finish());
         }
         Body {
             target,
             sink,
             custom_calls: HashSet::default(),
-            items: HashSet::default(),
-            messages: 0,
+            item_ids: HashSet::default(),
+            message_count: 0,
         }
+    }
+
+    /// Marks the id of an item as used. Returns whether it was new.
+    fn claim_id(&mut self, id: &[u8]) -> bool {
+        self.item_ids.insert(id.to_vec())
     }
 
     /// Returns the items of an assistant message. The API requires an item of another kind after
     /// reasoning; reasoning without one is left out.
-    fn items(&mut self, blocks: &[Block]) -> Vec<Vec<u8>> {
+    fn render_items(&mut self, blocks: &[Block]) -> Vec<Vec<u8>> {
         let mut items = Vec::new();
         let mut reasoning = Vec::new();
-        let mut texts = 0;
+        let mut text_count = 0;
         for block in blocks {
             match block {
                 Block::Thinking { signature, .. } => {
-                    reasoning.extend(
-                        signature
-                            .as_ref()
-                            .and_then(|signature| self.reasoning(signature)),
-                    );
+                    if let Some(signature) = signature {
+                        reasoning.extend(self.reasoning_item(signature));
+                    }
                 }
                 Block::Text { text, signature } => {
                     items.append(&mut reasoning);
-                    items.push(self.text(text, signature.as_ref(), texts));
-                    texts += 1;
+                    items.push(self.text_item(text, signature.as_ref(), text_count));
+                    text_count += 1;
                 }
                 Block::Call(call) => {
                     items.append(&mut reasoning);
-                    items.push(self.call(call));
+                    items.push(self.call_item(call));
                 }
             }
         }
@@ -82,150 +84,172 @@ impl<'a> Body<'a> {
     }
 
     /// Returns a signature as a reasoning item, if it is one that was not sent before.
-    fn reasoning(&mut self, signature: &Text) -> Option<Vec<u8>> {
-        let item = Raw::parse(signature.as_bytes())
-            .ok()
-            .filter(|item| content::is_block(*item, "reasoning"))?;
-        let is_new = item
-            .get_text("id")
-            .is_none_or(|id| self.items.insert(id.into_bytes()));
-        is_new.then(|| js::stringify(item).into_bytes())
+    fn reasoning_item(&mut self, signature: &Text) -> Option<Vec<u8>> {
+        let item = Raw::parse(signature.as_bytes()).ok()?;
+        if !content::is_block(item, "reasoning") {
+            return None;
+        }
+        if let Some(id) = item.get_text("id") {
+            let is_new = self.claim_id(id.as_bytes());
+            if !is_new {
+                return None;
+            }
+        }
+        Some(js::stringify(item).into_bytes())
     }
 
-    fn text(&mut self, text: &Text, signature: Option<&Text>, number: usize) -> Vec<u8> {
-        let (id, phase) = signature.map_or((None, None), text_signature);
-        let own = id
-            .map(|id| {
-                if id.utf16_len() > 64 {
-                    format!("msg_{}", short_hash(&id))
-                } else {
-                    id.to_string()
-                }
-            })
-            .filter(|id| !id.is_empty() && self.items.insert(id.as_bytes().to_vec()));
-        let id = own.unwrap_or_else(|| self.message_id(number));
+    /// Returns a text as an item. `number` is that of the text in its message, from 0.
+    fn text_item(&mut self, text: &Text, signature: Option<&Text>, number: usize) -> Vec<u8> {
+        let signature = signature.map(TextSignature::read).unwrap_or_default();
+        let id = match signature.id {
+            Some(own) => self.claim_text_id(&own, number),
+            None => self.new_text_id(number),
+        };
         let part = Object::new()
             .str("type", "output_text")
             .text("text", text)
             .json("annotations", b"[]");
-        Object::new()
+        let mut item = Object::new()
             .str("type", "message")
             .str("role", "assistant")
             .json("content", &array([part.finish()]))
             .str("status", "completed")
-            .str("id", &id)
-            .with(phase, |object, phase| object.str("phase", phase))
-            .finish()
+            .str("id", &id);
+        if let Some(phase) = signature.phase {
+            item = item.str("phase", phase);
+        }
+        item.finish()
     }
 
-    /// Returns an id for the text block with this number in its message.
-    fn message_id(&mut self, number: usize) -> String {
-        let base = match number {
-            0 => format!("msg_pi_{}", self.messages),
-            _ => format!("msg_pi_{}_{number}", self.messages),
-        };
-        let numbered = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}_{n}")));
-        let unused = numbered
-            .into_iter()
-            .find(|id| self.items.insert(id.as_bytes().to_vec()));
-        unused.unwrap_or(base)
-    }
-
-    fn call(&mut self, call: &Call) -> Vec<u8> {
-        let grammar = self.target.grammars.get(&call.name);
-        let own = call.item.as_ref().filter(|_| grammar.is_none());
-        let item = own.filter(|item| self.items.insert(item.as_bytes().to_vec()));
-        let kind = if grammar.is_some() {
-            "custom_tool_call"
+    /// Returns the id with which a text was received, shortened if the API would refuse it; a new
+    /// one if it is empty or was used before.
+    fn claim_text_id(&mut self, own: &Text, number: usize) -> String {
+        let id = if own.utf16_len() > MAX_ID_UNITS {
+            format!("msg_{}", short_hash(own))
         } else {
-            "function_call"
+            own.to_string()
         };
-        let object = Object::new()
-            .str("type", kind)
-            .with(item, |object, id| object.text("id", id))
-            .text("call_id", &call.id)
-            .text("name", &call.name);
-        let object = match grammar {
+        if !id.is_empty() {
+            let is_new = self.claim_id(id.as_bytes());
+            if is_new {
+                return id;
+            }
+        }
+        self.new_text_id(number)
+    }
+
+    /// Returns an unused id for the text with this number in its message.
+    fn new_text_id(&mut self, number: usize) -> String {
+        let base = match number {
+            0 => format!("msg_pi_{}", self.message_count),
+            _ => format!("msg_pi_{}_{number}", self.message_count),
+        };
+        let mut id = base.clone();
+        let mut suffix = 0;
+        loop {
+            let is_new = self.claim_id(id.as_bytes());
+            if is_new {
+                return id;
+            }
+            suffix += 1;
+            id = format!("{base}_{suffix}");
+        }
+    }
+
+    /// Returns a call: of a function with arguments, or of a custom tool whose input has a grammar.
+    fn call_item(&mut self, call: &Call) -> Vec<u8> {
+        let grammar = self.target.grammars.get(&call.name);
+        let kind = match grammar {
+            Some(_) => "custom_tool_call",
+            None => "function_call",
+        };
+        let mut item = Object::new().str("type", kind);
+        if grammar.is_none()
+            && let Some(id) = &call.item
+        {
+            let is_new = self.claim_id(id.as_bytes());
+            if is_new {
+                item = item.text("id", id);
+            }
+        }
+        item = item.text("call_id", &call.id).text("name", &call.name);
+
+        match grammar {
             Some(grammar) => {
                 self.custom_calls.insert(call.id.clone());
-                object.text("input", &grammar.input_of(call.arguments))
+                item = item.text("input", &grammar.input_of(call.arguments));
             }
-            None => object.text("arguments", &arguments(call.arguments)),
-        };
-        let namespace = call.namespace.filter(|namespace| namespace.is_string());
-        object
-            .with(namespace, |object, namespace| {
-                object.raw("namespace", namespace)
-            })
-            .finish()
-    }
-
-    fn tool(tool: &Tool) -> Vec<u8> {
-        if let Some(grammar) = &tool.grammar {
-            let format = grammar.write(Object::new().str("type", "grammar")).finish();
-            return tool
-                .head(Object::new().str("type", "custom"))
-                .json("format", &format)
-                .finish();
+            None => item = item.text("arguments", &arguments_text(call.arguments)),
         }
-        tool.head(Object::new().str("type", "function"))
-            .json("parameters", &tool.parameters)
-            .bool("strict", tool.is_strict)
-            .finish()
+        if let Some(namespace) = call.namespace
+            && namespace.is_string()
+        {
+            item = item.raw("namespace", namespace);
+        }
+        item.finish()
     }
 }
 
+fn tool_definition(tool: &Tool) -> Vec<u8> {
+    if let Some(grammar) = &tool.grammar {
+        let format = grammar.write(Object::new().str("type", "grammar"));
+        return tool
+            .describe(Object::new().str("type", "custom"))
+            .json("format", &format.finish())
+            .finish();
+    }
+    tool.describe(Object::new().str("type", "function"))
+        .json("parameters", &tool.parameters)
+        .bool("strict", tool.is_strict)
+        .finish()
+}
+
 impl Writer for Body<'_> {
-    fn user(&mut self, _: Role, content: Content) -> io::Result<()> {
+    fn write_user(&mut self, _: Role, content: Content) -> io::Result<()> {
         let parts = content.into_parts();
         if parts.is_empty() {
             return Ok(());
         }
-        let content = array(rendered(&parts, |text| Some(input_text(text)), input_image));
-        self.messages += 1;
-        self.sink.item(
-            &Object::new()
-                .str("role", "user")
-                .json("content", &content)
-                .finish(),
-        )
+        let render_text = |text: &Text| Some(input_text(text));
+        let items = render_parts(&parts, render_text, input_image);
+        self.message_count += 1;
+        self.sink.write_item(&message("user", &array(items)))
     }
 
-    fn turn(&mut self, _: Source, blocks: Vec<Block>) -> io::Result<()> {
+    fn write_turn(&mut self, _: Authorship, blocks: Vec<Block>) -> io::Result<()> {
         self.custom_calls.clear();
-        let items = self.items(&blocks);
+        let items = self.render_items(&blocks);
         if items.is_empty() {
             return Ok(());
         }
-        self.messages += 1;
-        items.iter().try_for_each(|item| self.sink.answer(item))
+        self.message_count += 1;
+        for item in &items {
+            self.sink.write_answer(item)?;
+        }
+        Ok(())
     }
 
-    fn result(&mut self, result: ToolResult) -> io::Result<()> {
+    fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         let is_custom = self.custom_calls.contains(result.id);
         let kind = if is_custom {
             "custom_tool_call_output"
         } else {
             "function_call_output"
         };
-        self.messages += 1;
+        self.message_count += 1;
         let item = Object::new().str("type", kind).text("call_id", result.id);
-        self.sink.item(&output(item, &result.parts).finish())
+        let item = add_output(item, &result.parts);
+        self.sink.write_item(&item.finish())
     }
 
     fn finish(self: Box<Self>) -> io::Result<Option<bool>> {
-        let tools: Vec<_> = self.target.tools.iter().map(Body::tool).collect();
-        let max = self
-            .target
-            .max_tokens
-            .map(|max| max.max(MIN_TOKENS).to_string());
-        let rest = Object::new()
-            .bool("store", false)
-            .with(max, |object, max| {
-                object.json("max_output_tokens", max.as_bytes())
-            })
-            .list("tools", &tools);
-        self.sink.end(rest)
+        let mut rest = Object::new().bool("store", false);
+        if let Some(max_tokens) = self.target.max_tokens {
+            let max_tokens = max_tokens.max(MIN_TOKENS).to_string();
+            rest = rest.json("max_output_tokens", max_tokens.as_bytes());
+        }
+        let definitions: Vec<_> = self.target.tools.iter().map(tool_definition).collect();
+        self.sink.end_list(rest.list("tools", &definitions))
     }
 }
 
@@ -240,37 +264,57 @@ fn input_image(image: &Image) -> Vec<u8> {
     Object::new()
         .str("type", "input_image")
         .str("detail", "auto")
-        .text("image_url", &image.url())
+        .text("image_url", &image.data_url())
         .finish()
 }
 
 /// Adds the output of a call: text, or a list if there are images.
-fn output(item: Object, parts: &[Part]) -> Object {
+fn add_output(item: Object, parts: &[Part]) -> Object {
     if images(parts).next().is_none() {
         return item.text("output", &result_text(parts, NO_OUTPUT));
     }
-    let text = Some(joined(parts)).filter(|text| !text.is_blank());
-    item.json(
-        "output",
-        &array(
-            text.iter()
-                .map(input_text)
-                .chain(images(parts).map(input_image)),
-        ),
-    )
+    let mut items = Vec::new();
+    let text = join_texts(parts);
+    if !text.is_blank() {
+        items.push(input_text(&text));
+    }
+    items.extend(images(parts).map(input_image));
+    item.json("output", &array(items))
 }
 
-/// Returns the id and the phase in the signature of a text.
-fn text_signature(signature: &Text) -> (Option<Text<'static>>, Option<&'static str>) {
-    let parsed = Raw::parse(signature.as_bytes()).unwrap_or(Raw::NULL);
-    let [version, id, phase] = content::members(parsed, ["v", "id", "phase"]);
-    let is_known = version.and_then(Raw::number) == Some(1.0);
-    let Some(id) = id.and_then(Raw::text).filter(|_| is_known) else {
-        return (Some(signature.clone().into_owned()), None);
-    };
-    let phases = ["commentary", "final_answer"];
-    let phase = phases
-        .into_iter()
-        .find(|known| phase.is_some_and(|phase| phase.is(known)));
-    (Some(id.into_owned()), phase)
+/// What the signature of a text records.
+#[derive(Default)]
+struct TextSignature {
+    /// The id with which the text was received.
+    id: Option<Text<'static>>,
+    phase: Option<&'static str>,
+}
+
+impl TextSignature {
+    /// Reads a signature: JSON of version 1, or else only an id.
+    fn read(signature: &Text) -> Self {
+        let parsed = Raw::parse(signature.as_bytes()).unwrap_or(Raw::NULL);
+        let [version, id, phase] = content::members(parsed, ["v", "id", "phase"]);
+        let is_version_1 = version.and_then(Raw::number) == Some(1.0);
+        let id = match id.and_then(Raw::text) {
+            Some(id) if is_version_1 => id.into_owned(),
+            _ => {
+                return TextSignature {
+                    id: Some(signature.clone().into_owned()),
+                    phase: None,
+                };
+            }
+        };
+
+        let mut known_phase = None;
+        for name in ["commentary", "final_answer"] {
+            if phase.is_some_and(|phase| phase.is(name)) {
+                known_phase = Some(name);
+            }
+        }
+        TextSignature {
+            id: Some(id),
+            phase: known_phase,
+        }
+    }
 }

@@ -12,7 +12,7 @@ use pisess_json::write::{Object, array, texts};
 use pisess_json::{Raw, string};
 
 /// The maximum depth; schemas below it are sent unchanged.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Keywords that strict modes refuse.
 const UNSUPPORTED: [&str; 16] = [
@@ -49,6 +49,7 @@ const UNSUPPORTED_BY_ANTHROPIC: [&str; 11] = [
     "maxProperties",
 ];
 
+/// The formats of strings that Anthropic's strict mode accepts.
 const FORMATS: [&str; 10] = [
     "date-time",
     "time",
@@ -70,10 +71,11 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
         return None;
     }
     let mut whole = Edit::new(schema).ok()?;
+    // The subschemas that remain to be read, with their depths.
     let mut open = vec![(root, 0)];
     while let Some((node, depth)) = open.pop() {
         if !node.is_object()
-            || depth > DEPTH
+            || depth > MAX_DEPTH
             || node
                 .members()
                 .any(|(key, value)| is_unsupported(key, value, api))
@@ -87,24 +89,27 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
         if kind.is_none() && values.is_none() && any_of.is_none() {
             return None;
         }
+
         if let Some(any_of) = any_of {
-            any_of.items().next()?;
-            if any_of.items().any(is_structured) {
+            let is_empty = any_of.items().next().is_none();
+            if is_empty || any_of.items().any(is_structured) {
                 return None;
             }
-            open.extend(any_of.items().map(|variant| (variant, depth + 1)));
+            for variant in any_of.items() {
+                open.push((variant, depth + 1));
+            }
         }
-        open.extend(items.map(|items| (items, depth + 1)));
+        if let Some(items) = items {
+            open.push((items, depth + 1));
+        }
+
         if content::is(node, "type", "object") {
             let mut edit = Edit::new(node.bytes()).ok()?;
             close_object(node, &mut edit)?;
             whole.join(edit);
-            open.extend(
-                properties
-                    .into_iter()
-                    .flat_map(Raw::members)
-                    .map(|(_, value)| (value, depth + 1)),
-            );
+            for (_, property) in properties.unwrap_or(Raw::NULL).members() {
+                open.push((property, depth + 1));
+            }
         } else if properties.is_some() {
             return None;
         }
@@ -113,7 +118,7 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
 }
 
 /// Makes an object require all its properties and allow no others; those that were optional may be
-/// `null`.
+/// `null`. `None` if the object allows others, or its members have the wrong types.
 fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     let names = ["properties", "required", "additionalProperties"];
     let [properties, required, additional] = content::members(node, names);
@@ -133,41 +138,56 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
         .members()
         .map(|(key, value)| (string::decode(key.bytes), value))
         .collect();
-    if required
-        .iter()
-        .any(|name| !properties.iter().any(|(key, _)| key == name))
-    {
-        return None;
+    for name in &required {
+        let is_property = properties.iter().any(|(key, _)| key == name);
+        if !is_property {
+            return None;
+        }
     }
     for (key, property) in &properties {
         if !required.contains(key) && !allows_null(*property) {
             edit.surround(*property, br#"{"anyOf":["#, br#",{"type":"null"}]}"#);
         }
     }
-    let all = texts(properties.iter().map(|(key, _)| key));
-    edit.set("required", &all);
+    let all_names = texts(properties.iter().map(|(key, _)| key));
+    edit.set("required", &all_names);
     edit.set("additionalProperties", b"false");
     Some(())
 }
 
+/// Whether the API's strict mode refuses a schema with this member.
 fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
-    let among = |names: &[&str]| names.iter().any(|name| key.is(name));
-    let by_anthropic = || {
-        among(&UNSUPPORTED_BY_ANTHROPIC)
-            || key.is("minItems") && !matches!(value.number(), Some(0.0 | 1.0))
-            || key.is("format") && !FORMATS.iter().any(|format| value.is(format))
-    };
-    among(&UNSUPPORTED) || api == Api::Anthropic && by_anthropic()
+    if is_one_of(key, &UNSUPPORTED) {
+        return true;
+    }
+    if api != Api::Anthropic {
+        return false;
+    }
+    if key.is("minItems") {
+        return !matches!(value.number(), Some(0.0 | 1.0));
+    }
+    if key.is("format") {
+        return !FORMATS.iter().any(|format| value.is(format));
+    }
+    is_one_of(key, &UNSUPPORTED_BY_ANTHROPIC)
 }
 
+fn is_one_of(key: RawString, names: &[&str]) -> bool {
+    names.iter().any(|name| key.is(name))
+}
+
+/// Whether a schema describes an object, an array, or a type that includes one.
 fn is_structured(schema: Raw) -> bool {
     let [kind, properties, items] = content::members(schema, ["type", "properties", "items"]);
-    let is = |kind: Raw| kind.is("object") || kind.is("array");
-    properties.is_some()
-        || items.is_some()
-        || kind.is_some_and(|kind| is(kind) || kind.items().any(is))
+    if properties.is_some() || items.is_some() {
+        return true;
+    }
+    let is_structure = |kind: Raw| kind.is("object") || kind.is("array");
+    // `type` is a name, or a list of names.
+    kind.is_some_and(|kind| is_structure(kind) || kind.items().any(is_structure))
 }
 
+/// Whether a schema or a variant of its unions accepts `null`.
 fn allows_null(schema: Raw) -> bool {
     // Nested unions are searched only to the maximum depth of a schema.
     let mut open = vec![(schema, 0)];
@@ -181,41 +201,36 @@ fn allows_null(schema: Raw) -> bool {
         {
             return true;
         }
-        if depth < DEPTH {
-            open.extend(
-                any_of
-                    .into_iter()
-                    .flat_map(Raw::items)
-                    .map(|variant| (variant, depth + 1)),
-            );
+        if depth < MAX_DEPTH {
+            for variant in any_of.unwrap_or(Raw::NULL).items() {
+                open.push((variant, depth + 1));
+            }
         }
     }
     false
 }
 
 /// Returns a schema in Anthropic's form: `type`, `properties`, `required`, `additionalProperties`
-/// and the definitions. A strict schema keeps its other members, too. `schema` must be as JavaScript writes it.
+/// and the definitions. A strict schema keeps its other members, too. `schema` must be as JavaScript
+/// writes it.
 pub fn input_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
     let node = Raw::checked(schema);
-    let or = |key, none: &'static [u8]| (key, node.get_some(key).map_or(none, Raw::bytes));
-    let own = [
-        ("type", &b"\"object\""[..]),
-        or("properties", b"{}"),
-        or("required", b"[]"),
-    ];
-    match Edit::new(schema) {
-        Ok(mut edit) if is_strict => {
-            own.iter().for_each(|(key, value)| edit.set(key, value));
-            edit.finish()
-        }
-        _ => {
-            let object = own.iter().fold(Object::new(), |object, (key, value)| {
-                object.json(key, value)
-            });
-            let kept = ["additionalProperties", "$defs", "definitions"];
-            object.copy(node, &kept).finish()
-        }
+    let properties = node.get_some("properties").map_or(&b"{}"[..], Raw::bytes);
+    let required = node.get_some("required").map_or(&b"[]"[..], Raw::bytes);
+    let kind = br#""object""#;
+
+    if is_strict && let Ok(mut edit) = Edit::new(schema) {
+        edit.set("type", kind);
+        edit.set("properties", properties);
+        edit.set("required", required);
+        return edit.finish();
     }
+    Object::new()
+        .json("type", kind)
+        .json("properties", properties)
+        .json("required", required)
+        .copy(node, &["additionalProperties", "$defs", "definitions"])
+        .finish()
 }
 
 /// Keywords whose value maps names to schemas.
@@ -248,30 +263,57 @@ const SUBSCHEMAS: [&str; 16] = [
     "contentSchema",
 ];
 
+/// A value of a schema that remains to be read.
+struct SchemaNode<'a> {
+    value: Raw<'a>,
+    /// Whether it maps names to schemas, rather than being a schema or a list of schemas.
+    is_name_map: bool,
+    depth: usize,
+}
+
 /// Returns a schema in Google's form: a constant becomes an enumeration of one value. `schema` must
 /// be as JavaScript writes it.
-pub fn without_constants(schema: &[u8]) -> Vec<u8> {
+pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
     let Ok(mut whole) = Edit::new(schema) else {
         return schema.to_vec();
     };
-    // Each value with whether it is a map from names to schemas, and its depth.
-    let mut open = vec![(Raw::checked(schema), false, 0)];
-    while let Some((node, is_map, depth)) = open.pop() {
-        if depth > DEPTH {
+    let mut open = vec![SchemaNode {
+        value: Raw::checked(schema),
+        is_name_map: false,
+        depth: 0,
+    }];
+    while let Some(node) = open.pop() {
+        let SchemaNode {
+            value: node,
+            is_name_map,
+            depth,
+        } = node;
+        if depth > MAX_DEPTH {
             continue;
         }
-        open.extend(node.items().map(|item| (item, false, depth + 1)));
+        for item in node.items() {
+            open.push(SchemaNode {
+                value: item,
+                is_name_map: false,
+                depth: depth + 1,
+            });
+        }
         if !node.is_object() {
             continue;
         }
+
         for (key, value) in node.members() {
-            let among = |names: &[&str]| names.iter().any(|name| key.is(name));
-            let maps = !is_map && among(&NAME_MAPS);
-            if is_map || maps || among(&SUBSCHEMAS) {
-                open.push((value, maps, depth + 1));
+            // In a map from names to schemas, a keyword is only a name.
+            let leads_to_map = !is_name_map && is_one_of(key, &NAME_MAPS);
+            if is_name_map || leads_to_map || is_one_of(key, &SUBSCHEMAS) {
+                open.push(SchemaNode {
+                    value,
+                    is_name_map: leads_to_map,
+                    depth: depth + 1,
+                });
             }
         }
-        if !is_map && let Ok(mut edit) = Edit::new(node.bytes()) {
+        if !is_name_map && let Ok(mut edit) = Edit::new(node.bytes()) {
             replace_constant(node, &mut edit);
             whole.join(edit);
         }
@@ -282,8 +324,10 @@ pub fn without_constants(schema: &[u8]) -> Vec<u8> {
 /// Replaces the constant of a schema, if it is a string or a number, by an enumeration at its end.
 fn replace_constant<'a>(node: Raw<'a>, edit: &mut Edit<'a>) {
     let [constant, values] = content::members(node, ["const", "enum"]);
-    let is_listed = |value: &Raw| value.is_string() || value.is_number();
-    if let (Some(constant), None) = (constant.filter(is_listed), values) {
+    if let Some(constant) = constant
+        && (constant.is_string() || constant.is_number())
+        && values.is_none()
+    {
         edit.remove("const");
         edit.set("enum", &array([constant.bytes()]));
     }
@@ -350,13 +394,13 @@ mod tests {
         );
         let schema = format!(r#"{{"type":"object","properties":{{"a":{deep}}},"required":["a"]}}"#);
         assert_eq!(strictly(&schema, Api::OpenAi), None);
-        assert_eq!(without_constants(schema.as_bytes()), schema.as_bytes());
+        assert_eq!(replace_constants(schema.as_bytes()), schema.as_bytes());
     }
 
     #[test]
     fn constants_become_enumerations() {
         let changed =
-            |schema: &str| String::from_utf8(without_constants(schema.as_bytes())).unwrap();
+            |schema: &str| String::from_utf8(replace_constants(schema.as_bytes())).unwrap();
         assert_eq!(changed(r#"{"const":"a"}"#), r#"{"enum":["a"]}"#);
         assert_eq!(
             changed(r#"{"const":1,"type":"number"}"#),

@@ -12,8 +12,11 @@ pub const NO_REQUEST: &str = "(no earlier message)";
 /// The output of a body. Nothing is written before the first item of its list of messages.
 pub struct Sink<'a> {
     out: &'a mut dyn Write,
+    /// The replacement for a lone surrogate.
     half_pair: &'static str,
+    /// What precedes the first item; empty once that is written.
     head: Vec<u8>,
+    /// The number of items written.
     items: usize,
     /// Whether the last item is an answer of the model.
     ends_with_answer: bool,
@@ -32,7 +35,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Begins the body with these members and a list.
-    pub fn begin(&mut self, members: Object, list: &str) {
+    pub fn begin_list(&mut self, members: Object, list: &str) {
         self.head = members.finish();
         self.head.pop();
         let gap = if self.head.len() > 1 { "," } else { "" };
@@ -40,8 +43,9 @@ impl<'a> Sink<'a> {
             .extend_from_slice(format!("{gap}\"{list}\":[").as_bytes());
     }
 
-    /// Adds the item that precedes the first one that is written.
-    pub fn lead(&mut self, item: &[u8]) {
+    /// Adds an item before the first one that is written. It does not count as an item: if no other
+    /// follows, nothing is written.
+    pub fn push_to_head(&mut self, item: &[u8]) {
         self.head.extend_from_slice(item);
         self.head.push(b',');
     }
@@ -51,14 +55,14 @@ impl<'a> Sink<'a> {
     }
 
     /// Writes an answer of the model, or a part of one.
-    pub fn answer(&mut self, json: &[u8]) -> io::Result<()> {
-        self.item(json)?;
+    pub fn write_answer(&mut self, json: &[u8]) -> io::Result<()> {
+        self.write_item(json)?;
         self.ends_with_answer = true;
         Ok(())
     }
 
     /// Writes any other item.
-    pub fn item(&mut self, json: &[u8]) -> io::Result<()> {
+    pub fn write_item(&mut self, json: &[u8]) -> io::Result<()> {
         self.ends_with_answer = false;
         let before = if self.items == 0 {
             std::mem::take(&mut self.head)
@@ -71,25 +75,28 @@ impl<'a> Sink<'a> {
     }
 
     fn write(&mut self, json: &[u8]) -> io::Result<()> {
-        self.out.write_all(&whole(json, self.half_pair))
+        self.out
+            .write_all(&replace_escaped_surrogates(json, self.half_pair))
     }
 
     /// Ends the list, writes these members after it, and ends the body. Returns whether the last
     /// item is an answer, or `None` if there is no item: then nothing was written.
-    pub fn end(mut self, members: Object) -> io::Result<Option<bool>> {
+    pub fn end_list(mut self, members: Object) -> io::Result<Option<bool>> {
         if self.items == 0 {
             return Ok(None);
         }
         let json = members.finish();
-        self.write(if json == b"{}" { b"]" } else { b"]," })?;
+        let end: &[u8] = if json == b"{}" { b"]" } else { b"]," };
+        self.write(end)?;
+        // The bracket that opens the members was written at the start of the body.
         self.write(&json[1..])?;
         Ok(Some(self.ends_with_answer))
     }
 }
 
-/// Returns JSON with `by` in place of each lone surrogate. Pairs are never escaped here, so each
-/// escaped surrogate is a lone one.
-fn whole<'a>(json: &'a [u8], by: &str) -> Cow<'a, [u8]> {
+/// Returns JSON with `replacement` in place of each lone surrogate. Pairs are never escaped here, so
+/// each escaped surrogate is a lone one.
+fn replace_escaped_surrogates<'a>(json: &'a [u8], replacement: &str) -> Cow<'a, [u8]> {
     if memchr::memmem::find(json, b"\\ud").is_none() {
         return Cow::Borrowed(json);
     }
@@ -97,24 +104,28 @@ fn whole<'a>(json: &'a [u8], by: &str) -> Cow<'a, [u8]> {
     let mut rest = json;
     while let Some(at) = memchr::memchr(b'\\', rest) {
         out.extend_from_slice(&rest[..at]);
-        let is_half = matches!(
-            rest.get(at + 1..at + 4),
+        rest = &rest[at..];
+
+        // The character after a backslash belongs to it: it may be another backslash.
+        let is_surrogate = matches!(
+            rest.get(1..4),
             Some([b'u', b'd', b'8'..=b'9' | b'a'..=b'f'])
         );
-        let end = (at + if is_half { 6 } else { 2 }).min(rest.len());
-        if is_half {
-            out.extend_from_slice(by.as_bytes());
+        let escape_len = if is_surrogate { 6 } else { 2 };
+        let (escape, after) = rest.split_at(escape_len.min(rest.len()));
+        if is_surrogate {
+            out.extend_from_slice(replacement.as_bytes());
         } else {
-            out.extend_from_slice(&rest[at..end]);
+            out.extend_from_slice(escape);
         }
-        rest = &rest[end..];
+        rest = after;
     }
     out.extend_from_slice(rest);
     Cow::Owned(out)
 }
 
-/// Returns a text with `by` in place of each lone surrogate.
-pub fn whole_text<'a>(text: Text<'a>, by: &str) -> Text<'a> {
+/// Returns a text with `replacement` in place of each lone surrogate.
+pub fn replace_lone_surrogates<'a>(text: Text<'a>, replacement: &str) -> Text<'a> {
     // In WTF-8, only surrogates begin with ed a0 to ed bf.
     if string::is_utf8(text.as_bytes()) {
         return text;
@@ -123,7 +134,7 @@ pub fn whole_text<'a>(text: Text<'a>, by: &str) -> Text<'a> {
     for code_point in text.code_points() {
         match char::from_u32(code_point) {
             Some(character) => out.push(character),
-            None => out.push_str(by),
+            None => out.push_str(replacement),
         }
     }
     Text::from(out)
@@ -136,7 +147,10 @@ mod tests {
     #[test]
     fn halves_are_replaced_and_nothing_else() {
         let json = r#"["a\ud83dz","\\ud83d","\n\u0001\\\\\udc00","😀"]"#;
-        let cleaned = |by| String::from_utf8(whole(json.as_bytes(), by).into_owned()).unwrap();
+        let cleaned = |replacement| {
+            let json = replace_escaped_surrogates(json.as_bytes(), replacement);
+            String::from_utf8(json.into_owned()).unwrap()
+        };
         assert_eq!(cleaned(""), r#"["az","\\ud83d","\n\u0001\\\\","😀"]"#);
         assert_eq!(
             cleaned("\u{fffd}"),

@@ -1,8 +1,8 @@
 //! Definitions of tools, as sessions store them.
 
-use super::Api;
-use super::ids::tool_name;
+use super::ids::{gemini_version, tool_name};
 use super::schema;
+use super::{Api, Model};
 use crate::session::content;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -32,30 +32,75 @@ pub struct Grammar {
 /// The parameters of a tool without a definition: an object with any members.
 const ANY: &[u8] = br#"{"type":"object","properties":{}}"#;
 
+/// The kinds of tool definitions that a model accepts.
+#[derive(Clone, Copy, Debug)]
+pub struct Accepted {
+    api: Api,
+    strict_schemas: bool,
+    grammars: bool,
+}
+
+impl Accepted {
+    pub fn by_model(model: &Model, api: Api) -> Self {
+        let is_openai = model.provider == "openai";
+        let strict_schemas = match api {
+            Api::Anthropic => model.provider == "anthropic",
+            Api::OpenAi => is_openai,
+            Api::Responses => true,
+            Api::Google => gemini_version(&model.id).is_some_and(|version| version >= 3),
+        };
+        let has_grammars = matches!(api, Api::OpenAi | Api::Responses);
+        Accepted {
+            api,
+            strict_schemas,
+            grammars: has_grammars && is_openai && is_gpt_5_or_later(&model.id),
+        }
+    }
+}
+
+fn is_gpt_5_or_later(id: &Text) -> bool {
+    let name = id.to_string_lossy();
+    let version = name
+        .strip_prefix("gpt-")
+        .and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
+    version.is_some_and(|version| version >= 5)
+}
+
 impl Tool {
-    /// Reads a definition; `None` if it has no name. `takes_strict` and `takes_grammars`: whether
-    /// the model accepts those.
-    pub fn of(tool: Raw, api: Api, takes_strict: bool, takes_grammars: bool) -> Option<Tool> {
+    /// Reads a definition; `None` if it has no name. A strict schema and a grammar are used only
+    /// where the definition requests them and the model accepts them.
+    pub fn read(definition: Raw, accepted: Accepted) -> Option<Tool> {
         let names = ["name", "description", "parameters", "constrainedSampling"];
-        let [name, description, parameters, sampling] = content::members(tool, names);
-        let schema = parameters.filter(|schema| schema.is_object());
-        let parameters = schema.map_or(ANY.to_vec(), |schema| js::stringify(schema).into_bytes());
+        let [name, description, parameters, sampling] = content::members(definition, names);
+        let name = tool_name(&name?.text()?, accepted.api)?;
+        let parameters = match parameters {
+            Some(schema) if schema.is_object() => js::stringify(schema).into_bytes(),
+            _ => ANY.to_vec(),
+        };
         let sampling = sampling.unwrap_or(Raw::NULL);
-        let requests_strict = takes_strict && content::is_block(sampling, "json_schema");
-        let strict = requests_strict
-            .then(|| schema::strict(&parameters, api))
-            .flatten();
+
+        let grammar = if accepted.grammars {
+            Grammar::read(sampling, Raw::checked(&parameters))
+        } else {
+            None
+        };
+        let requests_strict = content::is_block(sampling, "json_schema");
+        let strict_parameters = if requests_strict && accepted.strict_schemas {
+            schema::strict(&parameters, accepted.api)
+        } else {
+            None
+        };
         Some(Tool {
-            name: tool_name(&name?.text()?, api)?,
+            name,
             description: description.and_then(Raw::text).map(Text::into_owned),
-            is_strict: strict.is_some(),
-            grammar: Grammar::of(sampling, Raw::checked(&parameters)).filter(|_| takes_grammars),
-            parameters: strict.unwrap_or(parameters),
+            is_strict: strict_parameters.is_some(),
+            grammar,
+            parameters: strict_parameters.unwrap_or(parameters),
         })
     }
 
     /// Returns a definition for a tool of which only the name is known.
-    pub fn named(name: Text<'static>) -> Tool {
+    pub fn from_name(name: Text<'static>) -> Tool {
         Tool {
             name,
             description: None,
@@ -65,13 +110,50 @@ impl Tool {
         }
     }
 
-    /// Returns an object with its name and description.
-    pub fn head(&self, object: Object) -> Object {
+    /// Adds the name and the description to a definition.
+    pub fn describe(&self, definition: Object) -> Object {
+        let named = definition.text("name", &self.name);
+        match &self.description {
+            Some(description) => named.text("description", description),
+            None => named,
+        }
+    }
+}
+
+impl Grammar {
+    /// Reads the grammar that a definition requests, in the first syntax that it has. `None` unless
+    /// the only required parameter is a string.
+    fn read(sampling: Raw, parameters: Raw) -> Option<Self> {
+        if !content::is_block(sampling, "grammar") {
+            return None;
+        }
+        let variants = sampling.get("variants")?;
+        for (syntax, key) in [("lark", "openai_lark"), ("regex", "openai_regex")] {
+            let definition = variants.get_text(key).unwrap_or_default();
+            if !definition.is_blank() {
+                return Some(Grammar {
+                    syntax,
+                    definition: definition.into_owned(),
+                    input: only_string(parameters)?,
+                });
+            }
+        }
+        None
+    }
+
+    /// Adds the grammar's syntax and definition.
+    pub fn write(&self, object: Object) -> Object {
         object
-            .text("name", &self.name)
-            .with(self.description.as_ref(), |object, description| {
-                object.text("description", description)
-            })
+            .str("syntax", self.syntax)
+            .text("definition", &self.definition)
+    }
+
+    /// Returns the input of a call: the value of its one argument, or nothing if that is not a
+    /// string.
+    pub fn input_of(&self, arguments: Option<Raw>) -> Text<'static> {
+        let name = self.input.to_string_lossy();
+        let input = arguments.and_then(|arguments| arguments.get_text(&name));
+        input.unwrap_or_default().into_owned()
     }
 }
 
@@ -85,43 +167,8 @@ fn only_string(parameters: Raw) -> Option<Text<'static>> {
         return None;
     }
     let property = properties?.get(&name.to_string_lossy())?;
-    content::is(property, "type", "string").then(|| name.into_owned())
-}
-
-impl Grammar {
-    fn of(sampling: Raw, parameters: Raw) -> Option<Self> {
-        let variants = sampling
-            .get("variants")
-            .filter(|_| content::is_block(sampling, "grammar"))?;
-        let variant = |key| {
-            variants
-                .get_text(key)
-                .filter(|text| !text.is_blank())
-                .map(Text::into_owned)
-        };
-        let syntaxes = [("lark", "openai_lark"), ("regex", "openai_regex")].into_iter();
-        let (syntax, definition) = syntaxes
-            .filter_map(|(syntax, key)| Some((syntax, variant(key)?)))
-            .next()?;
-        Some(Grammar {
-            syntax,
-            definition,
-            input: only_string(parameters)?,
-        })
+    if !content::is(property, "type", "string") {
+        return None;
     }
-
-    /// Adds the grammar's syntax and definition.
-    pub fn write(&self, object: Object) -> Object {
-        object
-            .str("syntax", self.syntax)
-            .text("definition", &self.definition)
-    }
-
-    /// Returns the input of a call: the value of its one argument, or nothing if that is not a
-    /// string.
-    pub fn input_of(&self, arguments: Option<Raw>) -> Text<'static> {
-        let text =
-            arguments.and_then(|arguments| arguments.get(&self.input.to_string_lossy())?.text());
-        text.map(Text::into_owned).unwrap_or_default()
-    }
+    Some(name.into_owned())
 }
