@@ -67,6 +67,9 @@ pub struct Reading<'a> {
 impl Fragment {
     /// Adds whole lines, which begin at the offset `start` of the file. Only its last line may lack
     /// a newline.
+    ///
+    /// The scanner runs over all lines without a search for their ends: a value usually ends at the
+    /// newline.
     pub fn read_lines(
         &mut self,
         bytes: &[u8],
@@ -80,71 +83,49 @@ impl Fragment {
         while pos < bytes.len() {
             scanner.seek(pos);
             let mut record = Record::default();
-            let parsed = (!scanner.at_end())
-                .then(|| scan_into(&mut scanner, keys, &mut record, &mut blocks));
-            let whole = scanner.at_end();
-            let from = scanner.pos().max(pos);
-            let newline = match bytes.get(from) {
+            let is_blank = scanner.at_end();
+            let is_valid =
+                !is_blank && scan_into(&mut scanner, keys, &mut record, &mut blocks).is_ok();
+            let is_whole = scanner.at_end();
+            let scanned = scanner.pos().max(pos);
+            let newline = match bytes.get(scanned) {
                 // Usually, the scanner stopped there.
-                Some(b'\n') => Some(from),
-                _ => memchr(b'\n', &bytes[from..]).map(|at| from + at),
+                Some(b'\n') => Some(scanned),
+                _ => memchr(b'\n', &bytes[scanned..]).map(|at| scanned + at),
             };
             let end = newline.unwrap_or(bytes.len());
-            let line = LineNo(self.lines);
             let non_ascii = scanner.take_non_ascii();
-            let (span, problems) = (
-                Span {
-                    start: start + pos as u64,
-                    len: (end - pos) as u64,
-                },
-                self.problems.len(),
-            );
-            let is_value = whole && matches!(parsed, Some(Ok(())));
-            match parsed {
-                None => {}
-                Some(Ok(())) if whole => {
-                    // All other bytes of the line are ASCII. The range may reach into the next
-                    // line.
-                    if !non_ascii.is_empty()
-                        && !is_utf8(&bytes[non_ascii.start..non_ascii.end.min(end)])
-                    {
-                        self.problems.push(Problem {
-                            line,
-                            kind: FindingKind::InvalidUtf8,
-                        });
-                    }
-                    self.push(&record, &blocks, span, reading);
-                    if reading.options.messages {
-                        // Grows only if an entry was added.
-                        self.collected
-                            .messages
-                            .resize(self.entries.len(), message_place(&bytes[pos..end], &record));
-                    }
-                    if reading.options.message_tokens {
-                        self.collected
-                            .message_tokens
-                            .resize(self.entries.len(), message_tokens(&record, reading.agent));
-                    }
+            let span = Span {
+                start: start + pos as u64,
+                len: (end - pos) as u64,
+            };
+
+            let problems_before = self.problems.len();
+            if is_valid && is_whole {
+                // All other bytes of the line are ASCII. The range may reach into the next line.
+                let is_utf8 = non_ascii.is_empty()
+                    || is_utf8(&bytes[non_ascii.start..non_ascii.end.min(end)]);
+                if !is_utf8 {
+                    self.report(FindingKind::InvalidUtf8);
                 }
-                Some(Ok(())) => self.problems.push(Problem {
-                    line,
-                    kind: FindingKind::FusedLine,
-                }),
-                Some(Err(_)) => {
-                    let torn = newline.is_none();
-                    let kind = if torn {
-                        FindingKind::TornTail
-                    } else {
-                        FindingKind::MalformedLine
-                    };
-                    self.problems.push(Problem { line, kind });
-                }
+                self.push(&record, &blocks, span, reading);
+                self.keep_message(&bytes[pos..end], &record, reading);
+            } else if is_valid {
+                self.report(FindingKind::FusedLine);
+            } else if !is_blank && newline.is_none() {
+                self.report(FindingKind::TornTail);
+            } else if !is_blank {
+                self.report(FindingKind::MalformedLine);
             }
+
             if let Some(is_plain) = reading.options.plain {
-                let is_read = is_value && newline.is_some() && self.problems.len() == problems;
+                let has_no_problem = self.problems.len() == problems_before;
+                let is_read = is_valid && is_whole && newline.is_some() && has_no_problem;
                 if is_read && is_plain(&record, &blocks) {
-                    self.collected.plain_lines[usize::from(bytes[..end].ends_with(b"\r"))] += 1;
+                    let has_carriage_return = bytes[..end].ends_with(b"\r");
+                    self.collected.plain_lines[usize::from(has_carriage_return)] += 1;
                 } else {
+                    let line = LineNo(self.lines);
                     self.collected.odd_lines.push(OddLine { line, span });
                 }
             }
@@ -153,28 +134,43 @@ impl Fragment {
         }
     }
 
-    /// Adds one value.
-    fn push(&mut self, record: &Record, blocks: &[Block], span: Span, reading: &Reading) {
+    /// Reports a problem of the present line.
+    fn report(&mut self, kind: FindingKind) {
         let line = LineNo(self.lines);
+        self.problems.push(Problem { line, kind });
+    }
+
+    /// Stores what the options request of the message in a line. The tables have an element for each
+    /// entry: they grow only if the line added one.
+    fn keep_message(&mut self, line: &[u8], record: &Record, reading: &Reading) {
+        let entries = self.entries.len();
+        if reading.options.messages {
+            let place = message_place(line, record);
+            self.collected.messages.resize(entries, place);
+        }
+        if reading.options.message_tokens {
+            let tokens = message_tokens(record, reading.agent);
+            self.collected.message_tokens.resize(entries, tokens);
+        }
+    }
+
+    /// Adds one value: an entry, or a problem.
+    fn push(&mut self, record: &Record, blocks: &[Block], span: Span, reading: &Reading) {
         if !record.is_object {
-            self.problems.push(Problem {
-                line,
-                kind: FindingKind::NotAnEntry,
-            });
+            self.report(FindingKind::NotAnEntry);
+            // Only a value that JavaScript takes for true has a record number.
             self.records += u32::from(Raw::checked(record.bytes).is_truthy());
             return;
         }
         let number = self.records;
         self.records += 1;
-        let kind = Kind::of_string(record.kind);
         if record.kind.is_some_and(|kind| kind.is("session")) {
-            self.problems.push(Problem {
-                line,
-                kind: FindingKind::SecondHeader,
-            });
+            self.report(FindingKind::SecondHeader);
             return;
         }
+
         let ix = EntryIx::new(self.entries.len());
+        let kind = Kind::of_string(record.kind);
         let role = role_of(kind, record, reading.format);
         if self.dialect.is_none() {
             self.dialect = evidence(kind, role, record);
@@ -185,15 +181,14 @@ impl Fragment {
             record,
             blocks,
         };
-        let id = record
-            .id
-            .map_or(Slice::default(), |id| self.keep(&id.text()));
+
+        let id = match record.id {
+            Some(id) => self.keep(&id.text()),
+            None => Slice::default(),
+        };
         // Entries of version 1 have no ids; linking assigns them.
         if id.is_empty() && reading.format != Format::V1 {
-            self.problems.push(Problem {
-                line,
-                kind: FindingKind::MissingId,
-            });
+            self.report(FindingKind::MissingId);
         }
         let parent = self.parent(ix, record.get(Member::ParentId));
         if let Some(rows) = &reading.options.rows {
@@ -202,17 +197,19 @@ impl Fragment {
             self.calls(ix, &typed, None, reading);
         }
         let timestamp = record.timestamp.map(|time| time.text()).unwrap_or_default();
-        let time = parse_js_date(timestamp.as_bytes());
+        let time_ms = parse_js_date(timestamp.as_bytes());
         self.side_tables(ix, &typed, &timestamp);
-        self.asked_for(ix, &typed, &timestamp, time, reading);
+        self.keep_requested(ix, &typed, &timestamp, time_ms, reading);
+
         let mut flags = flags(&typed, reading.agent);
-        flags.insert_if(Flags::PADDED, record.bytes.len() as u64 != span.len);
+        let has_white_space_around = record.bytes.len() as u64 != span.len;
+        flags.insert_if(Flags::PADDED, has_white_space_around);
         self.entries.push(Entry {
             span,
-            time_ms: time.unwrap_or(Entry::NO_TIME),
+            time_ms: time_ms.unwrap_or(Entry::NO_TIME),
             id,
             parent,
-            line,
+            line: LineNo(self.lines),
             record: number,
             kind: typed.kind,
             role,
@@ -228,15 +225,17 @@ impl Fragment {
         } else {
             record.get(Member::Parent)
         };
-        let is_draft = matches!(kind, Kind::Head | Kind::StackSummary | Kind::StackPop);
         let parent = link.and_then(Raw::number);
-        self.draft |= is_draft || parent.is_some();
-        let head = kind == Kind::Head;
-        if head || parent.is_some() {
+        let has_draft_kind = matches!(kind, Kind::Head | Kind::StackSummary | Kind::StackPop);
+        if has_draft_kind || parent.is_some() {
+            self.draft = true;
+        }
+        let is_head = kind == Kind::Head;
+        if is_head || parent.is_some() {
             self.draft_links.push(DraftLink {
                 entry,
                 parent: parent.unwrap_or(f64::NAN),
-                head,
+                head: is_head,
             });
         }
         match kind {
@@ -250,11 +249,12 @@ impl Fragment {
     /// Returns the parent if it is the previous entry, as usual. Any other is found by its id,
     /// which is stored.
     fn parent(&mut self, entry: EntryIx, id: Option<Raw>) -> Option<EntryIx> {
-        let id = id.and_then(Raw::text).filter(|id| !id.is_empty())?;
-        if self
-            .entries
-            .last()
-            .is_some_and(|before| self.arena[before.id.range()] == *id.as_bytes())
+        let id = id?.text()?;
+        if id.is_empty() {
+            return None;
+        }
+        if let Some(before) = self.entries.last()
+            && self.arena[before.id.range()] == *id.as_bytes()
         {
             return entry.before();
         }
@@ -271,7 +271,9 @@ impl Fragment {
         } else {
             None
         };
-        let is_agents = readable.is_none();
+        let shows_message = readable.is_none()
+            && typed.kind == Kind::Message
+            && matches!(typed.role, Role::User | Role::Assistant);
         self.collected.rows.push(entry.at(), |row| {
             let start = row.len();
             let parts = match readable {
@@ -280,13 +282,11 @@ impl Fragment {
             };
             if rows.readable && row.len() - start >= SHORTEST_CUT {
                 drop_cut_half(row);
-                let message = typed.record.message.as_ref().filter(|_| {
-                    is_agents
-                        && typed.kind == Kind::Message
-                        && matches!(typed.role, Role::User | Role::Assistant)
-                        && row.len() - start >= ROW_UNITS
-                });
-                if message.is_some_and(|message| is_longer(message, typed.blocks)) {
+                if shows_message
+                    && row.len() - start >= ROW_UNITS
+                    && let Some(message) = &typed.record.message
+                    && is_longer(message, typed.blocks)
+                {
                     row.extend_from_slice(CUT.as_bytes());
                 }
             }
@@ -314,13 +314,10 @@ impl Fragment {
                 self.collected.tool_calls.push(call);
             }
         }
-        let call = typed
-            .record
-            .message
-            .as_ref()
-            .and_then(|message| message.get(Member::ToolCallId))
-            .and_then(Raw::text);
-        if let (Role::ToolResult, Some(call)) = (typed.role, call) {
+        if typed.role == Role::ToolResult
+            && let Some(message) = &typed.record.message
+            && let Some(call) = message.get(Member::ToolCallId).and_then(Raw::text)
+        {
             let text = self.keep(&call);
             self.collected.tool_results.push(EntryText { entry, text });
         }
@@ -367,15 +364,15 @@ impl Fragment {
     }
 
     /// Stores what the options request besides the row.
-    fn asked_for(
+    fn keep_requested(
         &mut self,
         entry: EntryIx,
         typed: &Typed,
         timestamp: &Text,
-        time: Option<i64>,
-        &Reading { options, cwd, .. }: &Reading,
+        time_ms: Option<i64>,
+        reading: &Reading,
     ) {
-        let record = typed.record;
+        let options = reading.options;
         if options.timestamps {
             let kept = self.keep(timestamp);
             self.collected.timestamps.push(kept);
@@ -387,76 +384,64 @@ impl Fragment {
             self.collected.billed.extend(Billed::of(entry, typed));
         }
         if options.stats {
-            self.keep_stats(entry, typed, cwd, options.read_paths);
+            self.keep_stats(entry, typed, reading.cwd, options.read_paths);
         }
         if options.file_calls {
             self.keep_file_calls(entry, typed);
         }
         if !options.search.is_empty() {
-            let found = options
-                .search
-                .look(Raw::checked(record.bytes), typed.kind, typed.role);
-            self.collected
-                .found
-                .extend(found.map(|found| (entry, found)));
+            let line = Raw::checked(typed.record.bytes);
+            if let Some(matches) = options.search.look(line, typed.kind, typed.role) {
+                self.collected.found.push((entry, matches));
+            }
         }
         if let Some(period) = options.list_stats {
-            self.collected
-                .list_stats
-                .take_in(entry, typed, time, period);
+            let list_stats = &mut self.collected.list_stats;
+            list_stats.take_in(entry, typed, time_ms, period);
         }
     }
 
     /// Stores labels, the leaf record, and unknown names.
     fn side_tables(&mut self, entry: EntryIx, typed: &Typed, timestamp: &Text) {
-        let Typed {
-            kind, role, record, ..
-        } = *typed;
-        if kind == Kind::Label {
-            let head = named_head(Raw::checked(record.bytes));
-            let name = record
-                .get(Member::Label)
-                .and_then(Raw::text)
-                .or(head)
-                .unwrap_or_default();
-            let target = record
-                .get(Member::TargetId)
-                .and_then(Raw::text)
-                .unwrap_or_default();
-            let number = record.get(Member::TargetId).and_then(Raw::number);
-            self.numbered_targets
-                .extend(number.map(|number| (entry, number)));
-            let change = LabelChange {
-                entry,
-                target: self.keep(&target),
-                name: self.keep(&name),
-                timestamp: self.keep(timestamp),
-            };
-            self.collected.labels.push(change);
+        let record = typed.record;
+        let text_of = |member: Member| record.get(member).and_then(Raw::text);
+        match typed.kind {
+            Kind::Label => {
+                let name = match text_of(Member::Label) {
+                    Some(name) => name,
+                    None => named_head(Raw::checked(record.bytes)).unwrap_or_default(),
+                };
+                let target = text_of(Member::TargetId).unwrap_or_default();
+                if let Some(number) = record.get(Member::TargetId).and_then(Raw::number) {
+                    self.numbered_targets.push((entry, number));
+                }
+                let change = LabelChange {
+                    entry,
+                    target: self.keep(&target),
+                    name: self.keep(&name),
+                    timestamp: self.keep(timestamp),
+                };
+                self.collected.labels.push(change);
+            }
+            Kind::SessionInfo => {
+                let name = text_of(Member::Name).unwrap_or_default();
+                self.collected.given_name = Some(name.into_owned());
+            }
+            Kind::Leaf => {
+                let target = text_of(Member::TargetId).unwrap_or_default();
+                self.leaf_record = Some((entry, self.keep(&target)));
+            }
+            _ => {}
         }
-        if kind == Kind::SessionInfo {
-            self.collected.given_name = Some(
-                record
-                    .get(Member::Name)
-                    .and_then(Raw::text)
-                    .unwrap_or_default()
-                    .into_owned(),
-            );
-        }
-        if kind == Kind::Leaf {
-            let target = record
-                .get(Member::TargetId)
-                .and_then(Raw::text)
-                .unwrap_or_default();
-            self.leaf_record = Some((entry, self.keep(&target)));
-        }
-        // Only a message has a role.
-        let other = match (kind, role) {
-            (Kind::Other, _) => record.kind,
-            (_, Role::Other) => record.message.and_then(|message| message.role),
-            _ => None,
+
+        let unknown_name = if typed.kind == Kind::Other {
+            record.kind
+        } else if typed.role == Role::Other {
+            record.message.as_ref().and_then(|message| message.role)
+        } else {
+            None
         };
-        if let Some(name) = other {
+        if let Some(name) = unknown_name {
             let text = self.keep(&name.text());
             self.collected.other_names.push(EntryText { entry, text });
         }
@@ -474,17 +459,21 @@ const SHORTEST_CUT: usize = 80;
 /// a cut.
 fn drop_cut_half(row: &mut Vec<u8>) {
     let is_marked = row.ends_with(CUT.as_bytes());
-    row.truncate(row.len() - if is_marked { CUT.len() } else { 0 });
+    if is_marked {
+        row.truncate(row.len() - CUT.len());
+    }
     drop_high_surrogate(row);
-    row.extend_from_slice(if is_marked { CUT.as_bytes() } else { b"" });
+    if is_marked {
+        row.extend_from_slice(CUT.as_bytes());
+    }
 }
 
 /// Returns the agent's estimate of the message of a line.
 fn message_tokens(record: &Record, agent: &Agent) -> u64 {
-    let message = record.message.as_ref();
-    message.map_or(0, |message| {
-        (agent.message_tokens)(Raw::checked(message.bytes))
-    })
+    match &record.message {
+        Some(message) => (agent.message_tokens)(Raw::checked(message.bytes)),
+        None => 0,
+    }
 }
 
 /// Returns the location of the message in its line.
@@ -493,10 +482,8 @@ fn message_place(line: &[u8], record: &Record) -> Range<u32> {
         return 0..0;
     };
     let start = message.bytes.as_ptr() as usize - line.as_ptr() as usize;
-    match (
-        u32::try_from(start),
-        u32::try_from(start + message.bytes.len()),
-    ) {
+    let end = start + message.bytes.len();
+    match (u32::try_from(start), u32::try_from(end)) {
         (Ok(start), Ok(end)) => start..end,
         _ => 0..0,
     }
