@@ -50,6 +50,15 @@ pub(super) struct Group {
     pub totals: Totals,
 }
 
+/// The figures by which the groups with the same key are sorted: their sums, the largest first.
+struct GroupSum {
+    first: f64,
+    /// Decides between equal ones.
+    second: f64,
+    /// The position of the first of these groups before sorting.
+    rank: usize,
+}
+
 pub struct Groups {
     pub(super) by: Vec<By>,
     clock: Clock,
@@ -242,27 +251,33 @@ impl Groups {
             self.list.sort_by(|a, b| a.keys[at].cmp(&b.keys[at]));
             return;
         }
+
         // Groups with the same key stay together.
         let identity = |group: &Group| {
-            (
-                group.keys[at].clone(),
-                group.path.clone().filter(|_| by == By::Session),
-            )
+            let path = (by == By::Session).then(|| group.path.clone());
+            (group.keys[at].clone(), path.flatten())
         };
-        let mut sums: HashMap<_, ((f64, f64), usize)> = HashMap::default();
+        let mut sums: HashMap<_, GroupSum> = HashMap::default();
         for (rank, group) in self.list.iter().enumerate() {
-            let worth = match by {
-                By::Tool | By::File => (group.totals.tool_calls as f64, 0.0),
-                _ => (group.totals.usage.cost, group.totals.usage.tokens()),
-            };
-            let ((first, second), _) = sums.entry(identity(group)).or_insert(((0.0, 0.0), rank));
-            (*first, *second) = (*first + worth.0, *second + worth.1);
+            let sum = sums.entry(identity(group)).or_insert(GroupSum {
+                first: 0.0,
+                second: 0.0,
+                rank,
+            });
+            match by {
+                By::Tool | By::File => sum.first += group.totals.tool_calls as f64,
+                _ => {
+                    sum.first += group.totals.usage.cost;
+                    sum.second += group.totals.usage.tokens();
+                }
+            }
         }
         self.list.sort_by(|a, b| {
-            let [(a, a_rank), (b, b_rank)] = [a, b].map(|group| sums[&identity(group)]);
-            b.partial_cmp(&a)
-                .unwrap_or(std::cmp::Ordering::Equal)
-                .then(a_rank.cmp(&b_rank))
+            let a = &sums[&identity(a)];
+            let b = &sums[&identity(b)];
+            let descending = (b.first, b.second).partial_cmp(&(a.first, a.second));
+            let descending = descending.unwrap_or(std::cmp::Ordering::Equal);
+            descending.then(a.rank.cmp(&b.rank))
         });
     }
 }

@@ -57,14 +57,17 @@ fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
 
 /// Returns notes on the parts of the cost that are estimated or unknown.
 fn unpriced(totals: &Totals) -> String {
-    let (usage, mut notes) = (&totals.usage, String::new());
+    let usage = &totals.usage;
+    let mut notes = String::new();
     if usage.estimated > 0.0 {
         notes += &format!("~ {} of the cost is estimated\n", dollars(usage.estimated));
     }
     if usage.unpriced > 0 {
-        let [unpriced, billed] = [usage.unpriced, usage.billed].map(|count| grouped(count as f64));
-        notes +=
-            &format!("{unpriced} of {billed} requests unpriced: no cost is recorded for them\n");
+        notes += &format!(
+            "{} of {} requests unpriced: no cost is recorded for them\n",
+            grouped(usage.unpriced as f64),
+            grouped(usage.billed as f64)
+        );
     }
     notes
 }
@@ -152,15 +155,21 @@ impl Groups {
     /// Prints the sums, or those of each group.
     pub fn print(mut self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         self.sort();
-        match (json, self.by.is_empty()) {
-            (true, true) => ui.print_json(&row(Object::new(), &self.total)),
-            (true, false) => self
-                .list
-                .iter()
-                .try_for_each(|group| ui.print_json(&group_json(&self.by, group))),
-            (false, true) => print_summary(&self.total, ui),
-            (false, false) => self.print_table(ui),
+        let is_grouped = !self.by.is_empty();
+        if !json {
+            return if is_grouped {
+                self.print_table(ui)
+            } else {
+                print_summary(&self.total, ui)
+            };
         }
+        if !is_grouped {
+            return ui.print_json(&row(Object::new(), &self.total));
+        }
+        for group in &self.list {
+            ui.print_json(&group_json(&self.by, group))?;
+        }
+        Ok(())
     }
 
     /// Prints the table, without figures for which there is no space.
@@ -340,16 +349,23 @@ impl Groups {
 
     /// Returns the figures that are not empty for these groups.
     fn figures(&self) -> Vec<Figure> {
-        let has = |by| self.by.contains(&by);
-        let (is_of_tools, is_of_files) = (has(By::Tool), has(By::File));
-        let is_shown = |figure: &Figure| match figure.name {
-            "sessions" => !has(By::Session),
-            "messages" => !is_of_tools && !is_of_files,
-            "reads" | "writes" => is_of_files,
-            "calls" | "failed" | "time" | "files" => !is_of_files,
-            _ => !is_of_files && (!is_of_tools || self.total.usage.billed > 0),
-        };
-        FIGURES.into_iter().filter(is_shown).collect()
+        let is_by = |by| self.by.contains(&by);
+        let mut shown = Vec::new();
+        for figure in FIGURES {
+            let is_shown = match figure.name {
+                "sessions" => !is_by(By::Session),
+                "messages" => !is_by(By::Tool) && !is_by(By::File),
+                "reads" | "writes" => is_by(By::File),
+                "calls" | "failed" | "time" | "files" => !is_by(By::File),
+                // Tools have usage only if they made requests of their own.
+                _ if is_by(By::File) => false,
+                _ => !is_by(By::Tool) || self.total.usage.billed > 0,
+            };
+            if is_shown {
+                shown.push(figure);
+            }
+        }
+        shown
     }
 
     /// Returns the amount that the bar of a group shows.
