@@ -162,22 +162,17 @@ pub struct Answer {
 
 fn read(answer: Raw) -> Result<Answer, String> {
     // pi expects the reply for a compaction in `compaction`, and that for a branch in `summary`.
-    let compaction = member(
-        answer,
-        "compaction",
-        |parts| parts.is_object().then_some(parts),
-        "not an object",
-    )?;
-    let parts = compaction.unwrap_or(answer);
-    let count = |value: Raw| {
-        value
-            .number()
-            .filter(|count| *count >= 0.0 && count.fract() == 0.0)
+    let read_object = |value: Raw<'_>| value.is_object().then(|| value.bytes().to_vec());
+    let compaction = member(answer, "compaction", read_object, "not an object")?;
+    let parts = compaction.as_deref().map_or(answer, Raw::checked);
+    let read_count = |value: Raw<'_>| {
+        let count = value.number()?;
+        (count >= 0.0 && count.fract() == 0.0).then_some(count)
     };
     Ok(Answer {
         summary: summary(parts)?,
         first_kept: text(parts, "firstKeptEntryId")?,
-        tokens_before: member(parts, "tokensBefore", count, "not a whole number")?,
+        tokens_before: member(parts, "tokensBefore", read_count, "not a whole number")?,
         instructions: text(answer, "customInstructions")?.map(|text| text.to_string()),
         replace_instructions: flag(answer, "replaceInstructions")?,
         label: text(answer, "label")?,
@@ -214,15 +209,22 @@ fn summary(parts: Raw) -> Result<Option<Summary>, String> {
     }))
 }
 
+/// Reads the messages in place of those that would be sent.
 fn messages_in(answer: Raw) -> Result<Option<Vec<u8>>, String> {
-    let of_objects = |messages: Raw| messages.is_array() && messages.items().all(Raw::is_object);
-    let list = |messages| of_objects(messages).then_some(messages);
-    let messages = member(answer, "messages", list, "not an array of objects")?;
-    let has_role = |message: Raw| message.get_text("role").is_some();
-    if messages.is_some_and(|messages| !messages.items().all(has_role)) {
-        return Err("one of its `messages` has no `role`".to_owned());
+    let read_objects = |value: Raw<'_>| {
+        let is_list = value.is_array() && value.items().all(Raw::is_object);
+        is_list.then(|| value.bytes().to_vec())
+    };
+    let Some(messages) = member(answer, "messages", read_objects, "not an array of objects")?
+    else {
+        return Ok(None);
+    };
+    for message in Raw::checked(&messages).items() {
+        if message.get_text("role").is_none() {
+            return Err("one of its `messages` has no `role`".to_owned());
+        }
     }
-    Ok(messages.map(|messages| messages.bytes().to_vec()))
+    Ok(Some(messages))
 }
 
 fn text(from: Raw, key: &str) -> Result<Option<Text<'static>>, String> {

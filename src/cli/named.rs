@@ -160,17 +160,31 @@ fn warn_of_none(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
 /// Returns the first few projects in a directory that have sessions in the stores.
 fn projects_in(folder: &Path, ui: &Ui) -> Vec<String> {
     const MOST: usize = 3;
-    let (folder, places) = (ui.absolute(folder), Places::of(ui));
-    let sessions = places
-        .find(&Scope::All)
-        .files
-        .into_iter()
-        .filter(|file| file.owner.is_none());
-    let cwds = sessions.filter_map(|file| places.cwd(&file.path));
-    let projects: BTreeSet<_> = cwds.filter(|cwd| cwd.starts_with(&folder)).collect();
-    let more = (projects.len() > MOST).then(|| format!("and {} more", projects.len() - MOST));
-    let shown = |cwd: &PathBuf| visible(&below_home(&cwd.to_string_lossy(), ui.home().as_deref()));
-    projects.iter().take(MOST).map(shown).chain(more).collect()
+
+    let folder = ui.absolute(folder);
+    let places = Places::of(ui);
+    let mut projects = BTreeSet::new();
+    for file in places.find(&Scope::All).files {
+        if file.owner.is_none()
+            && let Some(cwd) = places.cwd(&file.path)
+            && cwd.starts_with(&folder)
+        {
+            projects.insert(cwd);
+        }
+    }
+
+    let home = ui.home();
+    let mut shown = Vec::new();
+    for cwd in projects.iter().take(MOST) {
+        shown.push(visible(&below_home(
+            &cwd.to_string_lossy(),
+            home.as_deref(),
+        )));
+    }
+    if projects.len() > MOST {
+        shown.push(format!("and {} more", projects.len() - MOST));
+    }
+    shown
 }
 
 /// Returns the path of a session argument: `-`, an existing path, or else a name, whose session is

@@ -52,24 +52,24 @@ impl PeriodArgs {
     /// # Errors
     /// If one of its ends is not a time, or it ends before it starts.
     pub fn read(&self, ui: &Ui) -> Result<Period, Failure> {
-        let read = |name: &str, text: &Option<String>| {
-            text.as_deref()
-                .map(|text| named(name, text, ui))
-                .transpose()
+        let since = match &self.since {
+            Some(text) => Some(named("--since", text, ui)?),
+            None => None,
         };
-        let (since, until) = (read("--since", &self.since)?, read("--until", &self.until)?);
+        let until = match &self.until {
+            Some(text) => Some(named("--until", text, ui)?),
+            None => None,
+        };
         let period = Period {
             from: since.map(|since| since.start),
             to: until.map(|until| until.end),
         };
-        if period
-            .from
-            .zip(period.to)
-            .is_some_and(|(from, to)| from >= to)
+        if let Some(from) = period.from
+            && let Some(to) = period.to
+            && from >= to
         {
-            return Err(
-                Failure::usage("--since is later than --until").hint("exchange the two times")
-            );
+            let failure = Failure::usage("--since is later than --until");
+            return Err(failure.hint("exchange the two times"));
         }
         Ok(period)
     }
@@ -83,14 +83,20 @@ pub fn named(option: &str, text: &str, ui: &Ui) -> Result<Range<i64>, Failure> {
 }
 
 fn range(text: &str, now: i64, clock: &Clock) -> Option<Range<i64>> {
-    let days =
-        |days: Range<i64>| clock.moment(days.start * DAY_MS)..clock.moment(days.end * DAY_MS);
-    let moment = |time: i64| time..time + 1;
-    age(text)
-        .map(|age| moment(now.saturating_sub(age)))
-        .or_else(|| day(text, clock.day(now)?).map(|day| days(day..day + 1)))
-        .or_else(|| dates(text).map(days))
-        .or_else(|| time(text, clock).map(moment))
+    if let Some(age) = age(text) {
+        let moment = now.saturating_sub(age);
+        return Some(moment..moment + 1);
+    }
+    if let Some(today) = clock.day(now)
+        && let Some(day) = day(text, today)
+    {
+        return Some(clock.moment(day * DAY_MS)..clock.moment((day + 1) * DAY_MS));
+    }
+    if let Some(days) = dates(text) {
+        return Some(clock.moment(days.start * DAY_MS)..clock.moment(days.end * DAY_MS));
+    }
+    let moment = time(text, clock)?;
+    Some(moment..moment + 1)
 }
 
 /// Returns the milliseconds of an age such as `7d`, or `7 days ago` and `7.days.ago`, as git reads
@@ -121,10 +127,10 @@ fn day(text: &str, today: i64) -> Option<i64> {
     Some(today - (today - 4 - at as i64).rem_euclid(7))
 }
 
-/// Returns the days of a date, a month or a year, in days since 1970.
+/// Returns the days of a date (`2026-01-31`), a month or a year, in days since 1970.
 fn dates(text: &str) -> Option<Range<i64>> {
     // So many days after its start, the next one has begun.
-    let length = match text.len() {
+    let longest = match text.len() {
         4 => 366,
         7 => 31,
         10 => 1,
@@ -133,10 +139,19 @@ fn dates(text: &str) -> Option<Range<i64>> {
     let is_date = text
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'-');
-    let day = |text: &str| parse_js_date(text.as_bytes()).map(|time| time.div_euclid(DAY_MS));
-    let start = day(text).filter(|_| is_date)?;
-    let next = iso_string((start + length) * DAY_MS);
-    Some(start..day(next.get(..text.len())?)?)
+    if !is_date {
+        return None;
+    }
+    let start = day_of_date(text)?;
+    let in_next = iso_string((start + longest) * DAY_MS);
+    let next = in_next.get(..text.len())?;
+    Some(start..day_of_date(next)?)
+}
+
+/// Returns the first day of a date, a month or a year, in days since 1970.
+fn day_of_date(text: &str) -> Option<i64> {
+    let time_ms = parse_js_date(text.as_bytes())?;
+    Some(time_ms.div_euclid(DAY_MS))
 }
 
 /// Returns a date with a time of day: local, unless it has a zone.

@@ -60,20 +60,25 @@ pub fn described(entries: usize, notes: usize, branches: usize) -> String {
     }
 }
 
-/// Returns what was pruned from the session at a path, if anything.
+/// Returns what was pruned from the session at a path, if anything. Behind a symbolic link, the file
+/// may be beside the link or beside the session.
 ///
 /// # Errors
 /// If the file beside it is damaged, or that of another session.
 pub fn pruned_from(path: &Path, source: &dyn ReadAt) -> Result<Option<Restore>, Failure> {
-    let resolved = || {
-        path.is_symlink()
-            .then(|| store::Disk::real(&store::OnDisk, path))
-    };
-    let open = |path: PathBuf| Glance::open(&path).ok().map(|pruned| (path, pruned));
-    let pruned = open(pruned_file(path)).or_else(|| open(pruned_file(&resolved()?)));
-    pruned.map_or(Ok(None), |(path, pruned)| {
-        with(&path, source, Box::new(pruned))
-    })
+    let beside_path = pruned_file(path);
+    if let Ok(pruned) = Glance::open(&beside_path) {
+        return with(&beside_path, source, Box::new(pruned));
+    }
+    if !path.is_symlink() {
+        return Ok(None);
+    }
+    let target = store::Disk::real(&store::OnDisk, path);
+    let beside_target = pruned_file(&target);
+    match Glance::open(&beside_target) {
+        Ok(pruned) => with(&beside_target, source, Box::new(pruned)),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Returns what was pruned from a session, if anything. For an archived session, it is in the
