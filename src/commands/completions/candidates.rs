@@ -12,6 +12,7 @@ use crate::load::peek;
 use crate::session::paths::is_windows;
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
+use foldhash::HashMap;
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_store::Glance;
@@ -46,39 +47,39 @@ pub fn candidates(command: Command, words: &[OsString], ui: &mut Ui) -> Vec<Comp
 /// Returns the command line with completers for what clap does not know.
 fn with_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command {
     let sessions = sessions(words, ui);
-    let (folder, home) = (ui.folder().to_owned(), ui.home());
-    let read = |path: PathBuf| Entries::read(&Glance::open(&path).ok()?, home.as_deref()).ok();
-    let entries = Arc::new(
-        session_of(&command, words, ui)
-            .and_then(read)
-            .unwrap_or_default(),
-    );
+    let folder = ui.folder().to_owned();
+    let home = ui.home();
+    let entries = match session_of(&command, words, ui) {
+        Some(path) => entries_of(&path, home.as_deref()),
+        None => Entries::default(),
+    };
     let models = models(&command, words, ui);
-    let about =
-        |verb: &Command| CompletionCandidate::new(verb.get_name()).help(verb.get_about().cloned());
-    let topics = guide::topics().map(CompletionCandidate::new);
-    let help: Vec<_> = command.get_subcommands().map(about).chain(topics).collect();
-    let session = Arc::new(move |word: &str| {
-        let files = files(word, &folder, home.as_deref().map(Path::new));
-        session_words(word, &sessions)
-            .into_iter()
-            .chain(files)
-            .collect::<Vec<_>>()
+
+    let mut help = Vec::new();
+    for verb in command.get_subcommands() {
+        help.push(CompletionCandidate::new(verb.get_name()).help(verb.get_about().cloned()));
+    }
+    help.extend(guide::topics().map(CompletionCandidate::new));
+
+    let references = Arc::new(move |word: &str| entries.words(word));
+    let paths = Arc::new(move |word: &str| {
+        let mut words = session_words(word, &sessions);
+        words.extend(files(word, &folder, home.as_deref().map(Path::new)));
+        words
     });
-    let (entry, either) = (Arc::clone(&entries), Arc::clone(&session));
+    let references_or_paths = {
+        let references = Arc::clone(&references);
+        let paths = Arc::clone(&paths);
+        move |word: &str| {
+            let mut words = references(word);
+            words.extend(paths(word));
+            words
+        }
+    };
     let completers = [
-        ("SESSION", completer(move |word| session(word))),
-        ("REF", completer(move |word| entry.words(word))),
-        (
-            "SESSION|REF",
-            completer(move |word| {
-                entries
-                    .words(word)
-                    .into_iter()
-                    .chain(either(word))
-                    .collect()
-            }),
-        ),
+        ("SESSION", completer(move |word| paths(word))),
+        ("REF", completer(move |word| references(word))),
+        ("SESSION|REF", completer(references_or_paths)),
         (
             "TIME",
             completer(|word| matching(word, TIMES.map(CompletionCandidate::new))),
@@ -103,23 +104,30 @@ fn with_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command
     })
 }
 
+/// Returns the entries of a session, none if it cannot be read.
+fn entries_of(path: &Path, home: Option<&str>) -> Entries {
+    let Ok(file) = Glance::open(path) else {
+        return Entries::default();
+    };
+    Entries::read(&file, home).unwrap_or_default()
+}
+
 fn completer(
     words: impl Fn(&str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
 ) -> ArgValueCompleter {
     ArgValueCompleter::new(move |word: &OsStr| words(&word.to_string_lossy()))
 }
 
-/// Returns the name that the help shows for the value of an argument.
+/// Returns the name that the help shows for the value of an argument; an empty text for an option
+/// without a value.
 fn value_name(arg: &Arg) -> String {
-    let named = arg
-        .get_value_names()
-        .and_then(|names| names.first())
-        .map(ToString::to_string);
-    let by_id = || {
-        arg.is_positional()
-            .then(|| arg.get_id().as_str().to_uppercase())
-    };
-    named.or_else(by_id).unwrap_or_default()
+    if let Some([name, ..]) = arg.get_value_names() {
+        return name.to_string();
+    }
+    if arg.is_positional() {
+        return arg.get_id().as_str().to_uppercase();
+    }
+    String::new()
 }
 
 #[derive(Debug)]
@@ -209,25 +217,43 @@ fn archived(path: &Path) -> Option<KnownSession> {
 
 /// Returns sessions. A session is offered by its name or, if others have the same name, by its id.
 fn session_words(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandidate> {
-    let word_of = |session: &KnownSession| {
-        let name = session.name.as_deref();
-        let is_shared = name.is_some()
-            && sessions
-                .iter()
-                .filter(|other| other.name.as_deref() == name)
-                .count()
-                > 1;
-        let end = id_end(&session.id, ID);
-        let fits = |value: &&str| value.starts_with(word);
-        // For an empty word, this is the name, else the end of the id.
-        let offered = match name.filter(|_| !is_shared) {
-            Some(name) => [name, end, &*session.id].into_iter().find(fits),
-            None if name.is_some_and(|name| fits(&name)) => Some(end),
-            None => [end, &*session.id].into_iter().find(fits),
-        };
-        offered.map(|value| session.named(value, name.filter(|_| is_shared)))
-    };
-    sessions.iter().filter_map(word_of).collect()
+    let mut names: HashMap<&str, usize> = HashMap::default();
+    for session in sessions {
+        if let Some(name) = &session.name {
+            *names.entry(name).or_default() += 1;
+        }
+    }
+
+    let mut candidates = Vec::new();
+    for session in sessions {
+        let id = &*session.id;
+        let short_id = id_end(id, ID);
+        match session.name.as_deref() {
+            Some(name) if names[name] > 1 => {
+                let is_name = name.starts_with(word);
+                let offered = if is_name {
+                    Some(short_id)
+                } else {
+                    first_beginning_with(word, &[short_id, id])
+                };
+                candidates.extend(offered.map(|id| session.named(id, Some(name))));
+            }
+            // For an empty word, this is the name, else the end of the id.
+            Some(name) => {
+                let offered = first_beginning_with(word, &[name, short_id, id]);
+                candidates.extend(offered.map(|value| session.named(value, None)));
+            }
+            None => {
+                let offered = first_beginning_with(word, &[short_id, id]);
+                candidates.extend(offered.map(|id| session.named(id, None)));
+            }
+        }
+    }
+    candidates
+}
+
+fn first_beginning_with<'v>(word: &str, values: &[&'v str]) -> Option<&'v str> {
+    values.iter().copied().find(|value| value.starts_with(word))
 }
 
 /// Returns session files and directories that begin with the word.
