@@ -1,7 +1,7 @@
 //! A unified diff for people, coloured, with differing words highlighted.
 
 use crate::cli::output::{Failure, Styles, Ui, styled, visible};
-use crate::format::changes::{Sign, marked};
+use crate::format::changes::{Marked, Sign, marked};
 use crate::format::counted;
 use crate::ops::diff::context::Hunk;
 use owo_colors::Style;
@@ -57,30 +57,37 @@ fn range(lines: &Range<usize>) -> String {
 /// Appends common lines, or a change. In colour, the words of a change that has lines on both sides
 /// are compared.
 fn push_block(block: &[(Sign, String)], styles: &Styles, out: &mut String) {
-    let of = |side| {
-        block
-            .iter()
-            .filter(move |(line, _)| *line == side)
-            .map(|(_, text)| &**text)
-            .collect::<Vec<_>>()
-    };
-    let [removed, added] = [Sign::Removed, Sign::Added].map(of);
-    let bytes: usize = block.iter().map(|(_, text)| text.len()).sum();
-    let is_compared =
-        !removed.is_empty() && !added.is_empty() && !styles.added.is_plain() && bytes <= LONGEST;
-    match is_compared.then(|| marked(&removed, &added)).flatten() {
-        Some([removed, added]) => {
-            removed
-                .iter()
-                .for_each(|line| push_line(Sign::Removed, line, styles, out));
-            added
-                .iter()
-                .for_each(|line| push_line(Sign::Added, line, styles, out));
+    if let Some([removed, added]) = compare_words(block, styles) {
+        for line in &removed {
+            push_line(Sign::Removed, line, styles, out);
         }
-        None => block
-            .iter()
-            .for_each(|(side, text)| push_line(*side, &[(false, text)], styles, out)),
+        for line in &added {
+            push_line(Sign::Added, line, styles, out);
+        }
+        return;
     }
+    for (sign, text) in block {
+        push_line(*sign, &[(false, text)], styles, out);
+    }
+}
+
+/// Returns the removed and the added lines of a change with the words marked that differ; `None` if
+/// they are not to be compared, or have too little in common.
+fn compare_words<'b>(block: &'b [(Sign, String)], styles: &Styles) -> Option<[Vec<Marked<'b>>; 2]> {
+    let lines_with = |wanted: Sign| -> Vec<&str> {
+        let lines = block.iter().filter(|(sign, _)| *sign == wanted);
+        lines.map(|(_, text)| &**text).collect()
+    };
+    let removed = lines_with(Sign::Removed);
+    let added = lines_with(Sign::Added);
+    if removed.is_empty() || added.is_empty() || styles.added.is_plain() {
+        return None;
+    }
+    let bytes: usize = block.iter().map(|(_, text)| text.len()).sum();
+    if bytes > LONGEST {
+        return None;
+    }
+    marked(&removed, &added)
 }
 
 /// Appends a line given in parts, some of which are highlighted.

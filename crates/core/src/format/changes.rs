@@ -91,7 +91,7 @@ pub fn signed<'t>(
 }
 
 /// A line in parts, each with whether it differs.
-type Marked<'t> = Vec<(bool, &'t str)>;
+pub type Marked<'t> = Vec<(bool, &'t str)>;
 
 /// Returns the lines of a change with the words that differ marked; `None` if less than half of
 /// their words are common.
