@@ -162,20 +162,24 @@ impl<'a> Move<'a> {
     }
 
     fn mark(mut self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let (place, _) = (self.landing()?, self.name()?);
+        let place = self.landing()?;
+        // An invalid label is refused before the hook is asked.
+        self.name()?;
         let target = id_of(&self.open.session, self.navigation.target);
-        if target.is_none() && self.options.label.is_some() {
-            return Err(Failure::cannot("--label: root is not an entry")
-                .hint("give another entry, or add a summary with --summarize"));
+        let labels_root = target.is_none() && self.options.label.is_some();
+        if labels_root {
+            let failure = Failure::cannot("--label: root is not an entry");
+            return Err(failure.hint("give another entry, or add a summary with --summarize"));
         }
+
         // As in the agents, the hook is not called if the target is already the leaf.
         let stays =
             self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
-        let hook = self.hook(ui).filter(|_| !stays);
+        let hook = if stays { None } else { self.hook(ui) };
         self.ask(hook.as_ref(), ui)?;
-        if let Some(hook) = hook
-            .as_ref()
-            .filter(|_| target.is_none() && self.options.label.is_some())
+        if let Some(hook) = &hook
+            && target.is_none()
+            && self.options.label.is_some()
         {
             return Err(hook.failed("its `label` is for root, which is not an entry"));
         }
@@ -326,38 +330,36 @@ impl<'a> Move<'a> {
         extract(self.open, &material)
     }
 
-    /// Returns the messages of the branch that is left for the built-in summary: those for a
-    /// prompt, with the results of tools, which pi leaves out, after the request that the branch
-    /// continues. Compactions are left out: they repeat messages that are here, or are about what
-    /// precedes the branch.
+    /// Returns the messages of the branch that is left for the built-in summary: those for a prompt,
+    /// with the results of tools, which pi leaves out, after the request that the branch continues.
+    /// Compactions are left out: they repeat messages that are here, or are about what precedes the
+    /// branch.
     fn left(&self, reader: &EntryReader) -> Result<Vec<Message>, Failure> {
-        let (session, navigation) = (&self.open.session, &self.navigation);
-        let mut prepared = self
-            .prepared(reader, Budget::Whole)?
-            .0
-            .into_iter()
-            .peekable();
+        let session = &self.open.session;
+        let navigation = &self.navigation;
+        let (prepared, _) = self.prepared(reader, Budget::Whole)?;
+        let mut prepared = prepared.into_iter().peekable();
         let edits = self.open.edits(navigation.old_leaf)?;
-        let context = |request| (session.agent().context)(&[request], reader);
-        let before = self.open.input.read(
-            navigation
-                .continued_request(session)
-                .map(context)
-                .transpose(),
-        )?;
-        let mut left = before.map_or_else(Vec::new, |context| context.messages);
+
+        let mut left = Vec::new();
+        if let Some(request) = navigation.continued_request(session) {
+            let context = (session.agent().context)(&[request], reader);
+            left = self.open.input.read(context)?.messages;
+        }
         for &ix in &navigation.abandoned {
-            let is_result = session.is_message(ix, Role::ToolResult) && !edits.contains_key(&ix);
             let message = prepared.next_if(|message| message.entry == ix);
-            let result = is_result.then_some(Message {
-                entry: ix,
-                body: Body::Stored,
-            });
-            left.extend(
-                message
-                    .or(result)
-                    .filter(|_| session.entry(ix).kind != Kind::Compaction),
-            );
+            if session.entry(ix).kind == Kind::Compaction {
+                continue;
+            }
+            let is_result = session.is_message(ix, Role::ToolResult) && !edits.contains_key(&ix);
+            if let Some(message) = message {
+                left.push(message);
+            } else if is_result {
+                left.push(Message {
+                    entry: ix,
+                    body: Body::Stored,
+                });
+            }
         }
         Ok(left)
     }

@@ -299,45 +299,43 @@ impl Args {
     fn lines(&self, open: &OpenSession, place: Position) -> Result<Vec<Vec<u8>>, Failure> {
         let agent = open.session.agent();
         let text = |text: &String| Text::from(text.clone());
-        let model = self
-            .model
-            .as_ref()
-            .map(|(provider, id)| (text(provider), text(id)));
-        let data = self
-            .data
-            .as_ref()
-            .map(|data| Raw::checked(data.trim().as_bytes()));
-        let name = |name: &String| {
-            (agent.name_entry)(&(agent.stored_name)(name), open.session.name().as_ref())
+        let model = match &self.model {
+            Some((provider, id)) => Some((text(provider), text(id))),
+            None => None,
         };
-        let custom_message = |(kind, said): (&String, &String)| {
-            shorthand::custom_message(agent, &text(kind), &text(said), !self.hidden)
-        };
-        let assistant = |said: &String| -> Result<Object, Failure> {
-            Ok(shorthand::assistant(
-                &text(said),
-                Raw::checked(&reply(open, place, model.clone())?),
-            ))
-        };
-        let entries = [
-            self.name.as_ref().map(name),
-            model
-                .as_ref()
-                .map(|(provider, id)| (agent.model_entry)(provider, id)),
-            self.thinking
-                .as_ref()
-                .map(|level| (agent.thinking_entry)(&text(level))),
-            self.custom
-                .as_ref()
-                .map(|kind| shorthand::custom(&text(kind), data)),
-            self.custom_message
-                .as_ref()
-                .zip(self.text.as_ref())
-                .map(custom_message),
-            self.user.as_ref().map(|said| shorthand::user(&text(said))),
-            self.assistant.as_ref().map(assistant).transpose()?,
-        ];
-        Ok(entries.into_iter().flatten().map(Object::finish).collect())
+
+        let mut entries = Vec::new();
+        if let Some(name) = &self.name {
+            let name = (agent.stored_name)(name);
+            entries.push((agent.name_entry)(&name, open.session.name().as_ref()));
+        }
+        if let Some((provider, id)) = &model {
+            entries.push((agent.model_entry)(provider, id));
+        }
+        if let Some(level) = &self.thinking {
+            entries.push((agent.thinking_entry)(&text(level)));
+        }
+        if let Some(custom_type) = &self.custom {
+            let data = self.data.as_ref();
+            let data = data.map(|data| Raw::checked(data.trim().as_bytes()));
+            entries.push(shorthand::custom(&text(custom_type), data));
+        }
+        if let Some(custom_type) = &self.custom_message
+            && let Some(content) = &self.text
+        {
+            let custom_type = text(custom_type);
+            let is_shown = !self.hidden;
+            let entry = shorthand::custom_message(agent, &custom_type, &text(content), is_shown);
+            entries.push(entry);
+        }
+        if let Some(content) = &self.user {
+            entries.push(shorthand::user(&text(content)));
+        }
+        if let Some(content) = &self.assistant {
+            let reply = reply(open, place, model.clone())?;
+            entries.push(shorthand::assistant(&text(content), Raw::checked(&reply)));
+        }
+        Ok(entries.into_iter().map(Object::finish).collect())
     }
 }
 

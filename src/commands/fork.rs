@@ -251,12 +251,19 @@ fn path(args: &Args, open: &OpenSession, folder: Option<&Path>, new: &NewSession
 fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     let is_elsewhere = args.cwd.is_some() || args.agent.is_some();
     let is_placed = args.write.output.is_some() || args.dir.is_some();
-    let file = open.input.file().filter(|_| is_elsewhere && !is_placed)?;
-    let stores = match (args.cwd(ui), &open.session.header.cwd) {
-        (Some(cwd), _) => stores_seen_from(&cwd, ui),
-        (None, Some(cwd)) => stores_seen_from_recorded(Path::new(&cwd.to_string()), ui),
-        (None, None) => stores_seen_from(ui.folder(), ui),
+    if !is_elsewhere || is_placed {
+        return None;
+    }
+
+    let file = open.input.file()?;
+    let stores = if let Some(cwd) = args.cwd(ui) {
+        stores_seen_from(&cwd, ui)
+    } else if let Some(cwd) = &open.session.header.cwd {
+        stores_seen_from_recorded(Path::new(&cwd.to_string()), ui)
+    } else {
+        stores_seen_from(ui.folder(), ui)
     };
     let folder = folder_of_agent(&stores, args.agent.unwrap_or(open.session.dialect))?;
-    Some(folder).filter(|folder| *folder != OnDisk.real(folder_of(file.path())))
+    let is_own = folder == OnDisk.real(folder_of(file.path()));
+    (!is_own).then_some(folder)
 }

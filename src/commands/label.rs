@@ -101,14 +101,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Lists the labels in effect: all of them, or that of one entry.
 fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let resolve = |reference: &str| {
-        open.resolve_entry(reference).map_err(|failure| {
+    let only = match args.target.as_deref() {
+        Some(reference) => Some(open.resolve_entry(reference).map_err(|failure| {
             failure.hint(format!(
                 "to set a label, give REF, too: `@ {reference}` labels the last entry"
             ))
-        })
+        })?),
+        None => None,
     };
-    let only = args.target.as_deref().map(resolve).transpose()?;
+
     // Only the labelled rows are shown.
     let mut targets: Vec<_> = meant_changes(&open.session, only)
         .iter()
@@ -117,14 +118,16 @@ fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     targets.sort_unstable();
     targets.dedup();
     open.add_rows(&targets, row_options_of(args.write.change.json, ui))?;
+
     let session = &open.session;
-    let (changes, drawing) = (meant_changes(session, only), rows(session, session.leaf));
+    let changes = meant_changes(session, only);
+    let drawing = rows(session, session.leaf);
     if args.write.change.json {
-        changes
-            .iter()
-            .try_for_each(|change| ui.print_json(&json(&drawing, change)))?
+        for change in &changes {
+            ui.print_json(&json(&drawing, change))?;
+        }
     } else {
-        print(&drawing, &changes, ui)?
+        print(&drawing, &changes, ui)?;
     }
     Ok(Exit::Done)
 }
@@ -158,18 +161,25 @@ fn json(drawing: &Drawing, change: &LabelChange) -> Vec<u8> {
 }
 
 fn print(drawing: &Drawing, changes: &[LabelChange], ui: &mut Ui) -> Result<(), Failure> {
-    let (session, clock, styles) = (drawing.session, Clock::new(ui), ui.styles);
+    let session = drawing.session;
+    let clock = Clock::new(ui);
+    let styles = ui.styles;
     let shown = |slice| visible(&session.text(slice).to_string_lossy());
-    let (whole, cut) = (Column::text(""), Column::text("").cut());
+    let whole = Column::text("");
+    let cut = Column::text("").cut();
     let mut table = Table::new([cut, whole, whole, cut]);
     for change in changes {
-        let time = parse_js_date(session.text(change.timestamp).as_bytes());
-        let row = labelled(session, change).map(|target| said(&drawing.row(target), &styles));
+        let time_ms = parse_js_date(session.text(change.timestamp).as_bytes());
+        let time = clock.text(time_ms.unwrap_or(Entry::NO_TIME));
+        let target_row = match labelled(session, change) {
+            Some(target) => said(&drawing.row(target), &styles),
+            None => Vec::new(),
+        };
         table.row(vec![
             vec![(shown(change.name), styles.label)],
             vec![(shown(change.target), styles.dim)],
-            vec![(clock.text(time.unwrap_or(Entry::NO_TIME)), styles.dim)],
-            row.unwrap_or_default(),
+            vec![(time, styles.dim)],
+            target_row,
         ]);
     }
     table.print(ui)

@@ -19,6 +19,7 @@ use foldhash::HashMap;
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::write_valid;
+use std::io;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -87,43 +88,48 @@ pub fn edit_mark(edited: Edit) -> &'static str {
     }
 }
 
-/// Prints entries as stored in version 3, one per line.
+/// Prints entries as stored in version 3, one per line. Long runs of lines that are in the file as
+/// they are printed are copied by the kernel, where it can.
 pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
-    let (reader, session, is_utf8) = (open.reader(), &open.session, open.session.is_utf8());
+    let session = &open.session;
+    let reader = open.reader();
+    let is_utf8 = session.is_utf8();
     let is_terminal = ui.stdout_is_terminal();
-    let print_line = |ix: EntryIx, ui: &mut Ui| {
-        let write = |line: &[u8]| {
-            let (line, out) = (line.trim_ascii(), ui.stdout());
-            if is_terminal {
-                out.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes())?;
-            } else {
-                write_valid(out, line, is_utf8)?;
-            }
-            out.write_all(b"\n")
-        };
-        open.input
-            .read(reader.with_line(ix, write))?
-            .map_err(Failure::output)
-    };
-    let is_stored =
+    let is_as_printed =
         |ix: EntryIx| !session.is_migrated(ix) && !session.entry(ix).flags.has(Flags::PADDED);
     let span = |ix: EntryIx| session.entry(ix).span;
-    let follows = |&one: &EntryIx, &next: &EntryIx| {
-        is_stored(one) && is_stored(next) && span(next).start == span(one).end() + 1
-    };
-    for run in entries.chunk_by(follows) {
+
+    let runs = entries.chunk_by(|&one, &next| {
+        is_as_printed(one) && is_as_printed(next) && span(next).start == span(one).end() + 1
+    });
+    for run in runs {
         let bytes = span(run[0]).start..span(run[run.len() - 1]).end();
         let is_long = bytes.end - bytes.start >= LONG_RUN;
-        if is_long && is_stored(run[0]) && is_utf8 && !is_terminal {
+        if is_long && is_as_printed(run[0]) && is_utf8 && !is_terminal {
             let sent = ui
                 .send(open.input.source(), bytes)
                 .and_then(|()| ui.stdout().write_all(b"\n"));
             sent.map_err(|error| output_or_input(&open.input, error))?;
-        } else {
-            run.iter().try_for_each(|&ix| print_line(ix, ui))?;
+            continue;
+        }
+        for &ix in run {
+            let write = |line: &[u8]| write_line(line.trim_ascii(), is_utf8, ui);
+            let written = open.input.read(reader.with_line(ix, write))?;
+            written.map_err(Failure::output)?;
         }
     }
     Ok(())
+}
+
+/// Writes a line of a session, escaped if the output is a terminal.
+fn write_line(line: &[u8], is_utf8: bool, ui: &mut Ui) -> io::Result<()> {
+    if ui.stdout_is_terminal() {
+        let shown = String::from_utf8_lossy(line);
+        ui.stdout().write_all(visible_lines(&shown).as_bytes())?;
+    } else {
+        write_valid(ui.stdout(), line, is_utf8)?;
+    }
+    ui.stdout().write_all(b"\n")
 }
 
 /// The number of bytes from which a run of lines is sent at once, rather than line by line.
