@@ -64,15 +64,14 @@ fn folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
 /// that cannot be read.
 pub fn foreign(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
     let found = store::find(&folders(origin, ui), Reach::Whole);
-    found
-        .troubles
-        .into_iter()
-        .for_each(|trouble| ui.warn(&trouble.text));
-    let unnamed = |file: FoundFile| FoundFile {
-        named: false,
-        ..file
-    };
-    found.files.into_iter().map(unnamed).collect()
+    for trouble in &found.troubles {
+        ui.warn(&trouble.text);
+    }
+    let mut files = found.files;
+    for file in &mut files {
+        file.named = false;
+    }
+    files
 }
 
 /// The hint for a path that does not exist.

@@ -390,16 +390,20 @@ impl Guide {
         }
     }
 
-    /// Returns the exit codes of the command.
-    pub fn exit_codes(&self, command: &Command) -> impl Iterator<Item = GuideRow> {
-        let (found, writes) = (self.found, writes(command));
-        EXIT_CODES
-            .into_iter()
-            .filter_map(move |(code, meaning)| match code {
-                "1" => found.map(|found| (code, found)),
-                "3" | "4" => writes.then_some((code, meaning)),
-                _ => Some((code, meaning)),
-            })
+    /// Returns the exit codes of the command: 1 only if the command says what it means, and those of
+    /// writing only if it writes.
+    pub fn exit_codes(&self, command: &Command) -> Vec<GuideRow> {
+        let writes = writes(command);
+        let mut codes = Vec::new();
+        for (code, meaning) in EXIT_CODES {
+            match (code, self.found) {
+                ("1", Some(found)) => codes.push((code, found)),
+                ("1", None) => {}
+                ("3" | "4", _) if !writes => {}
+                _ => codes.push((code, meaning)),
+            }
+        }
+        codes
     }
 
     /// Returns the end of the command's long help.

@@ -128,23 +128,29 @@ impl Places {
     pub fn archived(&self, all: bool) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = BTreeSet::new();
         for (root, archives) in self.archives() {
-            let is_own = |store: &&Store| OnDisk.real(&store.root) == root;
-            let own = self.stores.iter().filter(is_own).filter(|_| !all);
-            let is_flat = own.clone().any(Store::is_flat);
-            let names = own
-                .flat_map(|store| &store.folders)
-                .filter_map(|folder| folder.file_name());
-            let folders = if all || is_flat {
-                vec![archives]
+            // The stores of which only the folders for this project are searched.
+            let mut own_stores = Vec::new();
+            if !all {
+                own_stores.extend(self.stores.iter());
+                own_stores.retain(|store| OnDisk.real(&store.root) == root);
+            }
+            // The sessions of all projects are in one directory.
+            let is_flat = own_stores.iter().any(|store| store.is_flat());
+
+            let mut folders = Vec::new();
+            if all || is_flat {
+                folders.push(archives);
             } else {
-                names.map(|name| archives.join(name)).collect()
-            };
+                let own_folders = own_stores.iter().flat_map(|store| &store.folders);
+                let names = own_folders.filter_map(|folder| folder.file_name());
+                folders.extend(names.map(|name| archives.join(name)));
+            }
             for folder in folders {
-                let files = store::files_below(&folder)?
-                    .into_iter()
-                    .filter(|(_, is_regular)| *is_regular);
-                let archives = files.map(|(path, _)| path).filter(|path| is_archive(path));
-                found.extend(archives.filter(|path| !is_flat || self.is_of_project(path)));
+                for (path, is_regular) in store::files_below(&folder)? {
+                    if is_regular && is_archive(&path) && (!is_flat || self.is_of_project(&path)) {
+                        found.insert(path);
+                    }
+                }
             }
         }
         Ok(found.into_iter().collect())

@@ -161,25 +161,28 @@ impl BranchList<'_> {
     }
 
     fn json(&self, branch: &Branch) -> Vec<u8> {
-        let (end, session) = (branch.end(self.drawing.session), self.drawing.session);
-        let id = |ix: EntryIx| Some(session.id(ix)).filter(|id| !id.is_empty());
-        let question = branch.request.map(|ix| {
-            Object::new()
-                .text_or_null("id", id(ix).as_ref())
-                .text_or_null("label", self.drawing.label(ix).as_ref())
-                .text("text", &self.asked(ix))
-                .finish()
-        });
+        let session = self.drawing.session;
+        let end = branch.end(session);
+        let id_of = |ix: EntryIx| Some(session.id(ix)).filter(|id| !id.is_empty());
+        let question = match branch.request {
+            Some(request) => Object::new()
+                .text_or_null("id", id_of(request).as_ref())
+                .text_or_null("label", self.drawing.label(request).as_ref())
+                .text("text", &self.asked(request))
+                .finish(),
+            None => b"null".to_vec(),
+        };
+        let branch_point = branch.branch_point.and_then(id_of);
         Object::new()
-            .text_or_null("id", id(end).as_ref())
+            .text_or_null("id", id_of(end).as_ref())
             .number("line", f64::from(session.entry(end).line.0))
             .text_or_null("timestamp", session.timestamp(branch.tip).as_ref())
             .text_or_null("label", self.label(branch).as_ref())
             .number("entries", f64::from(branch.entries))
-            .text_or_null("branchPoint", branch.branch_point.and_then(id).as_ref())
+            .text_or_null("branchPoint", branch_point.as_ref())
             .number_or_null("tokens", self.size(branch))
             .bool("active", branch.active)
-            .json("question", question.as_deref().unwrap_or(b"null"))
+            .json("question", &question)
             .finish()
     }
 

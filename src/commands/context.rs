@@ -247,19 +247,18 @@ fn event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::Resul
     Ok(with_messages.json("branchEntries", &hook::entries(path, reader)?))
 }
 
-/// Returns the messages of a hook, in place of the agent's.
+/// Returns the messages of a hook, in place of the agent's. A hook does not say from which entries
+/// they are: each is taken to be from that of the message at its place, or of the last one.
 fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
-    let entry = |at: usize| {
-        before
-            .get(at)
-            .or(before.last())
-            .map_or(EntryIx::new(0), |message| message.entry)
-    };
-    let message = |(at, json): (usize, Raw)| Message {
-        entry: entry(at),
-        body: Body::built(json.bytes().to_vec()),
-    };
-    messages.items().enumerate().map(message).collect()
+    let mut answered = Vec::new();
+    for (at, json) in messages.items().enumerate() {
+        let replaced = before.get(at).or(before.last());
+        answered.push(Message {
+            entry: replaced.map_or(EntryIx::new(0), |message| message.entry),
+            body: Body::built(json.bytes().to_vec()),
+        });
+    }
+    answered
 }
 
 fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()> {

@@ -176,86 +176,128 @@ fn note(source: &Survey, ui: &mut Ui) {
 
 /// Prints what became of the sources; returns how the command ends.
 fn report(outcomes: Vec<Outcome>, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let WriteArgs { change, .. } = &args.write;
+    let counts = Counts::of(&outcomes);
+    let written = counts.created + counts.grown;
     let mut worst = Exit::Done;
-    let count = |wanted: &[Action]| {
-        let is_wanted = |done: &Done| wanted.contains(&done.action);
-        outcomes
-            .iter()
-            .filter(|outcome| outcome.done.as_ref().is_ok_and(is_wanted))
-            .count()
-    };
-    let (new, grown) = (
-        count(&[Action::Create]),
-        count(&[Action::Append, Action::Rewrite]),
-    );
-    let (unchanged, all) = (count(&[Action::Nothing]), outcomes.len());
-    let print = |ui: &mut Ui| {
-        for outcome in outcomes {
-            outcome.source.iter().for_each(|source| note(source, ui));
-            match &outcome.done {
-                Ok(done) => done
-                    .committed
-                    .iter()
-                    .for_each(|committed| ui.warn_of(committed)),
-                Err(failure) => worst = worst.max(ui.report(failure)),
-            }
-            outcome.print(args, ui)?;
-        }
-        let failed = all - new - grown - unchanged;
-        if all > 1 && !change.json {
-            let new = counted(new, "session", "sessions");
-            ui.status(&format!(
-                "{new} created, {grown} appended to, {unchanged} unchanged, {failed} failed"
-            ));
-        } else if unchanged == 1 && !change.json {
-            ui.status("nothing to do");
-        }
-        Ok(())
-    };
-    let printed = match new + grown {
-        written if written == 0 || change.dry_run => print(ui),
-        written => ui.print_after(&counted(written, "session", "sessions"), print),
+    let mut print = |ui: &mut Ui| print_outcomes(&outcomes, &counts, args, &mut worst, ui);
+    let printed = if written == 0 || args.write.change.dry_run {
+        print(ui)
+    } else {
+        ui.print_after(&counted(written, "session", "sessions"), print)
     };
     worst.printed(printed)
 }
 
+/// The number of sources by what became of them.
+struct Counts {
+    all: usize,
+    created: usize,
+    grown: usize,
+    unchanged: usize,
+}
+
+impl Counts {
+    fn of(outcomes: &[Outcome]) -> Counts {
+        let mut counts = Counts {
+            all: outcomes.len(),
+            created: 0,
+            grown: 0,
+            unchanged: 0,
+        };
+        for done in outcomes
+            .iter()
+            .filter_map(|outcome| outcome.done.as_ref().ok())
+        {
+            match done.action {
+                Action::Create => counts.created += 1,
+                Action::Append | Action::Rewrite => counts.grown += 1,
+                Action::Nothing => counts.unchanged += 1,
+            }
+        }
+        counts
+    }
+
+    fn failed(&self) -> usize {
+        self.all - self.created - self.grown - self.unchanged
+    }
+}
+
+/// Prints a line for each source, and their number. Sets `worst` to the gravest of the failures.
+fn print_outcomes(
+    outcomes: &[Outcome],
+    counts: &Counts,
+    args: &Args,
+    worst: &mut Exit,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    for outcome in outcomes {
+        if let Some(source) = &outcome.source {
+            note(source, ui);
+        }
+        match &outcome.done {
+            Ok(done) => {
+                if let Some(committed) = &done.committed {
+                    ui.warn_of(committed);
+                }
+            }
+            Err(failure) => *worst = (*worst).max(ui.report(failure)),
+        }
+        outcome.print(args, ui)?;
+    }
+
+    if args.write.change.json {
+        return Ok(());
+    }
+    if counts.all > 1 {
+        ui.status(&format!(
+            "{} created, {} appended to, {} unchanged, {} failed",
+            counted(counts.created, "session", "sessions"),
+            counts.grown,
+            counts.unchanged,
+            counts.failed()
+        ));
+    } else if counts.unchanged == 1 {
+        ui.status("nothing to do");
+    }
+    Ok(())
+}
+
 impl Outcome {
     fn print(&self, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
-        let (path, done) = (self.path.to_string_lossy(), self.done.as_ref().ok());
-        let to = done.map(|done| done.to.to_string_lossy());
         if args.write.change.json {
-            let row = Object::new()
-                .str("path", &path)
-                .str_or_null(
-                    "from",
-                    self.source.as_ref().map(|source| source.origin.name()),
-                )
-                .str_or_null("sessionId", self.source.as_ref().map(|source| &*source.id))
-                .str_or_null("to", to.as_deref())
-                .str("action", done.map_or("failed", |done| done.action.name()))
-                .bool("dryRun", args.write.change.dry_run)
-                .number("entries", done.map_or(0, |done| done.entries) as f64)
-                .str_or_null(
-                    "error",
-                    self.done.as_ref().err().map(Failure::line).as_deref(),
-                );
-            return ui.print_json(&row.finish());
+            return ui.print_json(&self.json(args.write.change.dry_run));
         }
-        match done.zip(to) {
-            Some((done, to)) if done.action != Action::Nothing && args.write.change.dry_run => {
-                let (path, to, entries) = (
-                    visible(&path),
-                    visible(&to),
-                    counted(done.entries, "entry", "entries"),
-                );
-                ui.print(&format!(
-                    "{path} -> {to} ({}, {entries})\n",
-                    done.action.name()
-                ))
-            }
-            Some((done, to)) if done.action != Action::Nothing => ui.print_path(&to),
-            _ => Ok(()),
+        let Ok(done) = &self.done else { return Ok(()) };
+        if done.action == Action::Nothing {
+            return Ok(());
         }
+        let to = done.to.to_string_lossy();
+        if !args.write.change.dry_run {
+            return ui.print_path(&to);
+        }
+        ui.print(&format!(
+            "{} -> {} ({}, {})\n",
+            visible(&self.path.to_string_lossy()),
+            visible(&to),
+            done.action.name(),
+            counted(done.entries, "entry", "entries")
+        ))
+    }
+
+    fn json(&self, is_dry_run: bool) -> Vec<u8> {
+        let source = self.source.as_ref();
+        let done = self.done.as_ref().ok();
+        let to = done.map(|done| done.to.to_string_lossy());
+        let error = self.done.as_ref().err().map(Failure::line);
+        Object::new()
+            .str("path", &self.path.to_string_lossy())
+            .str_or_null("from", source.map(|source| source.origin.name()))
+            .str_or_null("sessionId", source.map(|source| &*source.id))
+            .str_or_null("to", to.as_deref())
+            .str("action", done.map_or("failed", |done| done.action.name()))
+            .bool("dryRun", is_dry_run)
+            .number("entries", done.map_or(0, |done| done.entries) as f64)
+            .str_or_null("error", error.as_deref())
+            .finish()
     }
 }

@@ -111,41 +111,43 @@ impl Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.as_deref() == Some(Path::new("-")) {
-        let failure = Failure::usage(
-            "-o -: the payloads go to a file beside the result, so it must be a file",
-        );
-        return Err(failure.hint("give a path with -o"));
+        let why = "-o -: the payloads go to a file beside the result, so it must be a file";
+        return Err(Failure::usage(why).hint("give a path with -o"));
     }
+
+    let is_dry_run = args.write.change.dry_run;
     // A plan has the rows of entries.
-    let has_rows = args.write.change.dry_run && (args.branch.is_some() || args.compacted);
-    let rows = row_options(ui).rows.filter(|_| has_rows);
+    let has_rows = is_dry_run && (args.branch.is_some() || args.compacted);
     let options = Options {
         messages: true,
-        message_tokens: args.write.change.dry_run,
+        message_tokens: is_dry_run,
         usage: args.branch.is_some(),
-        rows,
+        rows: if has_rows { row_options(ui).rows } else { None },
         ..Options::default()
     };
     let open = OpenSession::open(&args.session, options, ui)?;
-    let place = match (&args.write.output, open.input.file()) {
-        (Some(path), _) => path.clone(),
-        (None, Some(file)) => own_path(file),
-        (None, None) if args.write.change.dry_run && !args.restore => PathBuf::from("-"),
-        (None, None) => {
-            return Err(open
-                .input
-                .cannot("a stream cannot be pruned")
-                .hint("give the path of a file"));
-        }
+    let place = if let Some(output) = &args.write.output {
+        output.clone()
+    } else if let Some(file) = open.input.file() {
+        own_path(file)
+    } else if is_dry_run && !args.restore {
+        PathBuf::from("-")
+    } else {
+        let failure = open.input.cannot("a stream cannot be pruned");
+        return Err(failure.hint("give the path of a file"));
     };
-    let task = match &args.branch {
-        _ if args.restore => Task::Restore,
-        _ if args.compacted => Task::Compacted,
-        Some(reference) => Task::Branch(reference.clone()),
-        None => Task::Payloads {
+
+    let task = if args.restore {
+        Task::Restore
+    } else if args.compacted {
+        Task::Compacted
+    } else if let Some(reference) = &args.branch {
+        Task::Branch(reference.clone())
+    } else {
+        Task::Payloads {
             over: args.over,
             kinds: args.kinds(),
-        },
+        }
     };
     let job = Job {
         task,
@@ -154,9 +156,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         pruned: pruned_file(&place),
         place,
     };
-    match (args.restore, args.write.change.dry_run) {
-        (false, true) => job.plan(ui),
-        (false, false) => job.prune(ui),
-        (true, _) => job.restore(ui),
+    if args.restore {
+        job.restore(ui)
+    } else if is_dry_run {
+        job.plan(ui)
+    } else {
+        job.prune(ui)
     }
 }

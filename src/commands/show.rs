@@ -16,7 +16,7 @@ use crate::ops::rows::tone;
 use crate::ops::show::{Part, parts};
 use crate::ops::tree::rows;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::reference::{LEAF, Position};
+use crate::session::reference::LEAF;
 use crate::session::tree::Tree;
 use clap::ValueEnum;
 use foldhash::HashMap;
@@ -149,28 +149,37 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Returns the entries to show: those of the references, or their children with `--children`.
 fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
-    let names: Vec<&str> = match &args.entries[..] {
-        [] => vec![LEAF],
-        names => names.iter().map(String::as_str).collect(),
-    };
-    let places = names
-        .iter()
-        .map(|name| open.resolve_entry(name))
-        .collect::<Result<Vec<Position>, _>>()?;
+    let mut references: Vec<&str> = args.entries.iter().map(String::as_str).collect();
+    if references.is_empty() {
+        references.push(LEAF);
+    }
+    let mut positions = Vec::new();
+    for reference in &references {
+        positions.push(open.resolve_entry(reference)?);
+    }
+
+    let mut entries = Vec::new();
     if args.children {
         let tree = Tree::new(&open.session);
-        let below = |place: Position| {
-            place.map_or_else(|| tree.roots().to_vec(), |ix| tree.children(ix).to_vec())
-        };
-        return Ok(places.into_iter().flat_map(below).collect());
+        for position in positions {
+            match position {
+                Some(ix) => entries.extend_from_slice(tree.children(ix)),
+                None => entries.extend_from_slice(tree.roots()),
+            }
+        }
+        return Ok(entries);
     }
-    let hint = "root is the position before the first entry; --children lists the first entries";
-    let entry = |(place, name): (Position, &str)| {
-        open.entry_at(place, name)
-            .map_err(|failure| failure.hint(hint))
-    };
-    places.into_iter().zip(names).map(entry).collect()
+    for (position, reference) in positions.into_iter().zip(references) {
+        let entry = open.entry_at(position, reference).map_err(|failure| {
+            let hint =
+                "root is the position before the first entry; --children lists the first entries";
+            failure.hint(hint)
+        })?;
+        entries.push(entry);
+    }
+    Ok(entries)
 }
 
 fn print_whole(

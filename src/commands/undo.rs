@@ -140,7 +140,7 @@ fn described(
         }
         _ => entries
             .iter()
-            .map(|&ix| entry(open, ix))
+            .map(|&ix| describe(open, ix))
             .collect::<io::Result<Vec<_>>>()?
             .join(", "),
     };
@@ -152,41 +152,43 @@ fn described(
     Ok(what)
 }
 
-fn entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
-    let (session, reader) = (&open.session, open.reader());
+/// Describes an entry that is taken back.
+fn describe(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
+    let session = &open.session;
+    let reader = open.reader();
     let line = reader.line(ix)?;
     let entry = Raw::checked(line.trim_ascii());
-    let text = |keys: &[&str]| {
-        keys.iter()
-            .find_map(|key| entry.get_text(key))
-            .unwrap_or_default()
-    };
-    let named = |what: &str, name: &Text| {
-        if name.is_empty() {
-            format!("the clearing of the {what}")
-        } else {
-            format!("the {what} {:?}", name.to_string())
-        }
-    };
+    let text = |key: &str| entry.get_text(key).unwrap_or_default();
     Ok(match session.entry(ix).kind {
-        Kind::Label => format!(
-            "{} on {}",
-            named("label", &text(&["label"])),
-            text(&["targetId"])
-        ),
-        Kind::SessionInfo | Kind::TitleChange => named("name", &text(&["name", "title"])),
-        Kind::ContextEdit => format!("the edit of {}", text(&["targetId"])),
+        Kind::Label => {
+            let label = describe_name("label", &text("label"));
+            format!("{label} on {}", text("targetId"))
+        }
+        Kind::SessionInfo | Kind::TitleChange => {
+            let name = entry.get_text("name").or_else(|| entry.get_text("title"));
+            describe_name("name", &name.unwrap_or_default())
+        }
+        Kind::ContextEdit => format!("the edit of {}", text("targetId")),
         Kind::Custom if moved(&reader, ix)?.is_some() => {
             let to = entry.get("data").and_then(|data| data.get_text("to"));
             format!("the switch to {}", to.unwrap_or_else(|| Text::from("root")))
         }
         _ => {
             let kind = session.kind_name(ix).to_string().replace('_', " ");
-            let role = session
-                .role_name(ix)
-                .map(|role| format!("{role} "))
-                .unwrap_or_default();
-            format!("the {role}{kind} {}", session.id(ix))
+            let id = session.id(ix);
+            match session.role_name(ix) {
+                Some(role) => format!("the {role} {kind} {id}"),
+                None => format!("the {kind} {id}"),
+            }
         }
     })
+}
+
+/// Describes a change of a label or name, which an empty one clears.
+fn describe_name(what: &str, name: &Text) -> String {
+    if name.is_empty() {
+        format!("the clearing of the {what}")
+    } else {
+        format!("the {what} {:?}", name.to_string())
+    }
 }

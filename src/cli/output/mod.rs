@@ -134,15 +134,18 @@ impl<'w> Ui<'w> {
     /// Returns the maximum width of rows: `COLUMNS`, otherwise the width of the terminal. Without
     /// either, rows are not cut.
     pub fn width(&self) -> Option<usize> {
-        let named = self
-            .env("COLUMNS")
-            .and_then(|columns| columns.parse().ok())
-            .filter(|&columns| columns > 0);
-        named.or(self
-            .world
-            .terminals
-            .width
-            .filter(|_| self.world.terminals.stdout))
+        let given = self.env("COLUMNS").and_then(|columns| columns.parse().ok());
+        if let Some(columns) = given
+            && columns > 0
+        {
+            return Some(columns);
+        }
+        let terminals = &self.world.terminals;
+        if terminals.stdout {
+            terminals.width
+        } else {
+            None
+        }
     }
 
     /// Returns standard output, for text that is already escaped. The line that shows progress is

@@ -26,7 +26,7 @@ pub struct Progress {
 }
 
 impl Ui<'_> {
-    /// Returns a progress bar for `files` files, shown on a terminal.
+    /// Returns a progress bar for `files` files, shown on a terminal if there are several.
     pub fn progress(&self, files: usize) -> Progress {
         let bar = move |done: usize, _| {
             let filled = BAR * done.min(files) / files;
@@ -36,8 +36,8 @@ impl Ui<'_> {
                 "░".repeat(BAR - filled)
             )
         };
-        self.progress
-            .start(bar, self.may_draw().filter(|_| files > 1))
+        let drawing = if files > 1 { self.may_draw() } else { None };
+        self.progress.start(bar, drawing)
     }
 
     /// Returns a spinner with the elapsed time of a running command, shown on a terminal.

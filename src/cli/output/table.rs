@@ -128,20 +128,23 @@ impl Table {
         if rows.is_empty() {
             return Ok(());
         }
+
         // A column that is cut takes what the others leave.
-        let width = ui
-            .width()
-            .filter(|_| self.columns.iter().any(|column| column.is_cut));
+        let has_cut_column = self.columns.iter().any(|column| column.is_cut);
+        let width = if has_cut_column { ui.width() } else { None };
         let mut pen = Rows::new(width, ELLIPSIS, None);
         if !self.is_arranged {
             self.arrange(width);
-            let title = |column: &Column| vec![(column.title.to_owned(), ui.styles.dim)];
-            let titles: Vec<_> = self.columns.iter().map(title).collect();
-            if titles.iter().flatten().any(|(title, _)| !title.is_empty()) {
+            let has_titles = self.columns.iter().any(|column| !column.title.is_empty());
+            if has_titles {
+                let title = |column: &Column| vec![(column.title.to_owned(), ui.styles.dim)];
+                let titles: Vec<_> = self.columns.iter().map(title).collect();
                 self.draw(&titles, &mut pen);
             }
         }
-        rows.iter().for_each(|cells| self.draw(cells, &mut pen));
+        for cells in &rows {
+            self.draw(cells, &mut pen);
+        }
         ui.stdout().write_all(&pen.text).map_err(Failure::output)
     }
 

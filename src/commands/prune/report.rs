@@ -99,36 +99,48 @@ impl Job<'_> {
     fn print_payloads(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
         let rows = prune.payloads().map(|payload| {
-            let (id, line) = (session.id(payload.entry), session.entry(payload.entry).line);
-            let (field, kind) = (&*payload.field, payload.kind.name());
-            let json = plan_row(&id, line, Some(field)).str("kind", kind);
+            let id = session.id(payload.entry);
+            let line = session.entry(payload.entry).line;
+            let field = &*payload.field;
+            let kind = payload.kind.name();
+            let bytes = payload.span.len;
+            let json = plan_row(&id, line, Some(field))
+                .str("kind", kind)
+                .number("bytes", bytes as f64);
             let cells = [
-                shown(&id),
-                kind.to_owned(),
-                size(payload.span.len as usize),
-                visible(field),
-            ]
-            .map(plain);
-            (json.number("bytes", payload.span.len as f64), cells)
+                plain(shown(&id)),
+                plain(kind.to_owned()),
+                plain(size(bytes as usize)),
+                plain(visible(field)),
+            ];
+            (json, cells)
         });
-        let [id, kind] = [Column::text(""); 2];
-        let columns = [id, kind, Column::number(""), Column::text("").cut()];
+        let columns = [
+            Column::text(""),
+            Column::text(""),
+            Column::number(""),
+            Column::text("").cut(),
+        ];
         self.print_rows(columns, rows, ui)
     }
 
     fn print_entries(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
-        let (drawing, styles) = (rows(session, session.leaf), ui.styles);
+        let drawing = rows(session, session.leaf);
+        let styles = ui.styles;
         let rows = prune.entries.iter().map(|&ix| {
-            let (id, entry) = (session.id(ix), session.entry(ix));
-            let bytes = entry.span.len as usize;
-            let json = plan_row(&id, entry.line, None).text("kind", &session.kind_name(ix));
+            let id = session.id(ix);
+            let entry = session.entry(ix);
+            let bytes = entry.span.len;
+            let json = plan_row(&id, entry.line, None)
+                .text("kind", &session.kind_name(ix))
+                .number("bytes", bytes as f64);
             let cells = [
                 plain(shown(&id)),
-                plain(size(bytes)),
+                plain(size(bytes as usize)),
                 said(&drawing.row(ix), &styles),
             ];
-            (json.number("bytes", bytes as f64), cells)
+            (json, cells)
         });
         let columns = [Column::text(""), Column::number(""), Column::text("").cut()];
         self.print_rows(columns, rows, ui)

@@ -46,69 +46,67 @@ pub fn add_rows<'h>(
 }
 
 fn row(before: &str, stats: &SessionStats, entry: &Counted) -> [String; 9] {
-    let (session, usage) = (&stats.session, entry.usage.unwrap_or_default());
-    let id = match session.id(entry.by.entry) {
-        id if id.is_empty() => format!(":{}", entry.line.map_or(0, |line| line.0)),
-        id => id.to_string(),
+    let session = &stats.session;
+    let usage = entry.usage.unwrap_or_default();
+    let id = session.id(entry.by.entry);
+    let id = if id.is_empty() {
+        format!(":{}", entry.line.map_or(0, |line| line.0))
+    } else {
+        id.to_string()
+    };
+    let time = session.timestamp(entry.by.entry).unwrap_or_default();
+    let tool_or_role = match stats.name(entry.by.tool) {
+        Some(tool) => tool.into_owned(),
+        None => role(session, entry).to_string(),
+    };
+    let cost = match usage.cost {
+        Some(cost) if usage.is_estimated => format!("~${cost:.4}"),
+        Some(cost) => format!("${cost:.4}"),
+        None => "unpriced".to_owned(),
     };
     [
         format!("{before}{id}"),
-        session
-            .timestamp(entry.by.entry)
-            .unwrap_or_default()
-            .to_string(),
-        stats
-            .name(entry.by.tool)
-            .unwrap_or_else(|| role(session, entry).into())
-            .into_owned(),
+        time.to_string(),
+        tool_or_role,
         js::number(usage.input),
         js::number(usage.output),
         js::number(usage.cache_read),
         js::number(usage.cache_write),
-        usage.cost.map_or("unpriced".to_owned(), |cost| {
-            format!("{}${cost:.4}", if usage.is_estimated { "~" } else { "" })
-        }),
+        cost,
         stats.model(entry).unwrap_or_default(),
     ]
 }
 
 /// Returns an entry as JSON.
 pub fn json(path: &Path, stats: &SessionStats, entry: &Counted) -> Vec<u8> {
-    let (session, ix) = (&stats.session, entry.by.entry);
-    let [provider, model, tool] =
-        [entry.by.provider, entry.by.model, entry.by.tool].map(|name| stats.name(name));
-    let sums = entry
-        .usage
-        .map(|usage| UsageSums::from_iter([&usage]).tokens_json());
-    let sessions = |agents: &[String]| {
-        places(path, agents)
-            .into_iter()
-            .map(Text::from)
-            .collect::<Vec<_>>()
-    };
-    let agents = entry.agents.as_deref().map(sessions);
+    let session = &stats.session;
+    let ix = entry.by.entry;
+    let id = Some(session.id(ix)).filter(|id| !id.is_empty());
+    let usage = entry.usage;
+    let tokens = usage.map(|usage| UsageSums::from_iter([&usage]).tokens_json());
+    let agent_sessions = entry.agents.as_deref().map(|agents| {
+        let paths = places(path, agents).into_iter();
+        texts(&paths.map(Text::from).collect::<Vec<_>>())
+    });
     Object::new()
         .str("path", &path.to_string_lossy())
         .text("sessionId", &session.header.id)
-        .text_or_null(
-            "id",
-            Some(session.id(ix)).filter(|id| !id.is_empty()).as_ref(),
-        )
+        .text_or_null("id", id.as_ref())
         .text_or_null("parentId", session.parent_id(ix).as_ref())
         .number_or_null("line", entry.line.map(|line| f64::from(line.0)))
         .str("role", &role(session, entry))
-        .str_or_null("provider", provider.as_deref())
-        .str_or_null("model", model.as_deref())
-        .str_or_null("tool", tool.as_deref())
+        .str_or_null("provider", stats.name(entry.by.provider).as_deref())
+        .str_or_null("model", stats.name(entry.by.model).as_deref())
+        .str_or_null("tool", stats.name(entry.by.tool).as_deref())
         .text_or_null("timestamp", session.timestamp(ix).as_ref())
-        .json("tokens", sums.as_deref().unwrap_or(b"null"))
-        .number_or_null("cost", entry.usage.and_then(|usage| usage.cost))
-        .with(entry.usage.filter(|usage| usage.is_estimated), |row, _| {
+        .json("tokens", tokens.as_deref().unwrap_or(b"null"))
+        .number_or_null("cost", usage.and_then(|usage| usage.cost))
+        .with(usage.filter(|usage| usage.is_estimated), |row, _| {
             row.bool("estimated", true)
         })
-        .bool("subAgents", agents.is_some())
-        .with(agents, |object, agents| {
-            object.json("agentSessions", &texts(&agents))
+        .bool("subAgents", agent_sessions.is_some())
+        .with(agent_sessions, |object, sessions| {
+            object.json("agentSessions", &sessions)
         })
         .finish()
 }
