@@ -417,12 +417,12 @@ fn each_sample_comes_back_as_it_was() {
             if entry.get("parentId").is_none() {
                 continue;
             }
-            let there = convert::entry(line.as_bytes(), to, None);
+            let there = convert::convert_entry(line.as_bytes(), to, None);
             for key in ["id", "parentId", "timestamp"] {
                 let value = |entry: Raw| entry.get(key).map(|value| value.bytes().to_vec());
                 assert_eq!(value(Raw::checked(&there)), value(entry), "{line}");
             }
-            let back = convert::entry(&there, from, None);
+            let back = convert::convert_entry(&there, from, None);
             assert_eq!(String::from_utf8_lossy(&back), line);
 
             let own_type = type_of(entry);

@@ -106,7 +106,7 @@ impl<'o> Writer<'o> {
             let line = self.line(place, kind, &members.finish());
             match &mut self.out {
                 Some((Dialect::OhMyPi, take)) => {
-                    take(&convert::entry(&line, Dialect::OhMyPi, None))?
+                    take(&convert::convert_entry(&line, Dialect::OhMyPi, None))?
                 }
                 Some((Dialect::Pi, take)) => take(&line)?,
                 None => {}

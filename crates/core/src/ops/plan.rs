@@ -273,7 +273,7 @@ impl Piece {
             };
             match to {
                 None => out.write_all(&line),
-                Some(to) => out.write_all(&convert::entry(&line, *to, edit.as_ref())),
+                Some(to) => out.write_all(&convert::convert_entry(&line, *to, edit.as_ref())),
             }
         })?
     }

@@ -1,14 +1,15 @@
 //! Entries of pi, in the terms of oh-my-pi.
 
 use super::Converted::{self, Entry, Kept};
-use super::{blocks, typed};
+use super::{convert_blocks, start_entry};
 use crate::agents::pi::edits::{Edit, LoadedEdit, replaced};
-use crate::session::content::is_block;
+use crate::session::content::{is_block, truthy};
 use crate::session::entry::Role;
 use pisess_json::Raw;
 use pisess_json::edit::with;
 use pisess_json::text::{Text, concat};
 use pisess_json::write::Object;
+use std::borrow::Cow;
 
 pub(super) fn message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     let message = entry.get("message")?;
@@ -22,69 +23,71 @@ pub(super) fn message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted
         None => None,
     };
     let message = edited.as_deref().map_or(message, Raw::checked);
-    let turned = if role == Role::Assistant {
-        assistant(message)
+    let adapted = if role == Role::Assistant {
+        adapt_assistant(message)
     } else {
         None
     };
-    let message = turned.or(edited)?;
+    let message = adapted.or(edited)?;
     Some(Entry(with(entry, "message", &message)))
 }
 
 /// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs
 /// no change.
-fn assistant(message: Raw) -> Option<Vec<u8>> {
+fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
-    let known = blocks(content, |block| {
-        let is_redacted =
-            is_block(block, "thinking") && block.get("redacted").is_some_and(Raw::is_truthy);
-        Some(
-            match block.get("thinkingSignature").filter(|_| is_redacted) {
-                Some(data) => Object::new()
-                    .str("type", "redactedThinking")
-                    .raw("data", data)
-                    .finish()
-                    .into(),
-                None => block.bytes().into(),
-            },
-        )
-    });
-    // oh-my-pi fails to open a session in which an assistant message has no content.
-    let accepted = if content.is_null() {
+    let accepted_content = if content.is_null() {
+        // oh-my-pi fails to open a session in which an assistant message has no content.
         Some(b"[]".to_vec())
     } else {
-        known
+        convert_blocks(content, convert_block)
     };
-    let changed = accepted.map(|content| with(message, "content", &content));
+    let adapted = accepted_content.map(|content| with(message, "content", &content));
+
     let is_deferred = message
         .get("stopReason")
         .is_some_and(|reason| reason.is("deferred"));
     if !is_deferred {
-        return changed;
+        return adapted;
     }
-    let calls = content.items().any(|block| is_block(block, "toolCall"));
-    let reason: &[u8] = if calls { b"\"toolUse\"" } else { b"\"stop\"" };
-    Some(with(
-        changed.as_deref().map_or(message, Raw::checked),
-        "stopReason",
-        reason,
-    ))
+    let has_calls = content.items().any(|block| is_block(block, "toolCall"));
+    let reason: &[u8] = if has_calls {
+        b"\"toolUse\""
+    } else {
+        b"\"stop\""
+    };
+    let current = adapted.as_deref().map_or(message, Raw::checked);
+    Some(with(current, "stopReason", reason))
+}
+
+/// Converts a block: redacted thinking has a type of its own in oh-my-pi.
+fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
+    if is_block(block, "thinking")
+        && truthy(block, "redacted")
+        && let Some(data) = block.get("thinkingSignature")
+    {
+        let redacted = Object::new()
+            .str("type", "redactedThinking")
+            .raw("data", data);
+        return Some(Cow::Owned(redacted.finish()));
+    }
+    Some(Cow::Borrowed(block.bytes()))
 }
 
 pub(super) fn custom_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     match edit? {
         Edit::Omit => Some(Kept("an edit omits it from the context")),
-        Edit::Replace(content) => Some(Entry(with(
-            entry,
-            "content",
-            content.as_deref().unwrap_or(b"[]"),
-        ))),
+        Edit::Replace(content) => {
+            let content = content.as_deref().unwrap_or(b"[]");
+            Some(Entry(with(entry, "content", content)))
+        }
     }
 }
 
 pub(super) fn model_change(entry: Raw) -> Option<Vec<u8>> {
-    let (provider, model) = (entry.get_text("provider")?, entry.get_text("modelId")?);
-    let line = typed("model_change", entry)
+    let provider = entry.get_text("provider")?;
+    let model = entry.get_text("modelId")?;
+    let line = start_entry("model_change", entry)
         .text("model", &concat(&[&provider, &"/", &model]))
         .str("role", "default")
         .bool("resolvedModelIsFallback", false);
@@ -96,7 +99,7 @@ pub(super) fn title_change(entry: Raw) -> Vec<u8> {
         .get_text("name")
         .map(|name| name.trim().into_owned())
         .unwrap_or_default();
-    typed("title_change", entry)
+    start_entry("title_change", entry)
         .text("title", &name)
         .str("source", "user")
         .finish()
@@ -106,18 +109,24 @@ pub(super) fn usage(entry: Raw) -> Vec<u8> {
     let kind = entry
         .get_text("kind")
         .unwrap_or_else(|| Text::from("usage"));
-    typed("model_usage", entry)
+    start_entry("model_usage", entry)
         .text("purpose", &kind)
         .copy(entry, &["provider", "model", "usage"])
         .finish()
 }
 
-/// In oh-my-pi, `fromId` is where the branch begins.
+/// Converts a branch summary. In oh-my-pi, `fromId` is where the branch begins: the parent of the
+/// summary, or `root`.
 pub(super) fn branch_summary(entry: Raw) -> Option<Vec<u8>> {
-    let parent = entry.get("parentId").filter(|parent| parent.is_string());
-    let begins = parent.map_or(&b"\"root\""[..], Raw::bytes);
-    let is_there = entry
+    let start = match entry.get("parentId") {
+        Some(parent) if parent.is_string() => parent.bytes(),
+        _ => b"\"root\"",
+    };
+    if entry
         .get("fromId")
-        .is_some_and(|from| from.bytes() == begins);
-    (!is_there).then(|| with(entry, "fromId", begins))
+        .is_some_and(|from| from.bytes() == start)
+    {
+        return None;
+    }
+    Some(with(entry, "fromId", start))
 }

@@ -1,7 +1,7 @@
 //! Entries of oh-my-pi, in the terms of pi.
 
 use super::Converted::{self, Entry, Kept};
-use super::{PLACE, blocks, typed};
+use super::{PLACE, convert_blocks, start_entry};
 use crate::agents::oh_my_pi::llm::alone;
 use crate::agents::oh_my_pi::message::{is_transient, sendable};
 use crate::session::content::{is_block, text_block, truthy};
@@ -27,42 +27,42 @@ pub(super) fn message(entry: Raw) -> Option<Converted> {
             Some(Entry(as_custom_message(entry, message, role)))
         }
         _ => {
-            let content = blocks(message.get("content")?, block)?;
-            Some(Entry(with(
-                entry,
-                "message",
-                &with(message, "content", &content),
-            )))
+            let content = convert_blocks(message.get("content")?, convert_block)?;
+            let message = with(message, "content", &content);
+            Some(Entry(with(entry, "message", &message)))
         }
     }
 }
 
-/// Returns a custom message with what oh-my-pi's model sees of a message.
+/// Returns a custom message with what oh-my-pi's model sees of a message that pi does not have.
 fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
     let mut content = Vec::new();
     for converted in alone(message) {
         let given = Raw::checked(&converted).get("content").unwrap_or(Raw::NULL);
-        match given.text() {
-            Some(text) => content.push(text_block(&text)),
-            None => content.extend(
-                given
-                    .items()
-                    .map(|item| block(item).map_or(item.bytes().to_vec(), Cow::into_owned)),
-            ),
+        if let Some(text) = given.text() {
+            content.push(text_block(&text));
+        }
+        for block in given.items() {
+            content.push(match convert_block(block) {
+                Some(converted) => converted.into_owned(),
+                None => block.bytes().to_vec(),
+            });
         }
     }
-    Object::new()
-        .str("type", "custom_message")
-        .with(role.name(), |object, role| object.str("customType", role))
+    let mut custom_message = Object::new().str("type", "custom_message");
+    if let Some(role) = role.name() {
+        custom_message = custom_message.str("customType", role);
+    }
+    custom_message
         .json("content", &array(content))
         .bool("display", true)
         .copy(entry, &PLACE)
         .finish()
 }
 
-/// Converts a block. pi cannot send an image that oh-my-pi keeps outside of the session, so text
-/// replaces it.
-fn block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
+/// Converts a block; `None` if pi has none like it. pi cannot send an image that oh-my-pi keeps
+/// outside of the session, so text replaces it.
+fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let is_kept_outside = |data: Text| data.as_bytes().starts_with(b"blob:");
     if is_block(block, "image") && block.get_text("data").is_some_and(is_kept_outside) {
         let mime = block.get_text("mimeType").unwrap_or_default().to_string();
@@ -79,7 +79,10 @@ fn block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
         return Some(Cow::Owned(thinking.finish()));
     }
     let is_dropped = is_block(block, "fallback") || is_block(block, "anthropicServerTool");
-    (!is_dropped).then(|| Cow::Borrowed(block.bytes()))
+    if is_dropped {
+        return None;
+    }
+    Some(Cow::Borrowed(block.bytes()))
 }
 
 pub(super) fn custom_message(entry: Raw) -> Option<Converted> {
@@ -91,7 +94,8 @@ pub(super) fn custom_message(entry: Raw) -> Option<Converted> {
     let Some(content) = sendable(entry) else {
         return Some(Kept("a custom message without content"));
     };
-    Some(Entry(with(entry, "content", &blocks(content, block)?)))
+    let content = convert_blocks(content, convert_block)?;
+    Some(Entry(with(entry, "content", &content)))
 }
 
 /// Converts a change of the default model. oh-my-pi also has models for other roles; a change of
@@ -99,26 +103,32 @@ pub(super) fn custom_message(entry: Raw) -> Option<Converted> {
 pub(super) fn model_change(entry: Raw) -> Option<Converted> {
     let model = entry.get_text("model")?.to_string();
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
-    let Some((provider, id)) = model.split_once('/').filter(|_| is_default) else {
+    let default_model = if is_default {
+        model.split_once('/')
+    } else {
+        None
+    };
+    let Some((provider, id)) = default_model else {
         return Some(Kept("a model for a role that pi does not have"));
     };
-    let line = typed("model_change", entry)
+    let line = start_entry("model_change", entry)
         .str("provider", provider)
         .str("modelId", id);
     Some(Entry(line.finish()))
 }
 
+/// Converts a change of the thinking level. In oh-my-pi, a missing level or `null` is `off`.
 pub(super) fn thinking_level(entry: Raw) -> Option<Vec<u8>> {
     let has_level = entry.get("thinkingLevel").is_some_and(Raw::is_string);
-    (!has_level).then(|| {
-        typed("thinking_level_change", entry)
-            .str("thinkingLevel", "off")
-            .finish()
-    })
+    if has_level {
+        return None;
+    }
+    let line = start_entry("thinking_level_change", entry).str("thinkingLevel", "off");
+    Some(line.finish())
 }
 
 pub(super) fn session_info(entry: Raw) -> Vec<u8> {
-    typed("session_info", entry)
+    start_entry("session_info", entry)
         .text("name", &entry.get_text("title").unwrap_or_default())
         .finish()
 }
@@ -127,16 +137,18 @@ pub(super) fn usage(entry: Raw) -> Vec<u8> {
     let purpose = entry
         .get_text("purpose")
         .unwrap_or_else(|| Text::from("usage"));
-    typed("usage", entry)
+    start_entry("usage", entry)
         .text("kind", &purpose)
         .copy(entry, &["provider", "model", "usage"])
         .finish()
 }
 
 /// Returns a compaction that keeps nothing, so that nothing before it is sent.
-pub(super) fn cleared(entry: Raw) -> Vec<u8> {
-    let line = typed("compaction", entry).str("summary", "The user cleared the conversation here.");
-    line.with(entry.get("id"), |line, id| line.raw("firstKeptEntryId", id))
-        .number("tokensBefore", 0.0)
-        .finish()
+pub(super) fn compaction_of_everything(entry: Raw) -> Vec<u8> {
+    let mut line =
+        start_entry("compaction", entry).str("summary", "The user cleared the conversation here.");
+    if let Some(id) = entry.get("id") {
+        line = line.raw("firstKeptEntryId", id);
+    }
+    line.number("tokensBefore", 0.0).finish()
 }

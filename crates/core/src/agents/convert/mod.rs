@@ -16,6 +16,7 @@ mod for_oh_my_pi;
 mod for_pi;
 
 use crate::agents::pi::edits::LoadedEdit;
+use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use pisess_json::Raw;
@@ -48,37 +49,37 @@ enum Converted {
 
 /// Converts a line for an agent; if it was converted from that agent before, returns the original.
 /// `edit` is pi's edit of the entry, with the content as JSON, if it has any.
-pub fn entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>) -> Cow<'a, [u8]> {
+pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>) -> Cow<'a, [u8]> {
     let bytes = line.trim_ascii();
     let entry = Raw::checked(bytes);
-    if let Some(original) = restored(entry, to) {
+    if let Some(original) = restore(entry, to) {
         return Cow::Owned(original);
     }
+
     let kind = Kind::of(entry.get("type"));
-    let spelled = respelled(kind, entry, to);
-    match counterpart(
-        kind,
-        spelled.as_deref().map_or(entry, Raw::checked),
-        to,
-        edit,
-    ) {
-        None => spelled.map_or(Cow::Borrowed(bytes), Cow::Owned),
-        Some(Converted::Entry(line)) => Cow::Owned(with_origin(&line, entry, other(to))),
-        Some(Converted::Kept(note)) => Cow::Owned(kept(entry, other(to), note)),
+    let respelled = respell(kind, entry, to);
+    let spelled = respelled.as_deref().map_or(entry, Raw::checked);
+    match counterpart(kind, spelled, to, edit) {
+        Some(Converted::Entry(line)) => Cow::Owned(add_origin(&line, entry, other(to))),
+        Some(Converted::Kept(note)) => Cow::Owned(keep(entry, other(to), note)),
+        None => match respelled {
+            Some(line) => Cow::Owned(line),
+            None => Cow::Borrowed(bytes),
+        },
     }
 }
 
 /// Returns an entry with a key in the agent's spelling, if it has the other one: the key that marks
 /// a summary as a hook's, or the attribution of a message. This is undone without the original.
-fn respelled(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
+fn respell(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     match kind {
         Kind::Compaction | Kind::BranchSummary => {
-            renamed(entry, other(to).agent().hook_key, to.agent().hook_key)
+            rename_key(entry, other(to).agent().hook_key, to.agent().hook_key)
         }
-        Kind::CustomMessage => renamed(entry, attribution_key(other(to)), attribution_key(to)),
+        Kind::CustomMessage => rename_key(entry, attribution_key(other(to)), attribution_key(to)),
         Kind::Message => {
             let message = entry.get("message")?;
-            let message = renamed(message, attribution_key(other(to)), attribution_key(to))?;
+            let message = rename_key(message, attribution_key(other(to)), attribution_key(to))?;
             Some(with(entry, "message", &message))
         }
         _ => None,
@@ -93,14 +94,15 @@ fn attribution_key(agent: Dialect) -> &'static str {
 }
 
 /// Returns an object with a key renamed; `None` if it has no such key, or has the new one already.
-fn renamed(object: Raw, from: &str, key: &str) -> Option<Vec<u8>> {
-    let value = object.get(from)?;
-    if object.get(key).is_some() {
+fn rename_key(object: Raw, old: &str, new: &str) -> Option<Vec<u8>> {
+    let value = object.get(old)?;
+    if object.get(new).is_some() {
         return None;
     }
     let mut edit = LineEdit::new(object.bytes()).ok()?;
-    let member = Object::new().raw(key, value).finish();
-    edit.put_in_place_of(from, &member[1..member.len() - 1]);
+    let braced = Object::new().raw(new, value).finish();
+    let member = &braced[1..braced.len() - 1];
+    edit.put_in_place_of(old, member);
     Some(edit.finish())
 }
 
@@ -126,35 +128,46 @@ fn counterpart(
         (Kind::SessionInfo, OhMyPi) => Some(Entry(for_oh_my_pi::title_change(entry))),
         (Kind::ModelUsage, Pi) => Some(Entry(for_pi::usage(entry))),
         (Kind::Usage, OhMyPi) => Some(Entry(for_oh_my_pi::usage(entry))),
-        (Kind::ResetBoundary, Pi) => Some(Entry(for_pi::cleared(entry))),
+        (Kind::ResetBoundary, Pi) => Some(Entry(for_pi::compaction_of_everything(entry))),
         // What only the other agent writes; all else is the same in both, or not an entry of the
         // other agent.
         _ => {
             let schema = kind.schema();
-            schema
-                .fields
-                .writer()
-                .filter(|&writer| writer != to)
-                .map(|_| Kept(schema.kept_as))
+            let only_writer = schema.fields.writer()?;
+            if only_writer == to {
+                return None;
+            }
+            Some(Kept(schema.kept_as))
         }
     }
 }
 
 /// Returns the start of an entry of this type, with the id, the parent and the time of another.
-fn typed(kind: &str, entry: Raw) -> Object {
-    Object::new().str("type", kind).copy(entry, &PLACE)
+fn start_entry(kind: &str, placed_as: Raw) -> Object {
+    Object::new().str("type", kind).copy(placed_as, &PLACE)
 }
 
-/// Returns content with its blocks converted or dropped; `None` if all stay the same, borrowed.
-fn blocks<'a>(
+/// Returns content with its blocks converted, or dropped where `convert` returns `None`. Returns
+/// `None` if all blocks stay the same: `convert` borrows these.
+fn convert_blocks<'a>(
     content: Raw<'a>,
     convert: impl Fn(Raw<'a>) -> Option<Cow<'a, [u8]>>,
 ) -> Option<Vec<u8>> {
-    let all: Vec<_> = content.items().map(convert).collect();
-    let changes = all
-        .iter()
-        .any(|block| !matches!(block, Some(Cow::Borrowed(_))));
-    changes.then(|| array(all.into_iter().flatten()))
+    let mut has_changed = false;
+    let mut blocks = Vec::new();
+    for block in content.items() {
+        let converted = convert(block);
+        let is_same = matches!(converted, Some(Cow::Borrowed(_)));
+        if !is_same {
+            has_changed = true;
+        }
+        blocks.extend(converted);
+    }
+    if has_changed {
+        Some(array(blocks))
+    } else {
+        None
+    }
 }
 
 /// Returns the agent that a session is converted from.
@@ -165,7 +178,8 @@ fn other(to: Dialect) -> Dialect {
     }
 }
 
-fn with_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
+/// Adds the original, an entry of `agent`, to what it was converted to.
+fn add_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
     let origin = Object::new()
         .str("agent", agent.agent().name)
         .raw("entry", original)
@@ -173,54 +187,63 @@ fn with_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
     with(Raw::checked(line), ORIGIN, &origin)
 }
 
-fn kept(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
+/// Returns a custom entry that holds the original, an entry of `agent`.
+fn keep(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
     let data = Object::new()
         .str("agent", agent.agent().name)
         .str("note", note)
         .raw("entry", original)
         .finish();
-    let kept = Object::new()
+    Object::new()
         .str("type", "custom")
         .str("customType", KEPT)
-        .json("data", &data);
-    kept.copy(original, &PLACE).finish()
+        .json("data", &data)
+        .copy(original, &PLACE)
+        .finish()
 }
 
 /// Returns the original of a converted entry, with the id, parent and first kept entry of the
-/// converted one.
-fn restored(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
-    let is_kept = entry.get("customType").is_some_and(|kind| kind.is(KEPT));
-    let origin = if is_kept {
-        entry.get("data")
-    } else {
-        entry.get(ORIGIN)
-    }?;
+/// converted one, which may have moved since.
+fn restore(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
+    let is_kept = content::is(entry, "customType", KEPT);
+    let origin = entry.get(if is_kept { "data" } else { ORIGIN })?;
     if !origin.get("agent")?.is(to.agent().name) {
         return None;
     }
-    let original = origin
-        .get("entry")
-        .filter(|original| original.is_object())?;
+    let original = origin.get("entry")?;
+    if !original.is_object() {
+        return None;
+    }
     // A header or title is not an entry, and restoring one would add a second header.
     let kind = original.get_text("type")?;
     if matches!(kind.as_bytes(), b"session" | b"title") {
         return None;
     }
+
     let mut edit = LineEdit::new(original.bytes()).ok()?;
-    for key in ["id", "parentId", "firstKeptEntryId"] {
-        let is_reference =
-            key != "firstKeptEntryId" || Kind::named(kind.as_bytes()) == Kind::Compaction;
-        let Some(now) = entry.get(key).filter(|_| is_reference) else {
+    let is_compaction = Kind::named(kind.as_bytes()) == Kind::Compaction;
+    let references: &[&str] = if is_compaction {
+        &["id", "parentId", "firstKeptEntryId"]
+    } else {
+        &["id", "parentId"]
+    };
+    for key in references {
+        let Some(current) = entry.get(key) else {
             continue;
         };
-        // The same text may be escaped differently.
-        let is_same =
-            |then: Raw| then.bytes() == now.bytes() || now.is_string() && then.text() == now.text();
-        if !original.get(key).is_some_and(is_same) {
-            edit.set(key, now.bytes());
+        let is_unchanged = original
+            .get(key)
+            .is_some_and(|value| is_same_value(value, current));
+        if !is_unchanged {
+            edit.set(key, current.bytes());
         }
     }
     Some(edit.finish())
+}
+
+/// Whether two values are the same bytes, or the same text, which may be escaped differently.
+fn is_same_value(one: Raw, other: Raw) -> bool {
+    one.bytes() == other.bytes() || other.is_string() && one.text() == other.text()
 }
 
 #[cfg(test)]

@@ -139,7 +139,7 @@ pub fn write(
     reader: &EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<Option<Written>> {
-    let survey = Survey::of(messages, request.api, reader)?;
+    let survey = Survey::read(messages, request.api, reader)?;
     let target = Target::new(request, reader.session().agent(), &survey);
     let sink = Sink::new(out, target.agent.half_pair);
     let body: Box<dyn replay::Writer + '_> = match request.api {
@@ -164,7 +164,7 @@ struct Survey {
 }
 
 impl Survey {
-    fn of(messages: &[Message], api: Api, reader: &EntryReader) -> io::Result<Self> {
+    fn read(messages: &[Message], api: Api, reader: &EntryReader) -> io::Result<Self> {
         let agent = reader.session().agent();
         let mut survey = Survey::default();
         let mut number = 0;

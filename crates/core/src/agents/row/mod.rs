@@ -116,44 +116,43 @@ pub(crate) struct NamedValue<'a> {
 /// or not at all.
 pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<NamedValue<'_>> {
     use Dialect::{OhMyPi, Pi};
-    let named = |name, value, missing| {
-        Some(NamedValue {
-            name,
-            value,
-            missing,
-        })
-    };
-    let given = |name, key| named(name, entry.get(key), "undefined");
-    // A head of the draft tree has no type before migration, and becomes a label if it is named.
-    let is_head = || content::is(entry, "type", "head");
-    match (kind, agent) {
-        (Kind::ModelChange, Pi) => given("model", "modelId"),
-        (Kind::ModelChange, OhMyPi) => given("model", "model"),
-        (Kind::ThinkingLevelChange, OhMyPi) => {
-            named("thinking", entry.get_some("thinkingLevel"), "off")
-        }
+    let (name, value, missing) = match (kind, agent) {
+        (Kind::ModelChange, Pi) => ("model", entry.get("modelId"), "undefined"),
+        (Kind::ModelChange, OhMyPi) => ("model", entry.get("model"), "undefined"),
+        (Kind::ThinkingLevelChange, OhMyPi) => ("thinking", entry.get_some("thinkingLevel"), "off"),
         (Kind::Custom, _) => {
-            let own = entry
-                .get("customType")
-                .or_else(|| entry.get("type").filter(|_| is_head()));
-            named("custom", own, "undefined")
+            let custom_type = match entry.get("customType") {
+                None if is_head(entry) => entry.get("type"),
+                custom_type => custom_type,
+            };
+            ("custom", custom_type, "undefined")
         }
-        (Kind::Label, _) => named(
-            "label",
-            entry.get_some(if is_head() { "name" } else { "label" }),
-            "(cleared)",
-        ),
-        (Kind::SessionInfo, Pi) => named(
-            "title",
-            entry.get("name").filter(|name| name.is_truthy()),
-            "empty",
-        ),
+        (Kind::Label, _) => {
+            let key = if is_head(entry) { "name" } else { "label" };
+            ("label", entry.get_some(key), "(cleared)")
+        }
+        (Kind::SessionInfo, Pi) => {
+            let name = entry.get("name").filter(|name| name.is_truthy());
+            ("title", name, "empty")
+        }
         _ => {
             let schema = kind.schema();
-            let (name, key) = schema.named.filter(|_| schema.fields.of(agent).is_some())?;
-            given(name, key)
+            schema.fields.of(agent)?;
+            let (name, key) = schema.named?;
+            (name, entry.get(key), "undefined")
         }
-    }
+    };
+    Some(NamedValue {
+        name,
+        value,
+        missing,
+    })
+}
+
+/// Whether an entry is a head of the draft tree. It has no type before migration, and becomes a label
+/// if it is named.
+fn is_head(entry: Raw) -> bool {
+    content::is(entry, "type", "head")
 }
 
 /// Does what the agents' `normalize` does: newlines and tabs become spaces, and both ends are
@@ -205,7 +204,7 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block], counts: impl Fn(&[u8]
         Content::Text(text) => counts(text.bytes),
         Content::Blocks => blocks
             .iter()
-            .filter_map(text_of)
+            .filter_map(block_text)
             .filter_map(Raw::raw_string)
             .any(counts),
         Content::None | Content::Odd => false,
@@ -218,12 +217,13 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block], counts: impl Fn(&[u8]
 
 /// Returns the role as the agents name it after migrating older files.
 pub fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
-    let written = || {
-        message
-            .role
-            .map_or(Text::from("undefined"), |role| decode(role.bytes))
-    };
-    role.name().map_or_else(written, Text::from)
+    if let Some(name) = role.name() {
+        return Text::from(name);
+    }
+    match message.role {
+        Some(stored) => decode(stored.bytes),
+        None => Text::from("undefined"),
+    }
 }
 
 /// Returns the first `units` of a message's text.
@@ -245,8 +245,9 @@ pub fn forwarded(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'stati
         return None;
     }
     let head = message_head(message, blocks, FORWARDED_UNITS);
+    let words = Text::from_wtf8(forwarded::words(head.as_bytes())?);
     let mut row = Text::from(forwarded::MARK).into_owned();
-    row.push(&normalize(Text::from_wtf8(forwarded::words(head.as_bytes())?)).head_whole(ROW_UNITS));
+    row.push(&normalize(words).head_whole(ROW_UNITS));
     Some(row)
 }
 
@@ -256,7 +257,7 @@ fn push_head(message: &MessageFacts, blocks: &[Block], units: usize, out: &mut V
         Content::Text(text) => {
             decode_head(text.bytes, units, out);
         }
-        Content::Blocks => push_texts(blocks.iter().filter_map(text_of), units, out),
+        Content::Blocks => push_texts(blocks.iter().filter_map(block_text), units, out),
         Content::None | Content::Odd => {}
     }
 }
@@ -279,42 +280,48 @@ pub fn push_texts<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, out: &
     }
 }
 
-/// Returns the text of a text block.
-fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
-    block
-        .text
-        .filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
+/// Returns the text of a block; `None` if it is of another type than `text`.
+fn block_text<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
+    let is_text = block.kind.is_some_and(|kind| kind.is("text"));
+    if is_text { block.text } else { None }
 }
 
-/// Returns what is in the brackets of the row of a command: its first 50 units.
+/// The number of UTF-16 units of a command that both agents show.
+const COMMAND_UNITS: usize = 50;
+/// The number of UTF-16 units of the arguments of an unknown tool that both agents show.
+const ARGUMENTS_UNITS: usize = 40;
+
+/// Returns what is in the brackets of the row of a command: its first [`COMMAND_UNITS`].
 pub fn bash_call(command: &Text) -> Text<'static> {
-    let mut row = prefixed(&["bash: "], &normalize(command.borrowed()).head(50));
-    row.push_str(if command.utf16_len() > 50 { "..." } else { "" });
+    let shown = normalize(command.borrowed()).head(COMMAND_UNITS);
+    let mut row = prefixed(&["bash: "], &shown);
+    // The length before trimming counts.
+    if command.utf16_len() > COMMAND_UNITS {
+        row.push_str("...");
+    }
     row
 }
 
-/// Returns what is in the brackets of the row of an unknown tool: its name and the first 40 units
-/// of the arguments.
+/// Returns what is in the brackets of the row of an unknown tool: its name and the first
+/// [`ARGUMENTS_UNITS`] of the arguments.
 pub fn other_call(name: &Text, arguments: Raw) -> Text<'static> {
     let arguments = js::stringify(arguments);
-    let mut row = concat(&[name, &": ", &arguments.head(40)]);
-    row.push_str(if arguments.utf16_len() > 40 {
-        "..."
-    } else {
-        ""
-    });
+    let mut row = concat(&[name, &": ", &arguments.head(ARGUMENTS_UNITS)]);
+    if arguments.utf16_len() > ARGUMENTS_UNITS {
+        row.push_str("...");
+    }
     row
 }
 
 /// Returns the parts of `prefix`, followed by `text`.
 pub fn prefixed(prefix: &[&str], text: &Text) -> Text<'static> {
-    let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
+    let prefix_len: usize = prefix.iter().map(|part| part.len()).sum();
     // Leave room for a closing bracket.
-    let mut row = Vec::with_capacity(length + 1);
-    prefix
-        .iter()
-        .for_each(|part| row.extend_from_slice(part.as_bytes()));
-    let mut row = Text::from_wtf8(row);
+    let mut bytes = Vec::with_capacity(prefix_len + text.as_bytes().len() + 1);
+    for part in prefix {
+        bytes.extend_from_slice(part.as_bytes());
+    }
+    let mut row = Text::from_wtf8(bytes);
     row.push(text);
     row
 }

@@ -38,20 +38,22 @@ fn is_js_space(c: char) -> bool {
 /// Returns the words of a text, in lower case, as UTF-16. `camelCase` and `HTTPServer` are two
 /// words each.
 fn words(text: &str) -> Vec<Vec<u16>> {
-    let mut parted = String::with_capacity(text.len() + 8);
-    let (mut before, mut rest) = (None, text.chars().peekable());
+    let mut spaced = String::with_capacity(text.len() + 8);
+    let mut previous: Option<char> = None;
+    let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
-        let after_lower =
-            before.is_some_and(|b: char| b.is_ascii_lowercase() || b.is_ascii_digit());
-        let ends_capitals = before.is_some_and(|b| b.is_ascii_uppercase())
-            && rest.peek().is_some_and(|next| next.is_ascii_lowercase());
-        if c.is_ascii_uppercase() && (after_lower || ends_capitals) {
-            parted.push(' ');
+        let follows_lower =
+            previous.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit());
+        // The last capital of several begins a word if a small letter follows.
+        let ends_capitals = previous.is_some_and(|before| before.is_ascii_uppercase())
+            && rest.peek().is_some_and(char::is_ascii_lowercase);
+        if c.is_ascii_uppercase() && (follows_lower || ends_capitals) {
+            spaced.push(' ');
         }
-        parted.push(c);
-        before = Some(c);
+        spaced.push(c);
+        previous = Some(c);
     }
-    let lower = parted.to_lowercase();
+    let lower = spaced.to_lowercase();
     lower
         .split(|c| !is_word(c))
         .filter(|word| !word.is_empty())
@@ -59,22 +61,25 @@ fn words(text: &str) -> Vec<Vec<u16>> {
         .collect()
 }
 
+/// The words of a text.
 struct Index {
     words: Vec<Vec<u16>>,
-    /// All words joined, and where each starts.
+    /// All words, joined.
     compact: Vec<u16>,
+    /// The offset of each word in `compact`, ascending.
     starts: Vec<usize>,
 }
 
 impl Index {
     fn new(words: Vec<Vec<u16>>) -> Self {
-        let starts = words.iter().scan(0, |at, word| {
-            let start = *at;
-            *at += word.len();
-            Some(start)
-        });
+        let mut starts = Vec::with_capacity(words.len());
+        let mut start = 0;
+        for word in &words {
+            starts.push(start);
+            start += word.len();
+        }
         Index {
-            starts: starts.collect(),
+            starts,
             compact: words.concat(),
             words,
         }
@@ -82,17 +87,23 @@ impl Index {
 
     /// Whether the word matches as typed, or with an adjacent letter and digit swapped.
     fn holds(&self, word: &[u16]) -> bool {
-        self.holds_as_typed(word)
-            || (1..word.len()).any(|at| {
-                let (a, b) = (word[at - 1], word[at]);
-                let is = |unit: u16, kind: fn(&u8) -> bool| {
-                    u8::try_from(unit).is_ok_and(|byte| kind(&byte))
-                };
-                let are = |a, b| is(a, u8::is_ascii_lowercase) && is(b, u8::is_ascii_digit);
-                let mut exchanged = word.to_vec();
-                exchanged.swap(at - 1, at);
-                (are(a, b) || are(b, a)) && self.holds_as_typed(&exchanged)
-            })
+        if self.holds_as_typed(word) {
+            return true;
+        }
+        for at in 1..word.len() {
+            let first = word[at - 1];
+            let second = word[at];
+            let can_swap =
+                is_letter(first) && is_digit(second) || is_digit(first) && is_letter(second);
+            if can_swap {
+                let mut swapped = word.to_vec();
+                swapped.swap(at - 1, at);
+                if self.holds_as_typed(&swapped) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     fn holds_as_typed(&self, word: &[u16]) -> bool {
@@ -104,50 +115,69 @@ impl Index {
     /// Whether a word of the text starts with `word`, which may continue into the next words. If
     /// `word` is short, only its first occurrence counts.
     fn starts_with(&self, word: &[u16]) -> bool {
-        let mut places = self
-            .compact
-            .windows(word.len())
-            .enumerate()
-            .filter(|(_, at)| *at == word);
-        let starts_word = |(at, _): (usize, &[u16])| self.starts.binary_search(&at).is_ok();
-        if word.len() < 3 {
-            places.next().is_some_and(starts_word)
-        } else {
-            places.any(starts_word)
+        let only_first = word.len() < 3;
+        for (at, window) in self.compact.windows(word.len()).enumerate() {
+            if window != word {
+                continue;
+            }
+            let is_start = self.starts.binary_search(&at).is_ok();
+            if is_start || only_first {
+                return is_start;
+            }
         }
+        false
     }
 
     /// Whether two to four letters are the initials of words of the text, with at most two words
     /// skipped.
     fn has_initials(&self, word: &[u16]) -> bool {
+        if !(2..=4).contains(&word.len()) {
+            return false;
+        }
         let initials = self.words.iter().filter_map(|other| other.first().copied());
-        (2..=4).contains(&word.len())
-            && span(word, initials).is_some_and(|span| span <= word.len() + 2)
+        letter_span(word, initials).is_some_and(|span| span <= word.len() + 2)
     }
+}
+
+fn is_letter(unit: u16) -> bool {
+    u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_lowercase())
+}
+
+fn is_digit(unit: u16) -> bool {
+    u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a word of a text matches a word of the query.
 fn is_like(query: &[u16], word: &[u16]) -> bool {
-    let extended = query.starts_with(word) && query.len() - word.len() <= 2;
-    extended || word.windows(query.len()).any(|part| part == query) || has_letters(query, word)
+    // The query, perhaps without its last one or two letters.
+    let is_shortened = query.starts_with(word) && query.len() - word.len() <= 2;
+    let contains_query = || word.windows(query.len()).any(|part| part == query);
+    is_shortened || contains_query() || has_letters(query, word)
 }
 
 /// Whether the letters occur in the word in order, not too far apart.
 fn has_letters(query: &[u16], word: &[u16]) -> bool {
-    let most = (query.len() + 2).max((query.len() * 9).div_ceil(5));
-    span(query, word.iter().copied()).is_some_and(|span| span <= most)
+    let max_span = (query.len() + 2).max((query.len() * 9).div_ceil(5));
+    letter_span(query, word.iter().copied()).is_some_and(|span| span <= max_span)
 }
 
-/// Returns how many letters there are from the first to the last of those wanted, each found after
-/// the one before it; `None` if one is missing.
-fn span(wanted: &[u16], letters: impl Iterator<Item = u16>) -> Option<usize> {
-    let mut letters = letters.enumerate();
-    let mut places = wanted
-        .iter()
-        .map(|wanted| letters.find(|(_, letter)| letter == wanted));
-    let (first, _) = places.next()??;
-    let last = places.try_fold(first, |_, place| place.map(|(at, _)| at))?;
-    Some(last - first + 1)
+/// Finds the wanted letters in order, each at its first occurrence after the one before it. Returns
+/// the number of letters from the first to the last, both included; `None` if one is missing.
+fn letter_span(wanted: &[u16], letters: impl Iterator<Item = u16>) -> Option<usize> {
+    let mut wanted = wanted.iter();
+    let mut next = wanted.next()?;
+    let mut first = None;
+    for (at, letter) in letters.enumerate() {
+        if letter != *next {
+            continue;
+        }
+        let start = *first.get_or_insert(at);
+        match wanted.next() {
+            Some(letter) => next = letter,
+            None => return Some(at - start + 1),
+        }
+    }
+    None
 }
 
 #[cfg(test)]
