@@ -125,7 +125,7 @@ impl Painter {
         let style = if is_context { styles.dim } else { Style::new() };
         let above = |parent: &Text| visible(&parent.to_string_lossy());
         let turn = match &hit.turn {
-            Some(Turn::After(parent)) => {
+            Some(Turn::Branches { after: parent }) => {
                 format!(
                     "  (after {})",
                     parent.as_ref().map_or("root".to_owned(), above)
@@ -177,21 +177,18 @@ impl Painter {
         }
         let lines: Vec<_> = matches.iter().map(|hit| hit.line).collect();
         let drawing = rows(session, session.leaf);
-        around(
-            session,
-            &lines,
-            self.most_above,
-            self.most_below,
-            |ix, found, continues| {
-                if !continues && !out.is_empty() && !self.json {
-                    out.extend_from_slice(self.gap().as_bytes());
+        for nearby in around(session, &lines, self.most_above, self.most_below) {
+            if !nearby.continues && !out.is_empty() && !self.json {
+                out.extend_from_slice(self.gap().as_bytes());
+            }
+            match nearby.match_index {
+                Some(index) => self.row(path, header, &matches[index], false, out),
+                None => {
+                    let context = self.near(&drawing, nearby.entry);
+                    self.row(path, header, &context, true, out);
                 }
-                match found {
-                    Some(at) => self.row(path, header, &matches[at], false, out),
-                    None => self.row(path, header, &self.near(&drawing, ix), true, out),
-                }
-            },
-        );
+            }
+        }
     }
 
     /// Returns the row of an entry near a match, which has no match itself.
@@ -256,10 +253,10 @@ fn hit_json(path: &Path, header: &Header, hit: &Match, is_context: bool) -> Vec<
         .text_or_null("timestamp", hit.timestamp.as_ref())
         .bool("context", is_context)
         .with(hit.turn.as_ref(), |row, turn| match turn {
-            Turn::None => row.bool("branched", false),
-            Turn::After(parent) => row
+            Turn::Continues => row.bool("branched", false),
+            Turn::Branches { after } => row
                 .bool("branched", true)
-                .text_or_null("after", parent.as_ref()),
+                .text_or_null("after", after.as_ref()),
         })
         .finish()
 }

@@ -98,9 +98,9 @@ impl Searcher {
         let from = known.resume.map(|resume| resume.end);
         let is_live = known.seen.is_some();
         let read = if is_live {
-            known.trail.clone().read(source, from, buffer)
+            known.trail.clone().read_appended(source, from, buffer)
         } else if self.follows {
-            Trail::after(source)
+            Trail::at_end_of(source)
         } else {
             Ok(Trail::default())
         };
@@ -113,7 +113,7 @@ impl Searcher {
                     return ControlFlow::Continue(());
                 }
                 keys.push(key);
-                hit.turn = is_live.then(|| trail.turn_at(&hit.id));
+                hit.turn = is_live.then(|| trail.advance_to(&hit.id));
             }
             count += 1;
             if painter.has_rows() && painter.has_context() {
@@ -154,7 +154,7 @@ impl Searcher {
         let path = path.clone();
         known.printed.extend(keys);
         known.resume = Some(searched.resume);
-        known.trail = trail.end();
+        known.trail = trail.advance_to_end();
         Ok(Matches {
             path,
             header: searched.header,

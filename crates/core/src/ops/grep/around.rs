@@ -8,55 +8,104 @@ use crate::session::entry::{EntryIx, LineNo, Sort};
 use crate::session::tree::{Tree, active};
 use foldhash::HashSet;
 
-/// Calls `show` with the matches on these lines, which are in order, and with the entries around
-/// them: `most_above` above each and `most_below` below it, in the order of the file. Its arguments
-/// are the entry, the index of its match (`None` if it is only context), and whether it follows the
-/// entry shown before it.
+/// An entry to show: a match, or context of one.
+#[derive(Clone, Copy, Debug)]
+pub struct NearbyEntry {
+    /// The entry.
+    pub entry: EntryIx,
+    /// The index of its match; `None` if it is only context.
+    pub match_index: Option<usize>,
+    /// Whether it follows, in the conversation, the entry shown before it.
+    pub continues: bool,
+}
+
+/// Returns the entries that match, and those around them: `most_above` above each match and
+/// `most_below` below it, in the order of the file. `lines` are the lines of the matches, in
+/// ascending order.
 pub fn around(
     session: &Session,
     lines: &[LineNo],
     most_above: usize,
     most_below: usize,
-    mut show: impl FnMut(EntryIx, Option<usize>, bool),
-) {
-    let tree = Tree::new(session);
-    let is_active = active(session, session.leaf);
-    let is_passed = |ix: &EntryIx| session.entry(*ix).kind.schema().sort != Sort::Conversation;
-    let next = |ix: EntryIx| {
-        let children = tree.children(ix);
-        let on_path = children.iter().find(|child| is_active[child.at()]);
-        on_path
-            .or_else(|| children.iter().rfind(|child| !is_passed(child)))
-            .or(children.last())
-            .copied()
+) -> Vec<NearbyEntry> {
+    let conversation = Conversation {
+        session,
+        tree: Tree::new(session),
+        is_active: active(session, session.leaf),
     };
-    let above = |ix: EntryIx| {
-        session
+
+    let mut matches: Vec<Matched> = Vec::new();
+    for (index, &line) in lines.iter().enumerate() {
+        if let Some(entry) = session.entry_on(line) {
+            matches.push(Matched { entry, index });
+        }
+    }
+
+    let mut shown: HashSet<EntryIx> = HashSet::default();
+    for matched in &matches {
+        shown.insert(matched.entry);
+        shown.extend(conversation.above(matched.entry).take(most_above));
+        shown.extend(conversation.below(matched.entry).take(most_below));
+    }
+    let mut in_file_order: Vec<EntryIx> = shown.into_iter().collect();
+    in_file_order.sort_unstable_by_key(|ix| ix.at());
+
+    let mut nearby = Vec::with_capacity(in_file_order.len());
+    let mut previous = None;
+    for entry in in_file_order {
+        let continues = previous.is_some() && previous == conversation.above(entry).next();
+        previous = Some(entry);
+        let found = matches.binary_search_by_key(&entry.at(), |matched| matched.entry.at());
+        nearby.push(NearbyEntry {
+            entry,
+            match_index: found.ok().map(|at| matches[at].index),
+            continues,
+        });
+    }
+    nearby
+}
+
+/// An entry that matches, and the index of its match.
+struct Matched {
+    entry: EntryIx,
+    index: usize,
+}
+
+/// A session as a conversation, without settings and bookkeeping.
+struct Conversation<'s> {
+    session: &'s Session,
+    tree: Tree,
+    /// By entry: whether it is on the path to the leaf.
+    is_active: Vec<bool>,
+}
+
+impl Conversation<'_> {
+    /// The ancestors of an entry, the nearest first.
+    fn above(&self, ix: EntryIx) -> impl Iterator<Item = EntryIx> {
+        self.session
             .upwards(Some(ix))
             .skip(1)
-            .filter(|ix| !is_passed(ix))
-    };
-    let matches: Vec<(EntryIx, usize)> = lines
-        .iter()
-        .enumerate()
-        .filter_map(|(at, &line)| Some((session.entry_on(line)?, at)))
-        .collect();
-    let mut shown: HashSet<EntryIx> = matches.iter().map(|&(ix, _)| ix).collect();
-    for &(ix, _) in &matches {
-        shown.extend(above(ix).take(most_above));
-        let below = std::iter::successors(next(ix), |&ix| next(ix));
-        shown.extend(below.filter(|ix| !is_passed(ix)).take(most_below));
+            .filter(|&ix| self.has(ix))
     }
-    let mut order: Vec<EntryIx> = shown.into_iter().collect();
-    order.sort_unstable_by_key(|ix| ix.at());
-    let mut before = None;
-    for ix in order {
-        let continues = before.is_some() && before == above(ix).next();
-        before = Some(ix);
-        let found = matches
-            .binary_search_by_key(&ix.at(), |(ix, _)| ix.at())
-            .ok()
-            .map(|at| matches[at].1);
-        show(ix, found, continues);
+
+    /// The descendants of an entry on the branch that is followed.
+    fn below(&self, ix: EntryIx) -> impl Iterator<Item = EntryIx> {
+        std::iter::successors(self.child(ix), |&ix| self.child(ix)).filter(|&ix| self.has(ix))
+    }
+
+    /// Returns the child to follow: the one on the path to the leaf, else the newest of the
+    /// conversation, else the newest.
+    fn child(&self, ix: EntryIx) -> Option<EntryIx> {
+        let children = self.tree.children(ix);
+        let on_path = children.iter().find(|child| self.is_active[child.at()]);
+        let newest_of_conversation = || children.iter().rfind(|child| self.has(**child));
+        on_path
+            .or_else(newest_of_conversation)
+            .or(children.last())
+            .copied()
+    }
+
+    fn has(&self, ix: EntryIx) -> bool {
+        self.session.entry(ix).kind.schema().sort == Sort::Conversation
     }
 }

@@ -13,7 +13,7 @@ mod prefilter;
 mod search;
 mod trail;
 
-pub use around::around;
+pub use around::{NearbyEntry, around};
 pub use pattern::{Pattern, PatternOptions};
 pub use prefilter::Prefilter;
 pub use search::{Match, Query, Resume, Searched, roles, search};

@@ -35,31 +35,29 @@ impl Pattern {
     /// # Errors
     /// If a pattern is not a regular expression, or compiles to too large a program.
     pub fn new(patterns: &[String], options: PatternOptions) -> Result<Pattern, String> {
-        let is_lower = |pattern: &String| !has_upper_case(pattern, options.fixed);
-        let smart = options.smart_case && patterns.iter().all(is_lower);
+        let has_upper_case = |pattern: &String| has_upper_case(pattern, options.fixed);
+        let is_lower_case = options.smart_case && !patterns.iter().any(has_upper_case);
         let options = PatternOptions {
-            ignore_case: options.ignore_case || smart,
+            ignore_case: options.ignore_case || is_lower_case,
             ..options
         };
-        for pattern in patterns.iter().filter(|_| !options.fixed) {
-            // Parsed separately, so that `a)` and `(b` do not complete each other.
-            parse(pattern, options)?;
-        }
-        let one = |pattern: &String| {
-            if options.fixed {
+
+        let mut groups = Vec::new();
+        for pattern in patterns {
+            let source = if options.fixed {
                 regex_syntax::escape(pattern)
             } else {
+                // Parsed separately, so that `a)` and `(b` do not complete each other.
+                parse(pattern, options)?;
                 pattern.clone()
-            }
-        };
-        let joined = patterns
-            .iter()
-            .map(|pattern| format!("(?:{})", one(pattern)))
-            .collect::<Vec<_>>();
-        let mut source = joined.join("|");
+            };
+            groups.push(format!("(?:{source})"));
+        }
+        let mut source = groups.join("|");
         if options.words {
             source = format!(r"\b{{start-half}}(?:{source})\b{{end-half}}");
         }
+
         let hir = parse(&source, options)?;
         let regex = RegexBuilder::new(&source)
             .multi_line(true)
@@ -85,7 +83,7 @@ impl Pattern {
 
 /// Returns the message of a syntax error on one line, without the crate's multi-line display of the
 /// pattern.
-fn described(error: &regex_syntax::Error, pattern: &str) -> String {
+fn one_line_message(error: &regex_syntax::Error, pattern: &str) -> String {
     match error {
         regex_syntax::Error::Parse(error) => format!("{}: {pattern}", error.kind()),
         regex_syntax::Error::Translate(error) => format!("{}: {pattern}", error.kind()),
@@ -94,13 +92,14 @@ fn described(error: &regex_syntax::Error, pattern: &str) -> String {
 }
 
 fn parse(source: &str, options: PatternOptions) -> Result<Hir, String> {
-    let parsed = ParserBuilder::new()
+    let mut parser = ParserBuilder::new()
         .utf8(false)
         .multi_line(true)
         .case_insensitive(options.ignore_case)
-        .build()
-        .parse(source);
-    parsed.map_err(|error| described(&error, source))
+        .build();
+    parser
+        .parse(source)
+        .map_err(|error| one_line_message(&error, source))
 }
 
 /// Whether a pattern contains an upper-case letter to match, not as part of a class such as `\S` or
@@ -109,14 +108,18 @@ fn has_upper_case(pattern: &str, is_fixed: bool) -> bool {
     if is_fixed {
         return pattern.chars().any(char::is_uppercase);
     }
-    let parsed = ast::parse::Parser::new().parse(pattern);
-    parsed.is_ok_and(|parsed| ast::visit(&parsed, UpperCase(false)).unwrap_or(false))
+    let Ok(parsed) = ast::parse::Parser::new().parse(pattern) else {
+        // Compiling it will report the error.
+        return false;
+    };
+    let Ok(has_upper_case) = ast::visit(&parsed, UpperCaseFinder(false));
+    has_upper_case
 }
 
 /// Whether an upper-case letter was seen.
-struct UpperCase(bool);
+struct UpperCaseFinder(bool);
 
-impl ast::Visitor for UpperCase {
+impl ast::Visitor for UpperCaseFinder {
     type Output = bool;
     type Err = Infallible;
 

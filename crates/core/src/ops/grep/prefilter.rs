@@ -50,43 +50,44 @@ pub enum Prefilter {
 }
 
 impl Prefilter {
-    /// Returns the prefilter of a pattern; `None` if raw bytes cannot rule out a match.
+    /// Builds the prefilter of a pattern; `None` if raw bytes cannot rule out a match.
     pub fn new(hir: &Hir) -> Option<Prefilter> {
-        // If one literal has no usable part, there is no prefilter: it would reject lines with that
-        // literal.
-        let parts: Option<BTreeSet<Vec<char>>> = required(hir)?
-            .iter()
-            .map(|literal| longest_part(literal))
-            .collect();
-        let needles = parts?;
-        let escapes = escape_starts(&needles);
-        if let (Some(needle), 1) = (needles.first(), needles.len())
+        let mut needles: BTreeSet<Vec<char>> = BTreeSet::new();
+        for literal in required_literals(hir)? {
+            // If one literal has no usable part, there is no prefilter: it would reject lines with
+            // that literal.
+            needles.insert(longest_part(&literal)?);
+        }
+        let escapes = escape_prefixes(&needles);
+
+        if needles.len() == 1
+            && let Some(needle) = needles.first()
             && let Some(digits) = escapes.iter().map(|digits| ascii_digit(digits)).collect()
         {
-            let literal = Box::new(Finder::new(spelling(needle).as_bytes()).into_owned());
-            let is_whole = is_literal(hir, needle);
-            let start = Box::new(Finder::new(r"\u00"));
             return Some(Prefilter::One {
-                literal,
-                start,
+                literal: Box::new(Finder::new(spelling(needle).as_bytes()).into_owned()),
+                start: Box::new(Finder::new(r"\u00")),
                 digits,
-                is_whole,
+                is_whole: is_literal(hir, needle),
             });
         }
-        let spelled = needles
-            .iter()
-            .map(|needle| regex_syntax::escape(&spelling(needle)));
-        let source: Vec<_> = spelled
-            .chain(escapes.iter().map(|digits| format!(r"\\u(?i:{digits})")))
-            .collect();
-        let regex = RegexBuilder::new(&source.join("|"))
+
+        let mut alternatives = Vec::new();
+        for needle in &needles {
+            alternatives.push(regex_syntax::escape(&spelling(needle)));
+        }
+        for digits in &escapes {
+            alternatives.push(format!(r"\\u(?i:{digits})"));
+        }
+        let regex = RegexBuilder::new(&alternatives.join("|"))
             .unicode(false)
             .build()
             .ok()?;
         Some(Prefilter::Several(regex))
     }
 
-    /// Whether the raw bytes of a string, without its quotes, certainly match, wherever that is.
+    /// Whether the raw bytes of a string, without its quotes, certainly match. This needs a pattern
+    /// that is a literal and nothing else: anchors and word boundaries depend on what is around it.
     pub fn is_match(&self, string: &[u8]) -> bool {
         let Prefilter::One {
             literal,
@@ -96,29 +97,32 @@ impl Prefilter {
         else {
             return false;
         };
-        literal
-            .find(string)
-            .is_some_and(|at| follows_no_escape(&string[..at]))
+        match literal.find(string) {
+            Some(at) => is_outside_escape(&string[..at]),
+            None => false,
+        }
     }
 
     /// Whether the raw bytes of a string may match.
     pub fn may_match(&self, string: &[u8]) -> bool {
-        self.literal(string, 0).is_some() || self.escape(string, 0).is_some()
+        self.find_literal(string, 0).is_some() || self.find_escape(string, 0).is_some()
     }
 
     /// Returns a function that returns the first position in `bytes`, at or after its argument, at
     /// which a line may match. The argument must not decrease between calls.
     pub fn positions<'a>(&'a self, bytes: &'a [u8]) -> impl FnMut(usize) -> Option<usize> + 'a {
-        // The first ones at or after the position of the last request.
-        let (mut literal, mut escape) = (self.literal(bytes, 0), self.escape(bytes, 0));
+        // The first of each kind at or after the argument of the last call. It is searched for again
+        // only when it was passed, so `bytes` is read once for each kind.
+        let mut next_literal = self.find_literal(bytes, 0);
+        let mut next_escape = self.find_escape(bytes, 0);
         move |from| {
-            if literal.is_some_and(|at| at < from) {
-                literal = self.literal(bytes, from);
+            if next_literal.is_some_and(|at| at < from) {
+                next_literal = self.find_literal(bytes, from);
             }
-            if escape.is_some_and(|at| at < from) {
-                escape = self.escape(bytes, from);
+            if next_escape.is_some_and(|at| at < from) {
+                next_escape = self.find_escape(bytes, from);
             }
-            match (literal, escape) {
+            match (next_literal, next_escape) {
                 (Some(literal), Some(escape)) => Some(literal.min(escape)),
                 (literal, escape) => literal.or(escape),
             }
@@ -126,7 +130,7 @@ impl Prefilter {
     }
 
     /// Returns the position of the first literal at or after `from`.
-    fn literal(&self, bytes: &[u8], from: usize) -> Option<usize> {
+    fn find_literal(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let found = match self {
             Prefilter::One { literal, .. } => literal.find(bytes.get(from..)?),
             Prefilter::Several(regex) => regex.find(bytes.get(from..)?).map(|found| found.start()),
@@ -135,29 +139,35 @@ impl Prefilter {
     }
 
     /// Returns the position of the first escape at or after `from` that may be one of the literal.
-    fn escape(&self, bytes: &[u8], from: usize) -> Option<usize> {
+    fn find_escape(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let Prefilter::One { start, digits, .. } = self else {
+            // The regular expression of several literals includes their escapes.
             return None;
         };
-        let mut places = start.find_iter(bytes.get(from..)?).map(|at| from + at);
-        // Most escapes are those of control characters, which few literals contain.
-        places.find(|at| {
-            bytes
-                .get(at + 4)
-                .is_some_and(|digit| digits.contains(&digit.to_ascii_lowercase()))
-        })
+        // Most escapes are those of control characters, which few literals contain: the digit after
+        // `\u00` tells them apart.
+        for offset in start.find_iter(bytes.get(from..)?) {
+            let at = from + offset;
+            if let Some(digit) = bytes.get(at + r"\u00".len())
+                && digits.contains(&digit.to_ascii_lowercase())
+            {
+                return Some(at);
+            }
+        }
+        None
     }
 }
 
-/// Whether what comes after these bytes of a string is certainly not the rest of an escape.
-fn follows_no_escape(before: &[u8]) -> bool {
+/// Whether a position in a string is certainly not within an escape, given the bytes before it.
+fn is_outside_escape(before: &[u8]) -> bool {
     let near = &before[before.len().saturating_sub(LONGEST_ESCAPE)..];
-    match memchr::memrchr(b'\\', near) {
-        None => true,
-        // An escape of one letter is complete; what follows it is text.
-        Some(backslash) => near
-            .get(backslash + 1)
-            .is_some_and(|&letter| letter != b'u'),
+    let Some(backslash) = memchr::memrchr(b'\\', near) else {
+        return true;
+    };
+    // An escape of one letter is complete; what follows it is text.
+    match near.get(backslash + 1) {
+        Some(&letter) => letter != b'u',
+        None => false,
     }
 }
 
@@ -178,97 +188,101 @@ fn ascii_digit(digits: &str) -> Option<u8> {
         .and_then(|rest| rest.bytes().next())
 }
 
-/// Returns the best set of literals such that every match contains at least one of them.
-fn required(hir: &Hir) -> Option<Vec<Vec<u8>>> {
-    let candidates = match hir.kind() {
-        HirKind::Concat(parts) => {
-            let end = parts[parts.len().saturating_sub(MOST_PARTS)..].to_vec();
-            // A literal has no more parts; all of the rest would take quadratic time.
-            let from =
-                |at: usize| Hir::concat(parts[at..parts.len().min(at + MOST_PARTS)].to_vec());
-            let each = (0..parts.len()).flat_map(|at| {
-                [
-                    extracted(&from(at), ExtractKind::Prefix),
-                    required_inside(&parts[at]),
-                ]
-            });
-            std::iter::once(extracted(&Hir::concat(end), ExtractKind::Suffix))
-                .chain(each)
-                .collect()
+/// Returns the most selective set of literals such that every match contains at least one of them.
+fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
+    let mut candidates = Vec::new();
+    if let HirKind::Concat(parts) = hir.kind() {
+        let last = &parts[parts.len().saturating_sub(MOST_PARTS)..];
+        let last = Hir::concat(last.to_vec());
+        candidates.push(extract_literals(&last, ExtractKind::Suffix));
+        for at in 0..parts.len() {
+            // To extract from all of the rest would take quadratic time.
+            let end = parts.len().min(at + MOST_PARTS);
+            let rest = Hir::concat(parts[at..end].to_vec());
+            candidates.push(extract_literals(&rest, ExtractKind::Prefix));
+            candidates.push(required_inside(&parts[at]));
         }
-        _ => vec![
-            extracted(hir, ExtractKind::Prefix),
-            extracted(hir, ExtractKind::Suffix),
-            required_inside(hir),
-        ],
-    };
-    let better = |best: Vec<Vec<u8>>, next: Vec<Vec<u8>>| {
-        if worth(&next) > worth(&best) {
-            next
-        } else {
-            best
+    } else {
+        candidates.push(extract_literals(hir, ExtractKind::Prefix));
+        candidates.push(extract_literals(hir, ExtractKind::Suffix));
+        candidates.push(required_inside(hir));
+    }
+
+    // Of equally selective sets, the first.
+    let mut best: Option<Vec<Vec<u8>>> = None;
+    for literals in candidates.into_iter().flatten() {
+        let is_better = match &best {
+            Some(best) => selectivity(&literals) > selectivity(best),
+            None => true,
+        };
+        if is_better {
+            best = Some(literals);
         }
-    };
-    candidates.into_iter().flatten().reduce(better)
+    }
+    best
 }
 
-/// Returns the best set of literals of the expression inside a group or a repetition.
+/// Returns the most selective set of literals of the expression inside a group or a repetition.
 fn required_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut inner = hir;
     loop {
-        inner = match inner.kind() {
-            HirKind::Capture(capture) => &capture.sub,
-            HirKind::Repetition(repetition) if repetition.min > 0 => &repetition.sub,
+        match inner.kind() {
+            HirKind::Capture(capture) => inner = &capture.sub,
+            HirKind::Repetition(repetition) if repetition.min > 0 => inner = &repetition.sub,
             HirKind::Concat(parts) => {
-                let each = parts
+                return parts
                     .iter()
-                    .filter_map(|part| extracted(part, ExtractKind::Prefix));
-                return each.max_by_key(|literals| worth(literals));
+                    .filter_map(|part| extract_literals(part, ExtractKind::Prefix))
+                    .max_by_key(|literals| selectivity(literals));
             }
-            _ => return extracted(inner, ExtractKind::Prefix),
-        };
+            _ => return extract_literals(inner, ExtractKind::Prefix),
+        }
     }
 }
 
-fn extracted(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
+/// Returns the literals with which every match begins or ends; `None` if there are too many, or if
+/// one of them cannot be searched for in JSON.
+fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
     let is_prefix = matches!(kind, ExtractKind::Prefix);
     let mut seq: Seq = Extractor::new().kind(kind).extract(hir);
-    let mut keep = KEPT_OF_SEVERAL;
+    let mut kept_bytes = KEPT_OF_SEVERAL;
     // Shorter literals are more often equal; if shortening does not help, there are too many.
-    while seq.len()? > MOST_LITERALS && keep > 1 {
+    while seq.len()? > MOST_LITERALS && kept_bytes > 1 {
         if is_prefix {
-            seq.keep_first_bytes(keep)
+            seq.keep_first_bytes(kept_bytes);
         } else {
-            seq.keep_last_bytes(keep)
+            seq.keep_last_bytes(kept_bytes);
         }
         seq.sort();
         seq.dedup();
-        keep -= 1;
+        kept_bytes -= 1;
     }
-    let literals: Vec<_> = seq
-        .literals()?
-        .iter()
-        .map(|literal| literal.as_bytes().to_vec())
-        .collect();
-    let usable = !literals.is_empty()
-        && literals.len() <= MOST_LITERALS
-        && literals
-            .iter()
-            .all(|literal| longest_part(literal).is_some());
-    usable.then_some(literals)
+
+    let literals = seq.literals()?;
+    if literals.is_empty() || literals.len() > MOST_LITERALS {
+        return None;
+    }
+    let mut texts = Vec::new();
+    for literal in literals {
+        longest_part(literal.as_bytes())?;
+        texts.push(literal.as_bytes().to_vec());
+    }
+    Some(texts)
 }
 
-/// Returns how selective a set of literals is: first the length of the shortest, then how few there
-/// are.
-fn worth(literals: &[Vec<u8>]) -> (usize, usize) {
+/// The number of characters from which on a longer literal is not more selective.
+const LONG_ENOUGH: usize = 8;
+
+/// Returns how selective a set of literals is: first the length of the shortest in characters, then
+/// how few there are. The tuples are to be compared.
+fn selectivity(literals: &[Vec<u8>]) -> (usize, usize) {
     let shortest = literals
         .iter()
         .filter_map(|literal| Some(longest_part(literal)?.len()))
         .min();
-    (
-        shortest.unwrap_or(0).min(8),
-        MOST_LITERALS - literals.len().min(MOST_LITERALS),
-    )
+    let length = shortest.unwrap_or(0).min(LONG_ENOUGH);
+    let fewness = MOST_LITERALS - literals.len().min(MOST_LITERALS);
+    (length, fewness)
 }
 
 /// Returns the longest part that has only one spelling in a JSON string, apart from `\u` escapes.
@@ -277,7 +291,10 @@ fn longest_part(literal: &[u8]) -> Option<Vec<char>> {
     let text = String::from_utf8_lossy(literal);
     let parts = text.split(|c| !has_one_spelling(c));
     let longest = parts.max_by_key(|part| part.len())?;
-    (!longest.is_empty()).then(|| longest.chars().collect())
+    if longest.is_empty() {
+        return None;
+    }
+    Some(longest.chars().collect())
 }
 
 /// Whether JSON spells a character in one way, apart from `\u` escapes.
@@ -300,25 +317,23 @@ fn spelling(needle: &[char]) -> String {
 
 /// Returns the first digits, in lower case, of all `\u` escapes for the characters of the needles;
 /// one empty string if there are too many.
-fn escape_starts(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
-    let mut starts = BTreeSet::new();
+fn escape_prefixes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
+    let mut prefixes = BTreeSet::new();
     for c in needles.iter().flatten() {
         // Of a surrogate pair, the first one suffices.
         let unit = c.encode_utf16(&mut [0; 2])[0];
-        // The last digit is left out, except for control characters: six prefixes cover the rest of
-        // ASCII.
-        let digits = format!("{unit:04x}");
-        let digits = if unit < 0x20 {
-            &digits[..]
-        } else {
-            &digits[..3]
-        };
-        starts.insert(digits.to_owned());
+        let mut digits = format!("{unit:04x}");
+        // Six prefixes of three digits cover all of ASCII but the control characters.
+        let is_control = unit < 0x20;
+        if !is_control {
+            digits.truncate(3);
+        }
+        prefixes.insert(digits);
     }
-    if starts.len() > MOST_ESCAPES {
+    if prefixes.len() > MOST_ESCAPES {
         return vec![String::new()];
     }
-    starts.into_iter().collect()
+    prefixes.into_iter().collect()
 }
 
 #[cfg(test)]

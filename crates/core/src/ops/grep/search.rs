@@ -3,7 +3,7 @@
 use super::pattern::Pattern;
 use super::trail::Turn;
 use crate::load::{LoadError, Options, is_small, load, role_of};
-use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role};
+use crate::session::entry::{Entry, Kind, LineNo, Role};
 use crate::session::fields::{Field, Scope, visit};
 use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
@@ -56,17 +56,21 @@ const TOOL_CALL: &str = "toolCall";
 
 /// Returns the roles that a search can be restricted to: those of messages, the types of other
 /// entries, tool calls and the title.
-pub fn roles() -> impl Iterator<Item = &'static str> {
-    let roles = Role::NAMED
-        .iter()
-        .filter(|role| role.schema().is_stored)
-        .filter_map(|role| role.name());
-    let is_type = |kind: &&Kind| !matches!(kind, Kind::Message | Kind::Custom);
-    let types = Kind::NAMED
-        .iter()
-        .filter(is_type)
-        .filter_map(|kind| kind.name());
-    roles.chain([TOOL_CALL, TITLE]).chain(types)
+pub fn roles() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for role in Role::NAMED {
+        if role.schema().is_stored {
+            names.extend(role.name());
+        }
+    }
+    names.push(TOOL_CALL);
+    names.push(TITLE);
+    for kind in Kind::NAMED {
+        if !matches!(kind, Kind::Message | Kind::Custom) {
+            names.extend(kind.name());
+        }
+    }
+    names
 }
 
 /// An entry that matches, with its first match.
@@ -103,9 +107,10 @@ pub struct Searched {
 pub struct Resume {
     /// The offset of what was appended since.
     pub end: u64,
-    /// The number of lines before an offset. Lines are counted only up to those whose number is
-    /// needed.
+    /// The number of lines before the offset `counted`. Lines are counted only as far as the number
+    /// of one is needed.
     lines: u32,
+    /// The offset up to which lines were counted.
     counted: u64,
 }
 
@@ -128,22 +133,28 @@ pub fn search(
     };
     let at = resume.unwrap_or(start);
     let mut search = Search::new(source, query, &preamble, at);
-    let title = if resume.is_none() {
-        search.title()
-    } else {
-        None
-    };
-    let is_enough = title.is_some_and(|hit| take(&preamble.header, hit).is_break());
-    let mut path = ActivePath::default();
-    let mut take = |hit: Match| match path.filter(source, query, preamble.format, hit)? {
-        Some(hit) => Ok(take(&preamble.header, hit)),
-        None => Ok(ControlFlow::Continue(())),
-    };
-    if !is_enough && (workers <= 1 || is_small(source.len().saturating_sub(at.end))) {
-        search.all(buffer, &mut take)?;
-    } else if !is_enough {
-        search.all_in_order(workers, &mut take)?;
+
+    let mut is_enough = false;
+    if resume.is_none()
+        && let Some(title) = search.find_in_title()
+    {
+        is_enough = take(&preamble.header, title).is_break();
     }
+
+    if !is_enough {
+        let mut path = ActivePath::default();
+        let mut take_if_active =
+            |found: Match| match path.filter(source, query, preamble.format, found)? {
+                Some(found) => Ok(take(&preamble.header, found)),
+                None => Ok(ControlFlow::Continue(())),
+            };
+        if workers <= 1 || is_small(source.len().saturating_sub(at.end)) {
+            search.search_lines(buffer, &mut take_if_active)?;
+        } else {
+            search.search_ranges(workers, &mut take_if_active)?;
+        }
+    }
+
     let resume = Resume {
         end: source.len(),
         ..search.at
@@ -165,9 +176,11 @@ struct Search<'s> {
     query: &'s Query,
     preamble: &'s Preamble,
     keys: KeyCache<Member>,
+    /// Where the search began, and how far lines were counted.
     at: Resume,
     /// Whether the number of a line was needed, so that all that follow are counted.
     is_counting: bool,
+    /// The number of lines that may match but are not JSON, and the first of them.
     unread: Option<(u32, LineNo)>,
 }
 
@@ -175,14 +188,15 @@ struct Search<'s> {
 struct SearchedRange {
     hits: Vec<Match>,
     unread: Option<(u32, LineNo)>,
-    /// The offset of the first line that begins in it, and that after the last.
-    bounds: (u64, u64),
+    /// The bytes of the lines that begin in it.
+    bytes: Range<u64>,
     /// The number of these lines, if they were counted.
     lines: Option<u32>,
 }
 
 /// Why a search of ranges ended early.
 enum Stopped {
+    /// The receiver of the matches wants no more.
     Enough,
     Failed(LoadError),
 }
@@ -200,11 +214,11 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Searches all lines from the first to the last.
-    fn all(&mut self, buffer: &mut PageBuffer, take: &mut Take) -> Result<(), LoadError> {
+    /// Searches all lines, one after the other.
+    fn search_lines(&mut self, buffer: &mut PageBuffer, take: &mut Take) -> Result<(), LoadError> {
         let range = self.at.end..self.source.len();
         let flow = read_chunks(buffer, self.source, range, |chunk| {
-            match self.chunk(chunk, take) {
+            match self.search_chunk(chunk, take) {
                 Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
                 Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
                 Err(error) => ControlFlow::Break(Err(error)),
@@ -213,20 +227,25 @@ impl<'s> Search<'s> {
         flow.break_value().unwrap_or(Ok(()))
     }
 
-    /// Does the same on several threads.
-    fn all_in_order(&mut self, workers: usize, take: &mut Take) -> Result<(), LoadError> {
-        let (source, query, preamble) = (self.source, self.query, self.preamble);
+    /// Searches all lines on several threads. Matches are taken in the same order as by
+    /// `search_lines`.
+    fn search_ranges(&mut self, workers: usize, take: &mut Take) -> Result<(), LoadError> {
+        let source = self.source;
+        let query = self.query;
+        let preamble = self.preamble;
         let buffers = Pool::new(PageBuffer::default);
         // As long as nobody needs the number of a line, none is counted.
         let is_counting = AtomicBool::new(false);
-        let search_range = |range: Range<u64>| {
-            buffers
-                .with(|buffer| search_range(source, query, preamble, range, &is_counting, buffer))
-        };
-        let ranges = ranges(source, self.at.end);
-        let done = in_order(ranges, workers, search_range, |searched| {
-            self.add_range(searched.map_err(Stopped::Failed)?, take)
-        });
+        let done = in_order(
+            ranges(source, self.at.end),
+            workers,
+            |range| {
+                buffers.with(|buffer| {
+                    search_range(source, query, preamble, range, &is_counting, buffer)
+                })
+            },
+            |searched| self.add_range(searched.map_err(Stopped::Failed)?, take),
+        );
         match done {
             Ok(()) | Err(Stopped::Enough) => Ok(()),
             Err(Stopped::Failed(error)) => Err(error),
@@ -235,45 +254,62 @@ impl<'s> Search<'s> {
 
     /// Takes the matches of the next range, under the numbers that their lines have in the file.
     fn add_range(&mut self, range: SearchedRange, take: &mut Take) -> Result<(), Stopped> {
-        let (start, end) = range.bounds;
-        if range.lines.is_some() && self.at.counted < start {
-            let before = lines_in(self.source, self.at.counted..start);
-            self.at.lines += before.map_err(|error| Stopped::Failed(error.into()))?;
-            self.at.counted = start;
+        if range.lines.is_some() && self.at.counted < range.bytes.start {
+            // The ranges before this one needed no number.
+            let skipped = lines_in(self.source, self.at.counted..range.bytes.start);
+            self.at.lines += skipped.map_err(|error| Stopped::Failed(error.into()))?;
+            self.at.counted = range.bytes.start;
         }
-        let lines = self.at.lines;
+
+        let lines_before = self.at.lines;
         if let Some((count, first)) = range.unread {
-            let first = LineNo(lines + first.0);
-            self.unread.get_or_insert((0, first)).0 += count;
+            self.note_unread(count, LineNo(lines_before + first.0));
         }
+
         for mut hit in range.hits {
             if self.query.needs_lines() {
-                hit.line.0 += lines;
+                hit.line.0 += lines_before;
             }
             if take(hit).map_err(Stopped::Failed)?.is_break() {
                 return Err(Stopped::Enough);
             }
         }
-        if let Some(own) = range.lines.filter(|_| start < end) {
-            self.at.lines = lines + own;
-            self.at.counted = end;
+
+        if let Some(lines) = range.lines
+            && !range.bytes.is_empty()
+        {
+            self.at.lines = lines_before + lines;
+            self.at.counted = range.bytes.end;
         }
         Ok(())
     }
 
-    fn chunk(&mut self, chunk: LineChunk, take: &mut Take) -> Result<ControlFlow<()>, LoadError> {
+    /// Adds lines that may match but are not JSON; `first` is the first of them.
+    fn note_unread(&mut self, count: u32, first: LineNo) {
+        match &mut self.unread {
+            Some((known, _)) => *known += count,
+            None => self.unread = Some((count, first)),
+        }
+    }
+
+    fn search_chunk(
+        &mut self,
+        chunk: LineChunk,
+        take: &mut Take,
+    ) -> Result<ControlFlow<()>, LoadError> {
         let bytes = chunk.bytes;
+        // An entry that does not match can be on any line.
+        let prefilter = if self.query.inverted {
+            None
+        } else {
+            self.query.pattern.prefilter()
+        };
+        let mut next_position = prefilter.map(|prefilter| prefilter.positions(bytes));
+
         let mut blocks = Vec::new();
         let mut at = 0;
-        // An entry that does not match can be on any line.
-        let prefilter = self
-            .query
-            .pattern
-            .prefilter()
-            .filter(|_| !self.query.inverted);
-        let mut position = prefilter.map(|prefilter| prefilter.positions(bytes));
-        while let Some(start) = next_line(bytes, at, position.as_mut()) {
-            let (end, hit) = self.line(chunk, start, &mut blocks)?;
+        while let Some(start) = next_line(bytes, at, next_position.as_mut()) {
+            let (end, hit) = self.search_line(chunk, start, &mut blocks)?;
             at = end + 1;
             if let Some(hit) = hit
                 && take(hit)?.is_break()
@@ -281,59 +317,57 @@ impl<'s> Search<'s> {
                 return Ok(ControlFlow::Break(()));
             }
         }
+
         // Once a number was needed, the rest is counted while it is in memory.
-        let Resume { lines, counted, .. } = &mut self.at;
-        if self.is_counting && *counted >= chunk.start {
-            *lines += newlines(&bytes[(*counted - chunk.start) as usize..]);
-            *counted = chunk.start + bytes.len() as u64;
+        if self.is_counting && self.at.counted >= chunk.start {
+            let counted = (self.at.counted - chunk.start) as usize;
+            self.at.lines += newlines(&bytes[counted..]);
+            self.at.counted = chunk.start + bytes.len() as u64;
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns the number of the line that starts at an offset of a chunk.
-    fn number(&mut self, chunk: LineChunk, start: usize) -> io::Result<LineNo> {
+    /// Counts lines up to the one that starts at an offset of a chunk, and returns its number.
+    fn count_to(&mut self, chunk: LineChunk, start: usize) -> io::Result<LineNo> {
         self.is_counting = true;
-        let Resume { lines, counted, .. } = &mut self.at;
-        if *counted < chunk.start {
+        if self.at.counted < chunk.start {
             // The chunks before this one needed no number.
-            *lines += lines_in(self.source, *counted..chunk.start)?;
-            *counted = chunk.start;
+            self.at.lines += lines_in(self.source, self.at.counted..chunk.start)?;
+            self.at.counted = chunk.start;
         }
-        *lines += newlines(&chunk.bytes[(*counted - chunk.start) as usize..start]);
-        *counted = chunk.start + start as u64;
-        Ok(LineNo(*lines + 1))
+        let counted = (self.at.counted - chunk.start) as usize;
+        self.at.lines += newlines(&chunk.bytes[counted..start]);
+        self.at.counted = chunk.start + start as u64;
+        Ok(LineNo(self.at.lines + 1))
     }
 
-    /// Returns the title, if it matches: that of oh-my-pi's title line, else that of the header.
-    fn title(&self) -> Option<Match> {
-        let Preamble {
-            title_slot,
-            header,
-            lines,
-            ..
-        } = self.preamble;
-        let (line, json) = match title_slot {
-            Some(slot) => (LineNo(1), slot.trim_ascii()),
-            None => (LineNo(*lines), &*header.bytes),
-        };
-        let json = Raw::checked(json);
-        let text = |key: &str| json.get_text(key);
-        let role = Text::from(TITLE);
-        let timestamp = text("updatedAt")
-            .or_else(|| text("timestamp"))
-            .map(Text::into_owned);
+    /// Searches the title: that of oh-my-pi's title line, else that of the header.
+    fn find_in_title(&self) -> Option<Match> {
         // The title is not on a path.
-        if self.query.active || !self.wants(Role::Missing, &role, timestamp.as_ref()) {
+        if self.query.active {
             return None;
         }
-        let title = text("title")?;
-        let place = match (
-            self.query.pattern.find(title.as_bytes()),
-            self.query.inverted,
-        ) {
+
+        let (line, json) = match &self.preamble.title_slot {
+            Some(slot) => (LineNo(1), slot.trim_ascii()),
+            None => (LineNo(self.preamble.lines), &*self.preamble.header.bytes),
+        };
+        let json = Raw::checked(json);
+        let role = Text::from(TITLE);
+        let timestamp = json
+            .get_text("updatedAt")
+            .or_else(|| json.get_text("timestamp"))
+            .map(Text::into_owned);
+        if !self.wants(Role::Missing, &role, timestamp.as_ref()) {
+            return None;
+        }
+
+        let title = json.get_text("title")?;
+        let found = self.query.pattern.find(title.as_bytes());
+        let place = match (found, self.query.inverted) {
             (Some(place), false) => place,
             (None, true) => 0..0,
-            _ => return None,
+            (Some(_), true) | (None, false) => return None,
         };
         let hit = self.hit_at("title".to_owned(), &title, place);
         Some(Match {
@@ -346,8 +380,9 @@ impl<'s> Search<'s> {
         })
     }
 
-    /// Searches the line from `start`. Returns where it ends, and the hit.
-    fn line<'b>(
+    /// Searches the line from `start`. Returns the offset of its end in the chunk, and its match.
+    /// `blocks` is a buffer.
+    fn search_line<'b>(
         &mut self,
         chunk: LineChunk<'b>,
         start: usize,
@@ -357,59 +392,68 @@ impl<'s> Search<'s> {
         let mut scanner = Scanner::new(rest);
         let mut record = Record::default();
         let scanned = scan_into(&mut scanner, &mut self.keys, &mut record, blocks);
-        if scanned.is_err() || !scanner.at_end() {
-            let end = memchr(b'\n', rest).unwrap_or(rest.len());
-            let is_last = chunk.start + ((start + end) as u64) >= self.source.len();
-            if !is_last && !rest[..end].trim_ascii().is_empty() {
-                let line = self.number(chunk, start)?;
-                self.unread.get_or_insert((0, line)).0 += 1;
-            }
-            return Ok((start + end, None));
+        if scanned.is_ok() && scanner.at_end() {
+            let hit = self.search_record(&record, blocks, chunk, start)?;
+            return Ok((start + scanner.pos(), hit));
         }
-        let hit = self.record(&record, blocks, chunk, start)?;
-        Ok((start + scanner.pos(), hit))
+
+        // The line is not JSON. The last one may still be being written.
+        let end = start + memchr(b'\n', rest).unwrap_or(rest.len());
+        let is_last = chunk.start + end as u64 >= self.source.len();
+        if !is_last && !chunk.bytes[start..end].trim_ascii().is_empty() {
+            let line = self.count_to(chunk, start)?;
+            self.note_unread(1, line);
+        }
+        Ok((end, None))
     }
 
-    fn record(
+    /// Searches the entry in the record of the line from `start`.
+    fn search_record(
         &mut self,
         record: &Record,
         blocks: &[Block],
         chunk: LineChunk,
         start: usize,
     ) -> Result<Option<Match>, LoadError> {
+        let is_header = record.kind.is_some_and(|kind| kind.is("session"));
+        if !record.is_object || is_header {
+            return Ok(None);
+        }
+
         let kind = Kind::of_string(record.kind);
         let role = role_of(kind, record, self.preamble.format);
-        let typed = Typed {
+        let entry = Typed {
             kind,
             role,
             record,
             blocks,
         };
-        let (role_name, timestamp) = (role_name(&typed), record.timestamp.map(|text| text.text()));
-        let is_entry = record.is_object && !record.kind.is_some_and(|kind| kind.is("session"));
-        if !is_entry || !self.wants(role, &role_name, timestamp.as_ref()) {
+        let role_name = role_name(&entry);
+        let timestamp = record.timestamp.map(|text| text.text());
+        if !self.wants(role, &role_name, timestamp.as_ref()) {
             return Ok(None);
         }
-        let is_in_text = self.is_in_text(&typed);
-        let found = if is_in_text {
-            Some(nowhere()).filter(|_| !self.query.inverted)
+
+        let found = if !self.is_certain_match(&entry) {
+            self.find_in_fields(&entry)
+        } else if self.query.inverted {
+            None
         } else {
-            self.hit(&typed)
+            Some(nowhere())
         };
-        let Some(hit) = found else { return Ok(None) };
+        let Some(hit) = found else {
+            return Ok(None);
+        };
+
         let line = if self.query.needs_lines() {
-            self.number(chunk, start)?
+            self.count_to(chunk, start)?
         } else {
             LineNo(0)
         };
-        let id = record
-            .id
-            .map(|text| text.text())
-            .unwrap_or_default()
-            .into_owned();
+        let id = record.id.map(|text| text.text()).unwrap_or_default();
         Ok(Some(Match {
             line,
-            id,
+            id: id.into_owned(),
             role: role_name.into_owned(),
             timestamp: timestamp.map(Text::into_owned),
             hit,
@@ -419,16 +463,21 @@ impl<'s> Search<'s> {
 
     /// Whether entries with this role, its name and this timestamp are searched.
     fn wants(&self, role: Role, name: &Text, timestamp: Option<&Text>) -> bool {
-        let is_wanted = |wanted: &String| {
-            wanted.as_bytes() == name.as_bytes() || wanted == TOOL_CALL && role == Role::Assistant
-        };
-        let time = || {
-            timestamp
-                .and_then(|time| parse_js_date(time.as_bytes()))
-                .unwrap_or(Entry::NO_TIME)
-        };
-        (self.query.roles.is_empty() || self.query.roles.iter().any(is_wanted))
-            && (self.query.period == Period::default() || self.query.period.has(time()))
+        let is_wanted_role = self.query.roles.is_empty()
+            || self.query.roles.iter().any(|wanted| {
+                wanted.as_bytes() == name.as_bytes()
+                    || wanted == TOOL_CALL && role == Role::Assistant
+            });
+        if !is_wanted_role {
+            return false;
+        }
+
+        // Without a period, no timestamp has to be parsed.
+        if self.query.period == Period::default() {
+            return true;
+        }
+        let time_ms = timestamp.and_then(|time| parse_js_date(time.as_bytes()));
+        self.query.period.has(time_ms.unwrap_or(Entry::NO_TIME))
     }
 
     /// Whether only the tool calls of an entry are searched.
@@ -441,55 +490,50 @@ impl<'s> Search<'s> {
                 .any(|role| Some(&**role) == Role::Assistant.name())
     }
 
-    /// Whether hits are only counted, and the text of a message certainly matches: this saves
-    /// visiting its fields.
-    fn is_in_text(&self, entry: &Typed) -> bool {
-        let counts =
-            self.query.snippets.is_none() && !self.only_calls(entry) && entry.kind == Kind::Message;
-        let prefilter = self.query.pattern.prefilter().filter(|_| counts);
-        let (Some(prefilter), Some(message)) = (prefilter, &entry.record.message) else {
+    /// Whether hits are only counted, and the undecoded text of a message already shows that it
+    /// matches. This saves visiting its fields.
+    fn is_certain_match(&self, entry: &Typed) -> bool {
+        if self.query.snippets.is_some() || entry.kind != Kind::Message || self.only_calls(entry) {
+            return false;
+        }
+        let Some(prefilter) = self.query.pattern.prefilter() else {
             return false;
         };
-        let whole = match message.content {
-            Content::Text(text) => Some(text.bytes),
-            _ => None,
+        let Some(message) = &entry.record.message else {
+            return false;
         };
-        let texts = entry
-            .blocks
-            .iter()
-            .filter_map(|block| block.text?.raw_string());
-        whole
-            .into_iter()
-            .chain(texts)
-            .any(|text| prefilter.is_match(text))
+
+        if let Content::Text(text) = message.content
+            && prefilter.is_match(text.bytes)
+        {
+            return true;
+        }
+        for block in entry.blocks {
+            let text = block.text.and_then(|text| text.raw_string());
+            if text.is_some_and(|text| prefilter.is_match(text)) {
+                return true;
+            }
+        }
+        false
     }
 
-    /// Returns the first match of an entry; of one that is to have none, the first text.
-    fn hit(&self, entry: &Typed) -> Option<Hit> {
-        let (mut found, mut first) = (None, None);
-        let Query {
-            pattern,
-            inverted,
-            snippets,
-            ..
-        } = self.query;
+    /// Searches the fields of an entry. Returns its first match; in an inverted search, the first
+    /// text of an entry without a match.
+    fn find_in_fields(&self, entry: &Typed) -> Option<Hit> {
         let only_calls = self.only_calls(entry);
-        let see = &mut |field: &Field| {
-            let (raw, prefilter) = (field.raw(), pattern.prefilter());
+        let mut found = None;
+        let mut first_text = None;
+        let mut see = |field: &Field| {
             if only_calls && !field.is_of_call() {
                 return ControlFlow::Continue(());
             }
-            if *inverted && first.is_none() {
+            if self.query.inverted && first_text.is_none() {
                 let text = field.text();
-                first = (!text.is_empty()).then(|| self.hit_at(field.path(), &text, 0..0));
+                if !text.is_empty() {
+                    first_text = Some(self.hit_at(field.path(), &text, 0..0));
+                }
             }
-            if snippets.is_none() && prefilter.is_some_and(|prefilter| prefilter.is_match(raw)) {
-                found = Some(nowhere());
-            } else if prefilter.is_none_or(|prefilter| prefilter.may_match(raw)) {
-                let text = field.text();
-                let place = pattern.find(text.as_bytes());
-                found = place.map(|place| self.hit_at(field.path(), &text, place));
-            }
+            found = self.find_in_field(field);
             if found.is_some() {
                 ControlFlow::Break(())
             } else {
@@ -502,14 +546,36 @@ impl<'s> Search<'s> {
             entry.kind,
             entry.role,
             self.query.scope,
-            see,
+            &mut see,
         );
-        match (found, inverted) {
-            (found, false) => found,
-            (Some(_), true) => None,
-            // None of the tool calls that are searched is not an entry without a match.
-            (None, true) => first.or_else(|| (!only_calls).then(nowhere)),
+
+        if !self.query.inverted {
+            return found;
         }
+        if found.is_some() {
+            return None;
+        }
+        if first_text.is_none() && !only_calls {
+            return Some(nowhere());
+        }
+        // An entry without any of the searched tool calls does not count as one without a match.
+        first_text
+    }
+
+    /// Returns the first match in a field. The text is decoded only if the pattern may match.
+    fn find_in_field(&self, field: &Field) -> Option<Hit> {
+        let raw = field.raw();
+        if let Some(prefilter) = self.query.pattern.prefilter() {
+            if self.query.snippets.is_none() && prefilter.is_match(raw) {
+                return Some(nowhere());
+            }
+            if !prefilter.may_match(raw) {
+                return None;
+            }
+        }
+        let text = field.text();
+        let place = self.query.pattern.find(text.as_bytes())?;
+        Some(self.hit_at(field.path(), &text, place))
     }
 
     /// Returns the hit at a place of a text.
@@ -524,8 +590,8 @@ impl<'s> Search<'s> {
     }
 }
 
-/// Searches the lines that begin in a range of a file. They are counted if the number of one is
-/// needed, or that of one before.
+/// Searches the lines that begin in a range of a file. Lines are counted if the number of one of
+/// them is needed, or if `is_counting` was set by a range that needed one before.
 fn search_range(
     source: &dyn ReadAt,
     query: &Query,
@@ -544,17 +610,17 @@ fn search_range(
         ..Search::new(source, query, preamble, at)
     };
     let mut hits = Vec::new();
-    let mut bounds = None;
+    let mut bytes: Option<Range<u64>> = None;
     let flow = read_chunks(buffer, source, range, |chunk| {
         let end = chunk.start + chunk.bytes.len() as u64;
-        match &mut bounds {
-            Some((_, last)) => *last = end,
+        match &mut bytes {
+            Some(bytes) => bytes.end = end,
             None => {
-                bounds = Some((chunk.start, end));
+                bytes = Some(chunk.start..end);
                 search.at.counted = chunk.start;
             }
         }
-        let searched = search.chunk(chunk, &mut |hit| {
+        let searched = search.search_chunk(chunk, &mut |hit| {
             hits.push(hit);
             Ok(ControlFlow::Continue(()))
         });
@@ -566,23 +632,29 @@ fn search_range(
     if let ControlFlow::Break(error) = flow {
         return Err(error);
     }
+
     if search.is_counting {
         is_counting.store(true, Ordering::Relaxed);
     }
     Ok(SearchedRange {
         hits,
         unread: search.unread,
-        bounds: bounds.unwrap_or_default(),
+        bytes: bytes.unwrap_or_default(),
         lines: search.is_counting.then_some(search.at.lines),
     })
 }
 
-/// The path to the leaf, which is loaded when the first match needs it.
+/// The session of a search for matches on the path to the leaf, loaded when the first match needs
+/// it.
 #[derive(Default)]
 struct ActivePath {
-    session: Option<Session>,
-    /// Which of its entries are on the path.
-    active: Vec<bool>,
+    loaded: Option<LoadedPath>,
+}
+
+struct LoadedPath {
+    session: Session,
+    /// By entry: whether it is on the path to the leaf.
+    is_active: Vec<bool>,
 }
 
 impl ActivePath {
@@ -596,25 +668,27 @@ impl ActivePath {
         found: Match,
     ) -> Result<Option<Match>, LoadError> {
         // Entries of version 1 have the ids that migration gives them.
-        let is_numbered = query.snippets.is_some() && format == Format::V1;
-        if !query.active && !is_numbered {
+        let needs_id = query.snippets.is_some() && format == Format::V1;
+        if !query.active && !needs_id {
             return Ok(Some(found));
         }
-        let session = match self.session.take() {
-            Some(session) => session,
+
+        let path = match &mut self.loaded {
+            Some(path) => path,
             None => {
                 let session = load(source, &Options::default())?;
-                self.active = active(&session, session.leaf);
-                session
+                let is_active = active(&session, session.leaf);
+                self.loaded.insert(LoadedPath { session, is_active })
             }
         };
-        let session = self.session.insert(session);
-        let is_wanted = |ix: &EntryIx| !query.active || self.active[ix.at()];
-        let entry = session.entry_on(found.line).filter(is_wanted);
-        Ok(entry.map(|ix| Match {
-            id: session.id(ix).into_owned(),
-            ..found
-        }))
+        let Some(ix) = path.session.entry_on(found.line) else {
+            return Ok(None);
+        };
+        if query.active && !path.is_active[ix.at()] {
+            return Ok(None);
+        }
+        let id = path.session.id(ix).into_owned();
+        Ok(Some(Match { id, ..found }))
     }
 }
 
@@ -624,10 +698,12 @@ fn nowhere() -> Hit {
 }
 
 /// Returns the range extended to whole characters; `(?-u)` and empty matches can split them.
-fn whole_characters(text: &str, Range { mut start, mut end }: Range<usize>) -> Range<usize> {
+fn whole_characters(text: &str, range: Range<usize>) -> Range<usize> {
+    let mut start = range.start;
     while !text.is_char_boundary(start) {
         start -= 1;
     }
+    let mut end = range.end;
     while !text.is_char_boundary(end) {
         end += 1;
     }
@@ -655,18 +731,22 @@ fn lines_in(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
     Ok(count)
 }
 
-/// Returns the start of the next line that may match.
+/// Returns the offset of the next line, at or after the line that starts at `from`, that may match.
+/// `next_position` is a prefilter's function; without one, every line may match.
 fn next_line(
     bytes: &[u8],
     from: usize,
-    position: Option<&mut impl FnMut(usize) -> Option<usize>>,
+    next_position: Option<&mut impl FnMut(usize) -> Option<usize>>,
 ) -> Option<usize> {
-    let sign = match position {
-        Some(position) => position(from)?,
+    let position = match next_position {
+        Some(next_position) => next_position(from)?,
         None => from,
     };
-    if sign >= bytes.len() {
+    if position >= bytes.len() {
         return None;
     }
-    Some(memrchr(b'\n', &bytes[from..sign]).map_or(from, |newline| from + newline + 1))
+    match memrchr(b'\n', &bytes[from..position]) {
+        Some(newline) => Some(from + newline + 1),
+        None => Some(from),
+    }
 }

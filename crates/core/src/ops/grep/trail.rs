@@ -11,105 +11,128 @@ use std::io;
 use std::ops::ControlFlow;
 
 /// Where an entry continues the conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Turn {
-    /// After what was written before it, or what another match before it followed.
-    None,
-    /// On another branch, after the entry with this id; `None` for the root.
-    After(Option<Text<'static>>),
+    /// After the entry written before it, or on the branch that an earlier match already moved to.
+    #[default]
+    Continues,
+    /// On another branch.
+    Branches {
+        /// The id of the entry that it follows; `None` for the root.
+        after: Option<Text<'static>>,
+    },
 }
 
-/// The entries that were written since a search: their ids, and those of their parents.
+/// The ids by which an entry is placed in the tree.
+#[derive(Clone, Debug)]
+struct WrittenEntry {
+    id: Text<'static>,
+    /// The id of its parent; `None` for a root.
+    parent: Option<Text<'static>>,
+}
+
+/// The entries that were written since a search, and how far they have been followed.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
-    written: VecDeque<(Text<'static>, Option<Text<'static>>)>,
-    /// The entry before these.
+    /// The entries that are still to be followed, in file order.
+    written: VecDeque<WrittenEntry>,
+    /// The id of the entry before these.
     last: Option<Text<'static>>,
-    /// The entry that was written last when the file was read before, if it was replaced since.
-    seen: Option<Text<'static>>,
+    /// If the file was replaced: the id of the entry that was last in it before.
+    last_before_replacement: Option<Text<'static>>,
     /// Where the conversation went on since the last match.
-    turn: Option<Option<Text<'static>>>,
+    turn: Turn,
 }
 
 impl Trail {
-    /// Begins after the last entry.
+    /// Returns a trail that begins after the last entry of a file.
     ///
     /// # Errors
     /// If reading fails.
-    pub fn after(source: &dyn ReadAt) -> io::Result<Trail> {
-        let last = lines_back(source, |line| entry(line).map(|(id, _)| id))?;
+    pub fn at_end_of(source: &dyn ReadAt) -> io::Result<Trail> {
+        let last = lines_back(source, |line| parse_entry(line).map(|entry| entry.id))?;
         Ok(Trail {
             last,
             ..Trail::default()
         })
     }
 
-    /// Reads the entries that were appended from an offset; without one, the file was replaced.
+    /// Reads the entries that were appended from the offset `from`. Without an offset the file was
+    /// replaced, and is read from its start.
     ///
     /// # Errors
     /// If reading fails.
-    pub fn read(
+    pub fn read_appended(
         mut self,
         source: &dyn ReadAt,
         from: Option<u64>,
         buffer: &mut PageBuffer,
     ) -> io::Result<Trail> {
         if from.is_none() {
-            self.seen = self.last.take();
+            self.last_before_replacement = self.last.take();
         }
+
         let range = from.unwrap_or(0)..source.len();
         let _: ControlFlow<()> =
             read_chunks(buffer, source, range, |LineChunk { bytes, .. }| {
-                self.written
-                    .extend(bytes.split(|&byte| byte == b'\n').filter_map(entry));
+                for line in bytes.split(|&byte| byte == b'\n') {
+                    self.written.extend(parse_entry(line));
+                }
                 ControlFlow::Continue(())
             })?;
         Ok(self)
     }
 
-    /// Goes on to the entry with this id, and returns where it continues the conversation.
-    pub fn turn_at(&mut self, id: &Text) -> Turn {
-        let is_found = |own: &Text| own == id;
-        if self.pass(is_found) {
-            self.turn.take().map_or(Turn::None, Turn::After)
-        } else {
-            Turn::None
+    /// Follows the entries up to the one with this id, and returns where that one continues the
+    /// conversation. If none has the id, all entries are followed.
+    pub fn advance_to(&mut self, id: &Text) -> Turn {
+        while let Some(entry) = self.written.pop_front() {
+            let is_found = entry.id == *id;
+            self.follow(entry);
+            if is_found {
+                return std::mem::take(&mut self.turn);
+            }
         }
+        Turn::Continues
     }
 
-    /// Goes on to the end.
-    pub fn end(mut self) -> Trail {
-        self.pass(|_| false);
+    /// Follows all entries that are left.
+    pub fn advance_to_end(mut self) -> Trail {
+        while let Some(entry) = self.written.pop_front() {
+            self.follow(entry);
+        }
         self
     }
 
-    /// Passes entries up to one that is searched for. Returns whether there is one.
-    fn pass(&mut self, is_found: impl Fn(&Text) -> bool) -> bool {
-        while let Some((own, parent)) = self.written.pop_front() {
-            if parent != self.last {
-                self.turn = Some(parent);
-            }
-            if Some(&own) == self.seen.as_ref() {
-                (self.seen, self.turn) = (None, None);
-            }
-            let ends = is_found(&own);
-            self.last = Some(own);
-            if ends {
-                return true;
-            }
+    fn follow(&mut self, entry: WrittenEntry) {
+        if entry.parent != self.last {
+            self.turn = Turn::Branches {
+                after: entry.parent,
+            };
         }
-        false
+
+        // In a replaced file, what comes before this entry is not new.
+        if self.last_before_replacement.as_ref() == Some(&entry.id) {
+            self.last_before_replacement = None;
+            self.turn = Turn::Continues;
+        }
+
+        self.last = Some(entry.id);
     }
 }
 
-/// Returns the ids of an entry and its parent; `None` for any other line.
-fn entry(line: &[u8]) -> Option<(Text<'static>, Option<Text<'static>>)> {
-    let line = Raw::parse(line.trim_ascii())
-        .ok()
-        .filter(|line| line.is_object())?;
-    if line.get("type").is_none_or(|kind| kind.is("session")) {
+/// Parses the ids of an entry; `None` for the header, and for lines that are not entries.
+fn parse_entry(line: &[u8]) -> Option<WrittenEntry> {
+    let line = Raw::parse(line.trim_ascii()).ok()?;
+    if !line.is_object() {
         return None;
     }
-    let text = |key: &str| line.get_text(key).map(Text::into_owned);
-    Some((text("id")?, text("parentId")))
+    let kind = line.get("type")?;
+    if kind.is("session") {
+        return None;
+    }
+    Some(WrittenEntry {
+        id: line.get_text("id")?.into_owned(),
+        parent: line.get_text("parentId").map(Text::into_owned),
+    })
 }
