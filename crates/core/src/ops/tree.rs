@@ -2,7 +2,7 @@
 
 use crate::agents::row::search::matches;
 use crate::session::Session;
-use crate::session::collected::{Collected, EntryText, ToolCall};
+use crate::session::collected::{EntryText, ToolCall};
 use crate::session::entry::{EntryIx, Flags, Kind, Role, View};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
@@ -37,7 +37,9 @@ pub struct Drawing<'a> {
     labels: Labels<'a>,
     /// The position of each row.
     pub places: Vec<TreeRow>,
+    /// By entry: whether it is on the path to the leaf.
     is_active: Vec<bool>,
+    /// By entry: whether it has a row.
     is_visible: Vec<bool>,
     /// The entry that is drawn as the leaf.
     pub leaf: Position,
@@ -59,14 +61,13 @@ pub struct Drawing<'a> {
 /// rows and, if `typed` contains words to search for, with searchable texts and matches.
 pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &str) -> Drawing<'a> {
     let labels = Labels::new(session);
-    let words = Words::new(typed);
-    let fuzzy = (session.agent().fuzzy_search)(typed);
-    let is_visible = |ix| {
-        passes(session, &labels, leaf, filter, ix)
-            && finds(session, &labels, &words, fuzzy.as_deref(), ix)
-    };
+    let search = Search::new(session, typed);
     let is_active = active(session, leaf);
-    let is_visible: Vec<_> = session.all().map(is_visible).collect();
+    let mut is_visible = Vec::with_capacity(session.entries.len());
+    for ix in session.all() {
+        let passes = passes(session, &labels, leaf, filter, ix);
+        is_visible.push(passes && search.finds(&labels, ix));
+    }
     let places = layout(session, Tree::new(session), &is_active, &is_visible);
     let calls = calls_by_id(session, &is_active);
     Drawing {
@@ -74,13 +75,14 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
         is_active,
         is_visible,
         calls,
-        words,
+        words: search.words,
         ..bare(session, labels, leaf)
     }
 }
 
-/// Returns those of some entries that are shown as they are written, without a layout. Labels and
-/// what moves the leaf to another branch are shown, too, unless only messages of the user are.
+/// Draws new entries as they are written, without a layout. `entries` are the new ones, in file
+/// order. Labels, and entries that continue on another branch, are shown even if the filter hides
+/// them: labels unless only user messages are shown, branches only in `Default` and `NoTools`.
 pub fn live<'a>(
     session: &'a Session,
     entries: &[EntryIx],
@@ -88,74 +90,86 @@ pub fn live<'a>(
     typed: &str,
 ) -> Drawing<'a> {
     let labels = Labels::new(session);
-    let words = Words::new(typed);
-    let fuzzy = (session.agent().fuzzy_search)(typed);
-    let is_news = |ix: EntryIx| {
-        session.entry(ix).kind == Kind::Label && filter != Filter::UserOnly
-            || turn(session, ix).is_some() && matches!(filter, Filter::Default | Filter::NoTools)
+    let search = Search::new(session, typed);
+    let is_shown = |ix: EntryIx| {
+        // Each entry was the leaf when it was written.
+        let passes = passes(session, &labels, Some(ix), filter, ix) || is_news(session, ix, filter);
+        passes && search.finds(&labels, ix)
     };
-    let is_shown = |&ix: &EntryIx| {
-        (passes(session, &labels, Some(ix), filter, ix) || is_news(ix))
-            && finds(session, &labels, &words, fuzzy.as_deref(), ix)
-    };
-    let place = |entry| TreeRow {
-        entry,
-        depth: 0,
-        branch_points: 0,
-        connector: false,
-        last: false,
-    };
-    let places: Vec<_> = entries
-        .iter()
-        .copied()
-        .filter(is_shown)
-        .map(place)
-        .collect();
-    // What is hidden may have moved it.
-    let turned = |place: &TreeRow| {
+
+    let mut places = Vec::new();
+    let mut turns = HashMap::default();
+    for &entry in entries {
+        if !is_shown(entry) {
+            continue;
+        }
+        places.push(TreeRow {
+            entry,
+            depth: 0,
+            branch_points: 0,
+            connector: false,
+            last: false,
+        });
+
+        // A hidden ancestor may have moved the leaf.
         let hidden = session
-            .upwards(session.entry(place.entry).parent)
-            .take_while(|ix| !is_shown(ix));
-        let turn = std::iter::once(place.entry)
+            .upwards(session.entry(entry).parent)
+            .take_while(|&above| !is_shown(above));
+        let turn = std::iter::once(entry)
             .chain(hidden)
             .find_map(|ix| turn(session, ix));
-        turn.map(|turn| (place.entry, turn))
-    };
-    let turns = Some(places.iter().filter_map(turned).collect());
-    let is_before = |ix: EntryIx| entries.first().is_none_or(|&first| ix < first);
-    let number = |result: &EntryText| {
-        if is_before(result.entry) {
+        if let Some(turn) = turn {
+            turns.insert(entry, turn);
+        }
+    }
+
+    let mut calls = Vec::with_capacity(session.collected.tool_results.len());
+    for result in &session.collected.tool_results {
+        let is_old = entries.first().is_some_and(|&first| result.entry < first);
+        calls.push(if is_old {
+            // It is not drawn.
             0
         } else {
             latest_call(session, result)
-        }
-    };
-    let calls = session.collected.tool_results.iter().map(number).collect();
+        });
+    }
+
     Drawing {
         places,
         calls,
-        words,
-        turns,
+        words: search.words,
+        turns: Some(turns),
         ..bare(session, labels, None)
     }
+}
+
+/// Whether a live drawing shows an entry although the filter hides it.
+fn is_news(session: &Session, ix: EntryIx, filter: Filter) -> bool {
+    if session.entry(ix).kind == Kind::Label && filter != Filter::UserOnly {
+        return true;
+    }
+    matches!(filter, Filter::Default | Filter::NoTools) && turn(session, ix).is_some()
 }
 
 /// Returns the parent of an entry, if that is not the entry before it in the file: there the
 /// conversation went on elsewhere.
 fn turn(session: &Session, ix: EntryIx) -> Option<Position> {
-    Some(session.entry(ix).parent).filter(|&parent| parent != ix.before())
+    let parent = session.entry(ix).parent;
+    if parent == ix.before() {
+        return None;
+    }
+    Some(parent)
 }
 
-/// Returns the number of the call that a result answers, as [`Drawing::calls`] has it, if no later
-/// entry counts.
+/// Returns the number of the last call in the file with the id of a result, as
+/// [`Drawing::calls`] has it.
 fn latest_call(session: &Session, result: &EntryText) -> u32 {
-    let is_it = |call: &ToolCall| session.bytes(call.id) == session.bytes(result.text);
-    session
-        .collected
-        .tool_calls
-        .iter()
-        .rposition(is_it)
-        .map_or(0, |at| at as u32 + 1)
+    let id = session.bytes(result.text);
+    let calls = &session.collected.tool_calls;
+    match calls.iter().rposition(|call| session.bytes(call.id) == id) {
+        Some(at) => at as u32 + 1,
+        None => 0,
+    }
 }
 
 /// Returns the rows without a layout, for callers that list entries in another order.
@@ -191,8 +205,10 @@ fn bare<'a>(session: &'a Session, labels: Labels<'a>, leaf: Position) -> Drawing
 impl<'a> Drawing<'a> {
     /// Returns the row of an entry, without marks and label.
     pub fn text(&self, ix: EntryIx) -> Text<'a> {
-        self.call(ix)
-            .map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))
+        match self.call(ix) {
+            Some(call) => self.session.text(call.row),
+            None => self.session.row(ix),
+        }
     }
 
     /// Whether `undo` took the entry back, and it is not on the path to the leaf.
@@ -205,15 +221,15 @@ impl<'a> Drawing<'a> {
         if self.session.entry(ix).role != Role::ToolResult {
             return None;
         }
-        let Collected {
-            tool_calls,
-            tool_results,
-            ..
-        } = &self.session.collected;
-        let at = tool_results
+        let collected = &self.session.collected;
+        let result = collected
+            .tool_results
             .binary_search_by_key(&ix, |result| result.entry)
             .ok()?;
-        tool_calls.get((*self.calls.get(at)? as usize).checked_sub(1)?)
+        let number = *self.calls.get(result)? as usize;
+        // 0 is no call.
+        let call = number.checked_sub(1)?;
+        collected.tool_calls.get(call)
     }
 
     /// Returns the entry's label.
@@ -232,9 +248,14 @@ impl<'a> Drawing<'a> {
             ("message.role", self.session.role_name(ix)),
             ("type", Some(self.session.kind_name(ix))),
         ];
-        let hit =
-            |(field, text): (&str, Option<Text>)| self.words.hit(field, &text?.to_string_lossy());
-        texts.into_iter().find_map(hit).map(Cow::Owned)
+        for (field, text) in texts {
+            if let Some(text) = text
+                && let Some(hit) = self.words.hit(field, &text.to_string_lossy())
+            {
+                return Some(Cow::Owned(hit));
+            }
+        }
+        None
     }
 
     /// Whether the entry is on the path to the leaf.
@@ -259,11 +280,13 @@ impl<'a> Drawing<'a> {
 
     /// Returns the entry that a label names, where labels are rows of their own.
     pub fn labelled(&self, ix: EntryIx) -> Option<Text<'a>> {
+        if !self.is_live() {
+            return None;
+        }
         let changes = &self.session.collected.labels;
         let at = changes
             .binary_search_by_key(&ix, |change| change.entry)
-            .ok()
-            .filter(|_| self.is_live())?;
+            .ok()?;
         Some(self.session.text(changes[at].target))
     }
 
@@ -283,13 +306,18 @@ impl<'a> Drawing<'a> {
     /// all rows.
     pub fn around(
         &self,
-        rows: impl ExactSizeIterator<Item = EntryIx>,
+        mut rows: impl ExactSizeIterator<Item = EntryIx>,
         most: Option<usize>,
     ) -> Range<usize> {
-        let (count, marked) = (rows.len(), self.marked());
-        let Some(most) = most else { return 0..count };
-        let at = { rows }.position(|ix| marked == Some(ix)).unwrap_or(0);
-        at.saturating_sub(most)..count.min(at.saturating_add(most).saturating_add(1))
+        let count = rows.len();
+        let Some(most) = most else {
+            return 0..count;
+        };
+        let marked = self.marked();
+        let at = rows.position(|ix| marked == Some(ix)).unwrap_or(0);
+        let start = at.saturating_sub(most);
+        let end = at.saturating_add(most).saturating_add(1);
+        start..count.min(end)
     }
 
     /// Whether the entry is the leaf.
@@ -324,63 +352,81 @@ pub fn passes(
     }
 }
 
-/// Whether an entry or its label matches: the words in all its text, or the agent's own search in
-/// its row. In that of oh-my-pi, every word must resemble one of the row.
-fn finds(
-    session: &Session,
-    labels: &Labels,
-    words: &Words,
-    fuzzy: Option<&[Vec<u16>]>,
-    ix: EntryIx,
-) -> bool {
-    if words.is_empty() {
-        return true;
+/// A search of rows.
+struct Search<'s> {
+    session: &'s Session,
+    words: Words,
+    /// The query of oh-my-pi's fuzzy search: UTF-16 words, each of which must resemble one of the
+    /// row. `None` for pi, which has no such search.
+    fuzzy: Option<Vec<Vec<u16>>>,
+}
+
+impl<'s> Search<'s> {
+    fn new(session: &'s Session, typed: &str) -> Self {
+        Search {
+            session,
+            words: Words::new(typed),
+            fuzzy: (session.agent().fuzzy_search)(typed),
+        }
     }
-    let mut found = match session.found(ix) {
-        Some(found) => found.words.clone(),
-        None => vec![false; words.len()],
-    };
-    if found.iter().all(|&found| found) {
-        return true;
+
+    /// Whether an entry or its label matches: all words in all its text, or the agent's own search
+    /// in its row.
+    fn finds(&self, labels: &Labels, ix: EntryIx) -> bool {
+        if self.words.is_empty() {
+            return true;
+        }
+        let mut found = match self.session.found(ix) {
+            Some(found) => found.words.clone(),
+            None => vec![false; self.words.len()],
+        };
+        if found.iter().all(|&found| found) {
+            return true;
+        }
+
+        let mut text = String::new();
+        if let Some(label) = labels.name(ix) {
+            text += &format!("{label} ");
+        }
+        if let Some(&searchable) = self.session.collected.searchable.get(ix.at()) {
+            text += &self.session.text(searchable).to_string();
+        }
+        self.words.mark(&text, &mut found);
+        if found.iter().all(|&found| found) {
+            return true;
+        }
+        match &self.fuzzy {
+            Some(query) => matches(query, &text),
+            None => false,
+        }
     }
-    let label = labels
-        .name(ix)
-        .map(|name| format!("{name} "))
-        .unwrap_or_default();
-    let text = session
-        .collected
-        .searchable
-        .get(ix.at())
-        .map(|&slice| session.text(slice))
-        .unwrap_or_default();
-    let text = format!("{label}{text}");
-    words.mark(&text, &mut found);
-    found.iter().all(|&found| found) || fuzzy.is_some_and(|query| matches(query, &text))
 }
 
 /// Returns the number of each result's call, counted from 1; 0 for a result without a call. Of
 /// calls with the same id, the last one drawn counts, as in the agents.
 fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
-    if session.collected.tool_results.is_empty() {
+    let results = &session.collected.tool_results;
+    if results.is_empty() {
         return Vec::new();
     }
+
     let mut rank = vec![0_u32; session.entries.len()];
     for (at, ix) in Tree::new(session).walk(is_active).enumerate() {
         rank[ix.at()] = at as u32;
     }
-    let mut in_order: Vec<_> = (1_u32..).zip(&session.collected.tool_calls).collect();
-    in_order.sort_by_key(|(_, call)| rank[call.entry.at()]);
-    let numbers: HashMap<_, _> = in_order
-        .iter()
-        .map(|(number, call)| (session.bytes(call.id), *number))
-        .collect();
-    let number = |result: &EntryText| {
-        numbers
-            .get(session.bytes(result.text))
-            .copied()
-            .unwrap_or(0)
-    };
-    session.collected.tool_results.iter().map(number).collect()
+    let mut calls: Vec<(u32, &ToolCall)> = (1..).zip(&session.collected.tool_calls).collect();
+    calls.sort_by_key(|(_, call)| rank[call.entry.at()]);
+
+    let mut number_by_id: HashMap<&[u8], u32> = HashMap::default();
+    for (number, call) in calls {
+        number_by_id.insert(session.bytes(call.id), number);
+    }
+    let mut numbers = Vec::with_capacity(results.len());
+    for result in results {
+        let number = number_by_id.get(session.bytes(result.text));
+        numbers.push(number.copied().unwrap_or(0));
+    }
+    numbers
 }
 
 #[cfg(test)]
