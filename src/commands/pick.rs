@@ -6,7 +6,7 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
 use crate::ops::ids;
-use crate::ops::pick::{copied, needed};
+use crate::ops::pick::{copy_onto, needed};
 use foldhash::HashSet;
 use std::path::PathBuf;
 
@@ -63,7 +63,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .collect();
         along = ids(&now.session, &unchosen);
         let change =
-            copied(&now.reader(), &picked, at, fresh).map_err(|refusal| now.refused(refusal))?;
+            copy_onto(&now.reader(), &picked, at, fresh).map_err(|refusal| now.refused(refusal))?;
         Ok(change.into())
     })?;
     if !along.is_empty() {

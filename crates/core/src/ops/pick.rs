@@ -31,37 +31,36 @@ use std::io;
 /// left out: labels are set anew by those who want them.
 pub fn needed(reader: &EntryReader, chosen: &[EntryIx]) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
-    if let Some(&record) = chosen
-        .iter()
-        .find(|&&ix| session.entry(ix).kind == Kind::Leaf)
-    {
-        return Err(Refusal::new(format!(
-            "{} is a leaf record, not an entry",
-            session.id(record)
-        )));
+    for &ix in chosen {
+        if session.entry(ix).kind == Kind::Leaf {
+            return Err(Refusal::new(format!(
+                "{} is a leaf record, not an entry",
+                session.id(ix)
+            )));
+        }
     }
+
     let tree = Tree::new(session);
     let chosen: BTreeSet<_> = chosen.iter().copied().collect();
     let mut picked = with_calls(reader, &tree, &chosen)?;
-    let labels = picked
-        .iter()
-        .copied()
-        .filter(|&ix| session.entry(ix).kind == Kind::Label);
-    for label in labels.collect::<Vec<_>>() {
-        let target = named(reader, label, "targetId")?;
+    for ix in chosen {
+        if session.entry(ix).kind != Kind::Label {
+            continue;
+        }
+        let target = named(reader, ix, "targetId")?;
         if !target.is_some_and(|target| picked.contains(&target)) {
             return Err(Refusal::with_hint(
-                format!("{} labels an entry that is not picked", session.id(label)),
+                format!("{} labels an entry that is not picked", session.id(ix)),
                 "labels are not copied; label the copy with `pisess label`",
             ));
         }
-        picked.remove(&label);
+        picked.remove(&ix);
     }
     Ok(tree.walk(&[]).filter(|ix| picked.contains(ix)).collect())
 }
 
-/// Copies the entries, which are in tree order, under `onto`.
-pub fn copied(
+/// Copies entries, which are in tree order, and chains the copies under `onto`.
+pub fn copy_onto(
     reader: &EntryReader,
     picked: &[EntryIx],
     onto: Position,
@@ -96,52 +95,68 @@ fn with_calls(
     chosen: &BTreeSet<EntryIx>,
 ) -> Result<BTreeSet<EntryIx>, Refusal> {
     let session = reader.session();
-    let mut picked = chosen.clone();
-    let is_turn = |ix| session.is_message(ix, Role::Assistant);
-    let (mut calling, mut turns) = (BTreeSet::new(), HashMap::default());
+    let is_reply = |ix| session.is_message(ix, Role::Assistant);
+    let mut calling = BTreeSet::new();
+    let mut nearest_replies = HashMap::default();
     for &ix in chosen {
-        if is_turn(ix) {
+        if is_reply(ix) {
             calling.insert(ix);
         } else if session.is_message(ix, Role::ToolResult) {
-            let turn = nearest(session, Some(ix), &mut turns, is_turn);
-            calling.insert(turn.ok_or_else(|| without_call(session, ix))?);
+            let Some(reply) = nearest(session, Some(ix), &mut nearest_replies, is_reply) else {
+                return Err(result_without_call(session, ix));
+            };
+            calling.insert(reply);
         }
     }
+
     let is_active = active(session, session.leaf);
     let mut answering = HashSet::default();
-    for &turn in &calling {
-        for (_, results) in results_of(reader, tree, turn)? {
-            let mut named = results.iter().copied().filter(|ix| chosen.contains(ix));
-            let result = match (named.next(), named.next()) {
-                (Some(one), Some(other)) => {
-                    let [one, other] = [one, other].map(|ix| session.id(ix));
-                    let what = format!("{one} and {other} answer the same tool call");
-                    return Err(Refusal::with_hint(what, "pick one of them"));
-                }
-                (Some(one), None) => Some(one),
-                // If a call was answered again on another branch, the result on the current path
-                // counts.
-                _ => results
-                    .iter()
-                    .copied()
-                    .find(|ix| is_active[ix.at()])
-                    .or(results.last().copied()),
-            };
-            answering.extend(result);
+    for &reply in &calling {
+        for results in results_by_call(reader, tree, reply)?.into_values() {
+            answering.extend(choose_result(session, &results, chosen, &is_active)?);
         }
     }
-    let mut results = chosen
-        .iter()
-        .filter(|&&ix| session.is_message(ix, Role::ToolResult));
-    if let Some(&alone) = results.find(|ix| !answering.contains(ix)) {
-        return Err(without_call(session, alone));
+    for &ix in chosen {
+        if session.is_message(ix, Role::ToolResult) && !answering.contains(&ix) {
+            return Err(result_without_call(session, ix));
+        }
     }
+
+    let mut picked = chosen.clone();
     picked.extend(calling);
     picked.extend(answering);
     Ok(picked)
 }
 
-fn without_call(session: &Session, result: EntryIx) -> Refusal {
+/// Returns the result to copy of those that answer a call, in file order: the chosen one, else the
+/// one on the path to the leaf, else the last. `None` if nothing answers it.
+fn choose_result(
+    session: &Session,
+    results: &[EntryIx],
+    chosen: &BTreeSet<EntryIx>,
+    is_active: &[bool],
+) -> Result<Option<EntryIx>, Refusal> {
+    let mut chosen_results = results.iter().filter(|ix| chosen.contains(ix));
+    if let Some(&one) = chosen_results.next() {
+        if let Some(&other) = chosen_results.next() {
+            return Err(Refusal::with_hint(
+                format!(
+                    "{} and {} answer the same tool call",
+                    session.id(one),
+                    session.id(other)
+                ),
+                "pick one of them",
+            ));
+        }
+        return Ok(Some(one));
+    }
+
+    // A call may have been answered again on another branch.
+    let on_path = results.iter().find(|ix| is_active[ix.at()]);
+    Ok(on_path.or(results.last()).copied())
+}
+
+fn result_without_call(session: &Session, result: EntryIx) -> Refusal {
     Refusal::new(format!(
         "{}: its tool call is not above it",
         session.id(result)
@@ -149,39 +164,55 @@ fn without_call(session: &Session, result: EntryIx) -> Refusal {
 }
 
 /// Returns the calls of an assistant message by id, each with its results before the next assistant
-/// message, on all branches.
-fn results_of(
+/// message, on all branches, in file order.
+fn results_by_call(
     reader: &EntryReader,
     tree: &Tree,
-    turn: EntryIx,
+    reply: EntryIx,
 ) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
     let session = reader.session();
-    let mut calls: HashMap<_, Vec<_>> = HashMap::default();
-    reader.with_message(turn, |message| {
-        calls.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), Vec::new())));
+    let mut calls: HashMap<Text, Vec<EntryIx>> = HashMap::default();
+    reader.with_message(reply, |message| {
+        for id in call_ids(message.get("content")) {
+            calls.insert(id.into_owned(), Vec::new());
+        }
     })?;
-    let mut below = if calls.is_empty() {
-        Vec::new()
-    } else {
-        tree.children(turn).to_vec()
-    };
-    while let Some(ix) = below.pop() {
+    if calls.is_empty() {
+        return Ok(calls);
+    }
+
+    let mut pending = tree.children(reply).to_vec();
+    while let Some(ix) = pending.pop() {
         if session.is_message(ix, Role::Assistant) {
             continue;
         }
         if session.is_message(ix, Role::ToolResult) {
-            reader.with_message(ix, |message| {
-                let id = message
-                    .get_text("toolCallId")
-                    .unwrap_or_default()
-                    .into_owned();
-                calls.entry(id).and_modify(|results| results.push(ix));
+            let id = reader.with_message(ix, |message| {
+                message.get_text("toolCallId").map(Text::into_owned)
             })?;
+            if let Some(results) = calls.get_mut(&id.unwrap_or_default()) {
+                results.push(ix);
+            }
         }
-        below.extend(tree.children(ix));
+        pending.extend(tree.children(ix));
     }
-    calls.values_mut().for_each(|results| results.sort());
+
+    for results in calls.values_mut() {
+        results.sort();
+    }
     Ok(calls)
+}
+
+/// A member that refers to another entry.
+struct Reference {
+    key: &'static str,
+    id: Text<'static>,
+}
+
+impl Reference {
+    fn new(key: &'static str, id: Text<'static>) -> Reference {
+        Reference { key, id }
+    }
 }
 
 /// Copies in progress.
@@ -204,17 +235,15 @@ impl Graft<'_> {
         let entry = Raw::checked(line.trim_ascii());
         let mut edit = Edit::new(entry.bytes()).map_err(io::Error::from)?;
         let id = self.ids[&ix].clone();
+        let parent_id = match &self.parent {
+            Some(parent) => encoded(parent),
+            None => b"null".to_vec(),
+        };
         edit.set("id", &encoded(&id));
-        edit.set(
-            "parentId",
-            &self
-                .parent
-                .as_ref()
-                .map_or_else(|| b"null".to_vec(), encoded),
-        );
+        edit.set("parentId", &parent_id);
         edit.set("timestamp", &encoded(&Text::from(timestamp)));
-        for (key, name) in self.names(ix, entry)? {
-            edit.set(key, &encoded(&name));
+        for reference in self.references(ix, entry)? {
+            edit.set(reference.key, &encoded(&reference.id));
         }
         self.parent = Some(id.clone());
         Ok(NewEntry {
@@ -223,57 +252,79 @@ impl Graft<'_> {
         })
     }
 
-    /// Returns the members of a copy that refer to other entries, with their new values.
-    fn names(
-        &self,
-        ix: EntryIx,
-        entry: Raw,
-    ) -> Result<Vec<(&'static str, Text<'static>)>, Refusal> {
-        let find = |key: &str| entry.get_text(key).and_then(|id| self.session.find(&id));
-        let copy = |named: Position| named.and_then(|named| self.ids.get(&named)).cloned();
-        let mut names = Vec::new();
+    /// Returns the members of a copy that refer to other entries, with their new values. Members
+    /// that stay the same are not among them.
+    fn references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
         match self.session.entry(ix).kind {
-            Kind::ContextEdit => match (find("targetId"), copy(find("targetId"))) {
-                (_, Some(id)) => names.push(("targetId", id)),
-                (Some(target), None) if self.above.contains(&target) => {}
-                _ => {
-                    return Err(Refusal::with_hint(
-                        format!(
-                            "{} edits an entry that is not above the target",
-                            self.session.id(ix)
-                        ),
-                        "pick the entry that it edits, too",
-                    ));
-                }
-            },
-            Kind::BranchSummary => {
-                let from = entry.get_text("fromId").unwrap_or_default();
-                let begins = self
-                    .session
-                    .parent_id(ix)
-                    .unwrap_or_else(|| Text::from("root"));
-                if self.session.agent().summarizes_from_start && from == begins {
-                    names.push((
-                        "fromId",
-                        self.parent.clone().unwrap_or_else(|| Text::from("root")),
-                    ));
-                } else {
-                    names.extend(copy(find("fromId")).map(|id| ("fromId", id)));
-                }
-            }
-            Kind::Compaction => {
-                let kept = find("firstKeptEntryId")
-                    .or_else(|| native::first_kept(self.session, ix, entry));
-                names.extend(
-                    self.first_kept(ix, kept)?
-                        .map(|id| ("firstKeptEntryId", id)),
-                );
-                let through = "providerReplayThroughEntryId";
-                names.extend(copy(find(through)).map(|id| (through, id)));
-            }
-            _ => {}
+            Kind::ContextEdit => self.edit_references(ix, entry),
+            Kind::BranchSummary => Ok(self.summary_references(ix, entry)),
+            Kind::Compaction => self.compaction_references(ix, entry),
+            _ => Ok(Vec::new()),
         }
-        Ok(names)
+    }
+
+    /// An edit refers to the entry that it edits, which must be copied or be above the target.
+    fn edit_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
+        let target = self.find_named(entry, "targetId");
+        if let Some(id) = self.copy_id(target) {
+            return Ok(vec![Reference::new("targetId", id)]);
+        }
+        if target.is_some_and(|target| self.above.contains(&target)) {
+            return Ok(Vec::new());
+        }
+        Err(Refusal::with_hint(
+            format!(
+                "{} edits an entry that is not above the target",
+                self.session.id(ix)
+            ),
+            "pick the entry that it edits, too",
+        ))
+    }
+
+    /// A summary of a branch refers to the end of the branch, or to where it begins
+    /// ([`Agent::summarizes_from_start`](crate::agents::Agent::summarizes_from_start)).
+    fn summary_references(&self, ix: EntryIx, entry: Raw) -> Vec<Reference> {
+        let from = entry.get_text("fromId").unwrap_or_default();
+        let start = self.session.parent_id(ix);
+        let start = start.unwrap_or_else(|| Text::from("root"));
+        if self.session.agent().summarizes_from_start && from == start {
+            let parent = self.parent.clone();
+            let parent = parent.unwrap_or_else(|| Text::from("root"));
+            return vec![Reference::new("fromId", parent)];
+        }
+        match self.copy_id(self.find_named(entry, "fromId")) {
+            Some(id) => vec![Reference::new("fromId", id)],
+            None => Vec::new(),
+        }
+    }
+
+    /// A compaction refers to its first kept entry, and one of a native snapshot to the last entry
+    /// that it covers.
+    fn compaction_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
+        let mut references = Vec::new();
+        let kept = self
+            .find_named(entry, "firstKeptEntryId")
+            .or_else(|| native::first_kept(self.session, ix, entry));
+        if let Some(id) = self.first_kept(ix, kept)? {
+            references.push(Reference::new("firstKeptEntryId", id));
+        }
+
+        const REPLAY_THROUGH: &str = "providerReplayThroughEntryId";
+        if let Some(id) = self.copy_id(self.find_named(entry, REPLAY_THROUGH)) {
+            references.push(Reference::new(REPLAY_THROUGH, id));
+        }
+        Ok(references)
+    }
+
+    /// Returns the entry whose id a member of an entry has.
+    fn find_named(&self, entry: Raw, key: &str) -> Position {
+        let id = entry.get_text(key)?;
+        self.session.find(&id)
+    }
+
+    /// Returns the id of the copy of an entry, if it is copied.
+    fn copy_id(&self, original: Position) -> Option<Text<'static>> {
+        self.ids.get(&original?).cloned()
     }
 
     /// Returns the new `firstKeptEntryId` of a copied compaction, or `None` if it stays the same. A
@@ -285,29 +336,34 @@ impl Graft<'_> {
         kept: Position,
     ) -> Result<Option<Text<'static>>, Refusal> {
         let nothing = Some(self.ids[&compaction].clone());
-        let is_kept =
-            |kept: EntryIx| kept != compaction && self.ancestry.is_above(kept, compaction);
-        let Some(kept) = kept.filter(|&kept| is_kept(kept)) else {
+        let Some(kept) = kept else {
             return Ok(nothing);
         };
+        if kept == compaction || !self.ancestry.is_above(kept, compaction) {
+            return Ok(nothing);
+        }
+
         let mut first = kept;
         if self.session.entry(kept).kind == Kind::Label && !self.above.contains(&kept) {
             let stays = |ix: EntryIx| self.session.entry(ix).kind != Kind::Label;
             first = first_staying(self.session, compaction, kept, stays).unwrap_or(kept);
         }
-        match self.ids.get(&first) {
-            _ if first == compaction => Ok(nothing),
-            Some(id) => Ok(Some(id.clone())),
-            None if self.above.contains(&first) => Ok(None),
-            None => {
-                let [compaction, first] = [compaction, first].map(|ix| self.session.id(ix));
-                Err(Refusal::with_hint(
-                    format!(
-                        "the compaction {compaction} keeps entries from {first} on, which is not picked"
-                    ),
-                    "pick the entries that it keeps, too, or merge the branch with `pisess merge`",
-                ))
-            }
+        if first == compaction {
+            return Ok(nothing);
         }
+        if let Some(id) = self.ids.get(&first) {
+            return Ok(Some(id.clone()));
+        }
+        if self.above.contains(&first) {
+            return Ok(None);
+        }
+        Err(Refusal::with_hint(
+            format!(
+                "the compaction {} keeps entries from {} on, which is not picked",
+                self.session.id(compaction),
+                self.session.id(first)
+            ),
+            "pick the entries that it keeps, too, or merge the branch with `pisess merge`",
+        ))
     }
 }
