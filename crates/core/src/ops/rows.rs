@@ -17,7 +17,7 @@ use std::io;
 use std::ops::Range;
 
 /// The minimum number of consecutive tool rows that are folded.
-const MANY: usize = 3;
+const SHORTEST_FOLD: usize = 3;
 
 /// The author of a row, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,14 +62,13 @@ pub struct Row<'a> {
 impl Ending {
     /// Returns how an entry ended, if not normally.
     pub fn of(entry: &Entry) -> Option<Ending> {
-        let endings = [
-            (Flags::FAILED, Ending::Failed),
-            (Flags::ABORTED, Ending::Aborted),
-        ];
-        endings
-            .into_iter()
-            .find(|(flag, _)| entry.flags.has(*flag))
-            .map(|(_, ending)| ending)
+        if entry.flags.has(Flags::FAILED) {
+            Some(Ending::Failed)
+        } else if entry.flags.has(Flags::ABORTED) {
+            Some(Ending::Aborted)
+        } else {
+            None
+        }
     }
 }
 
@@ -77,66 +76,68 @@ impl Drawing<'_> {
     /// Returns the row of an entry in parts.
     pub fn row(&self, ix: EntryIx) -> Row<'_> {
         let entry = self.session.entry(ix);
-        let tone = tone(entry.kind, entry.role);
         let ending = Ending::of(entry);
         let (role, body) = self.session.row_parts(ix);
-        if let Some(call) = self.call(ix) {
-            let name = Some(self.session.text(call.name)).filter(|name| !name.is_empty());
-            let (role, body) = (name.unwrap_or(role), self.session.text(call.row));
-            let path = usize::from(call.path.0)..usize::from(call.path.1);
-            return Row {
-                tone,
-                role,
-                ending,
-                body,
-                path,
-            };
-        }
-        if let Some(rendered) = self.rendered.get(&ix) {
-            // The row of a custom entry contains only its type.
-            let role = if entry.kind == Kind::Custom {
-                body
-            } else {
-                role
-            };
-            return Row {
-                tone,
-                role,
-                ending,
-                body: rendered.borrowed(),
-                path: 0..0,
-            };
-        }
-        if entry.flags.has(Flags::SILENT) && body == "(no content)" {
-            return Row {
-                tone,
-                role,
-                ending,
-                body: self.called(ix),
-                path: 0..0,
-            };
-        }
-        // The ending already shows that the message was aborted.
-        let ended =
-            ending == Some(Ending::Aborted) && (body == "(aborted)" || body == "Operation aborted");
-        let body = if ended { Text::default() } else { body };
-        Row {
-            tone,
+        let row = Row {
+            tone: tone(entry.kind, entry.role),
             role,
             ending,
             body,
             path: 0..0,
+        };
+
+        if let Some(call) = self.call(ix) {
+            let name = self.session.text(call.name);
+            return Row {
+                role: if name.is_empty() { row.role } else { name },
+                body: self.session.text(call.row),
+                path: usize::from(call.path.0)..usize::from(call.path.1),
+                ..row
+            };
         }
+
+        if let Some(rendered) = self.rendered.get(&ix) {
+            // The row of a custom entry contains only its type.
+            let is_custom = entry.kind == Kind::Custom;
+            return Row {
+                role: if is_custom { row.body } else { row.role },
+                body: rendered.borrowed(),
+                ..row
+            };
+        }
+
+        if entry.flags.has(Flags::SILENT) && row.body == "(no content)" {
+            return Row {
+                body: self.list_calls(ix),
+                ..row
+            };
+        }
+
+        let says_aborted = row.body == "(aborted)" || row.body == "Operation aborted";
+        if ending == Some(Ending::Aborted) && says_aborted {
+            // The ending already shows that the message was aborted.
+            return Row {
+                body: Text::default(),
+                ..row
+            };
+        }
+        row
     }
 
     /// Returns a text that lists the tools called by an assistant message without text.
-    fn called(&self, ix: EntryIx) -> Text<'static> {
-        let mut text = Text::default();
-        for (at, call) in self.session.collected.calls_of(ix).iter().enumerate() {
-            text.push_str(if at == 0 { "(calls " } else { ", " });
+    fn list_calls(&self, ix: EntryIx) -> Text<'static> {
+        let calls = self.session.collected.calls_of(ix);
+        if calls.is_empty() {
+            return Text::from("(no content)");
+        }
+        let mut text = Text::from("(calls ").into_owned();
+        for (at, call) in calls.iter().enumerate() {
+            if at > 0 {
+                text.push_str(", ");
+            }
             text.push(&self.session.text(call.name));
         }
-        text.push_str(if text.is_empty() { "(no content)" } else { ")" });
+        text.push_str(")");
         text
     }
 }
@@ -152,42 +153,54 @@ pub fn tone(kind: Kind, role: Role) -> Tone {
     }
 }
 
-/// Returns the positions that each row to draw represents, by the last of them. A run of at least
-/// `MANY` tool results becomes one row; results that are labelled, edited or marked as the leaf
-/// stay separate.
+/// Folds runs of tool results. Returns the ranges of rows that are drawn as one row each; together
+/// they cover all rows. At least `SHORTEST_FOLD` results in a row are folded; results that are
+/// labelled, edited or marked as the leaf stay separate.
 pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edit>) -> Vec<Range<usize>> {
     let session = drawing.session;
     let marked = drawing.marked();
-    let is_plain = |ix: EntryIx| {
-        session.is_message(ix, Role::ToolResult)
-            && marked != Some(ix)
-            && drawing.label(ix).is_none()
-            && !edits.contains_key(&ix)
-    };
     let mut folds: Vec<Range<usize>> = Vec::with_capacity(drawing.places.len());
+    // The number of rows in the run that ends with the current row; 0 if that cannot be folded.
     let mut run = 0;
     for (at, place) in drawing.places.iter().enumerate() {
-        let before = at.checked_sub(1).map(|at| drawing.places[at].entry);
-        let goes_on = run > 0
-            && !place.connector
-            && drawing.above(place.entry) == before
-            && before
-                .is_some_and(|before| drawing.is_active(before) == drawing.is_active(place.entry));
-        run = match (is_plain(place.entry), goes_on) {
-            (true, true) => run + 1,
-            (true, false) => 1,
-            (false, _) => 0,
-        };
+        let ix = place.entry;
+        let can_fold = session.is_message(ix, Role::ToolResult)
+            && marked != Some(ix)
+            && drawing.label(ix).is_none()
+            && !edits.contains_key(&ix);
+        if !can_fold {
+            run = 0;
+        } else if run > 0 && follows_row_before(drawing, at) {
+            run += 1;
+        } else {
+            run = 1;
+        }
+
         match folds.last_mut() {
-            Some(fold) if run > MANY => fold.end = at + 1,
+            Some(fold) if run > SHORTEST_FOLD => fold.end = at + 1,
             _ => folds.push(at..at + 1),
         }
-        if run == MANY {
-            folds.truncate(folds.len() - MANY);
-            folds.push(at + 1 - MANY..at + 1);
+        if run == SHORTEST_FOLD {
+            // The run is long enough: its single rows become one.
+            let start = at + 1 - SHORTEST_FOLD;
+            folds.truncate(folds.len() - SHORTEST_FOLD);
+            folds.push(start..at + 1);
         }
     }
     folds
+}
+
+/// Whether the entry of a row is the only one drawn below that of the row before it, and both are on
+/// the path to the leaf or neither is.
+fn follows_row_before(drawing: &Drawing, at: usize) -> bool {
+    let Some(before) = at.checked_sub(1) else {
+        return false;
+    };
+    let place = &drawing.places[at];
+    let before = drawing.places[before].entry;
+    !place.connector
+        && drawing.above(place.entry) == Some(before)
+        && drawing.is_active(before) == drawing.is_active(place.entry)
 }
 
 /// Returns the tools of the rows of a fold, in the order of their first occurrence, each with the
@@ -213,26 +226,37 @@ pub fn edited(reader: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryI
         return Ok(edits);
     }
     let is_active = active(session, leaf);
-    for ix in session
-        .all()
-        .filter(|&ix| session.entry(ix).kind == Kind::ContextEdit)
-    {
+    for ix in session.all() {
+        if session.entry(ix).kind != Kind::ContextEdit {
+            continue;
+        }
         let line = reader.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
         let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else {
             continue;
         };
-        if is_active[target.at()] && !is_active[ix.at()] {
+        let is_elsewhere = is_active[target.at()] && !is_active[ix.at()];
+        if is_elsewhere {
             continue;
         }
-        match line.get("replacement") {
-            Some(new) if new.is_null() => drop(edits.insert(target, Edit::Omit)),
-            // The content that the entry itself has undoes earlier edits.
-            Some(new) if content(new.get("content")) != stored(reader, target)? => {
-                edits.insert(target, Edit::Replace(ix));
+
+        let edit = match line.get("replacement") {
+            None => None,
+            Some(new) if new.is_null() => Some(Edit::Omit),
+            Some(new) => {
+                // The content that the entry itself has undoes earlier edits.
+                let is_original = content(new.get("content")) == stored(reader, target)?;
+                if is_original {
+                    None
+                } else {
+                    Some(Edit::Replace(ix))
+                }
             }
-            _ => drop(edits.remove(&target)),
-        }
+        };
+        match edit {
+            Some(edit) => edits.insert(target, edit),
+            None => edits.remove(&target),
+        };
     }
     Ok(edits)
 }
@@ -247,42 +271,53 @@ pub struct Extent {
     pub newest_ms: Option<i64>,
 }
 
+impl Extent {
+    /// Returns the extent of an entry without what is below it.
+    fn of_entry(entry: &Entry) -> Extent {
+        if entry.kind.is_bookkeeping() {
+            return Extent::default();
+        }
+        Extent {
+            entries: 1,
+            newest_ms: time_of(entry),
+        }
+    }
+}
+
 /// Returns the extent of each entry.
 pub fn extents(session: &Session) -> Vec<Extent> {
-    let time = |entry: &Entry| Some(entry.time_ms).filter(|&time| time != Entry::NO_TIME);
-    let own = |entry: &Entry| {
-        if entry.kind.is_bookkeeping() {
-            Extent::default()
-        } else {
-            Extent {
-                entries: 1,
-                newest_ms: time(entry),
-            }
-        }
-    };
-    let mut extents: Vec<_> = session.entries.iter().map(own).collect();
-    let add_to_parent = |ix: EntryIx| {
+    let mut extents: Vec<Extent> = session.entries.iter().map(Extent::of_entry).collect();
+    // Children are added before their parents.
+    let parents_first: Vec<EntryIx> = Tree::new(session).walk(&[]).collect();
+    for &ix in parents_first.iter().rev() {
         let Some(parent) = session.entry(ix).parent else {
-            return;
+            continue;
         };
         let below = extents[ix.at()];
         let extent = &mut extents[parent.at()];
         extent.entries += below.entries;
         extent.newest_ms = extent.newest_ms.max(below.newest_ms);
-    };
-    // Children are added before their parents.
-    let order: Vec<_> = Tree::new(session).walk(&[]).collect();
-    order.into_iter().rev().for_each(add_to_parent);
-    let has_more = |ix: EntryIx| extents[ix.at()].entries > own(session.entry(ix)).entries;
-    let notes = notes_at_leaf(session, |ix| extents[ix.at()].entries > 0, has_more);
+    }
+
+    let has_entries = |ix: EntryIx| extents[ix.at()].entries > 0;
+    let has_entries_below =
+        |ix: EntryIx| extents[ix.at()].entries > Extent::of_entry(session.entry(ix)).entries;
+    let notes = notes_at_leaf(session, has_entries, has_entries_below);
     if let Some(&leaf) = notes.first() {
-        let newest = time(session.entry(leaf));
+        let newest_ms = time_of(session.entry(leaf));
         for ix in session.upwards(Some(leaf)) {
             let extent = &mut extents[ix.at()];
-            extent.newest_ms = extent.newest_ms.max(newest);
+            extent.newest_ms = extent.newest_ms.max(newest_ms);
         }
     }
     extents
+}
+
+fn time_of(entry: &Entry) -> Option<i64> {
+    if entry.time_ms == Entry::NO_TIME {
+        return None;
+    }
+    Some(entry.time_ms)
 }
 
 #[cfg(test)]

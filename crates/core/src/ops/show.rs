@@ -27,8 +27,10 @@ pub fn parts(line: Raw, kind: Kind) -> Vec<Part> {
     for (key, value) in members(line) {
         match key.as_bytes() {
             b"type" | b"id" | b"parentId" | b"timestamp" => {}
-            b"message" if kind == Kind::Message && value.is_object() => message(value, &mut parts),
-            _ => member(key, value, &mut parts),
+            b"message" if kind == Kind::Message && value.is_object() => {
+                push_message(value, &mut parts);
+            }
+            _ => push_member(key, value, &mut parts),
         }
     }
     parts
@@ -41,111 +43,137 @@ fn members(object: Raw<'_>) -> impl Iterator<Item = (Text<'_>, Raw<'_>)> {
         .map(|(key, value)| (string::decode(key.bytes), value))
 }
 
-fn message(message: Raw, parts: &mut Vec<Part>) {
+fn push_message(message: Raw, parts: &mut Vec<Part>) {
     for (key, value) in members(message) {
         if !matches!(key.as_bytes(), b"role" | b"timestamp") {
-            member(key, value, parts);
+            push_member(key, value, parts);
         }
     }
 }
 
-fn member(key: Text, value: Raw, parts: &mut Vec<Part>) {
+/// Appends a member of an entry or message. What it says has no name; all else has.
+fn push_member(key: Text, value: Raw, parts: &mut Vec<Part>) {
     match (key.as_bytes(), value.text()) {
         (b"content" | b"summary", Some(text)) => parts.push(Part::Body(text.into_owned())),
-        (b"content", None) if value.is_array() => value.items().for_each(|item| block(item, parts)),
-        _ => named(key.into_owned(), value, parts),
-    }
-}
-
-fn named(key: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
-    match value.text() {
-        Some(text) if text.as_bytes().len() <= SHORT && !text.as_bytes().contains(&b'\n') => {
-            parts.push(Part::Field(key, text.into_owned()));
+        (b"content", None) if value.is_array() => {
+            for item in value.items() {
+                push_block(item, parts);
+            }
         }
-        Some(text) => parts.extend([Part::Title(key), Part::Body(text.into_owned())]),
-        None => json(key, value, parts),
+        _ => push_named(key.into_owned(), value, parts),
     }
 }
 
-fn json(key: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
-    let shown = Text::from(String::from_utf8_lossy(&pretty(value)).into_owned());
-    if shown.as_bytes().contains(&b'\n') {
-        parts.extend([Part::Title(key), Part::Body(shown)])
+/// Appends a value with its name: beside it if it is short, else below it.
+fn push_named(name: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
+    let Some(text) = value.text() else {
+        push_json(name, value, parts);
+        return;
+    };
+    let is_short = text.as_bytes().len() <= SHORT && !text.as_bytes().contains(&b'\n');
+    if is_short {
+        parts.push(Part::Field(name, text.into_owned()));
     } else {
-        parts.push(Part::Field(key, shown))
+        parts.push(Part::Title(name));
+        parts.push(Part::Body(text.into_owned()));
     }
 }
 
-/// Returns the members of an object, except those with these names.
-pub(super) fn fields(object: Raw, without: &[&str]) -> Vec<Part> {
+/// Appends a value as formatted JSON, with its name.
+fn push_json(name: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
+    let json = pretty(value);
+    let json = Text::from(String::from_utf8_lossy(&json).into_owned());
+    if json.as_bytes().contains(&b'\n') {
+        parts.push(Part::Title(name));
+        parts.push(Part::Body(json));
+    } else {
+        parts.push(Part::Field(name, json));
+    }
+}
+
+/// Returns the members of an object with their names, except those named in `omitted`.
+pub(super) fn fields(object: Raw, omitted: &[&str]) -> Vec<Part> {
     let mut parts = Vec::new();
-    for (key, value) in
-        members(object).filter(|(key, _)| !without.iter().any(|name| *key == **name))
-    {
-        named(key.into_owned(), value, &mut parts);
+    for (key, value) in members(object) {
+        let is_omitted = omitted.iter().any(|name| key == **name);
+        if !is_omitted {
+            push_named(key.into_owned(), value, &mut parts);
+        }
     }
     parts
 }
 
 /// Appends a block of a message's content.
-pub(super) fn block(block: Raw, parts: &mut Vec<Part>) {
+pub(super) fn push_block(block: Raw, parts: &mut Vec<Part>) {
     let kind = block.get_text("type").unwrap_or_default().into_owned();
-    let text = |key| block.get_text(key).map(Text::into_owned);
-    match (kind.as_bytes(), text("text"), text("thinking")) {
-        (b"text", Some(text), _) => parts.push(Part::Body(text)),
-        (b"thinking", _, Some(thinking)) => parts.extend([Part::Title(kind), Part::Body(thinking)]),
-        (b"toolCall", ..) => tool_call(block, parts),
-        (b"image", ..) => {
-            let length = block
-                .get("data")
-                .and_then(Raw::raw_string)
-                .map_or(0, <[u8]>::len);
-            let what = text("mimeType")
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            parts.push(Part::Field(
-                kind,
-                Text::from(format!("{what}, {} of base64", size(length))),
-            ));
+    match kind.as_bytes() {
+        b"text" => {
+            if let Some(text) = block.get_text("text") {
+                parts.push(Part::Body(text.into_owned()));
+                return;
+            }
         }
-        _ => json(
-            if kind.is_empty() {
-                Text::from("block")
-            } else {
-                kind
-            },
-            block,
-            parts,
-        ),
+        b"thinking" => {
+            if let Some(thinking) = block.get_text("thinking") {
+                parts.push(Part::Title(kind));
+                parts.push(Part::Body(thinking.into_owned()));
+                return;
+            }
+        }
+        b"toolCall" => {
+            push_tool_call(block, parts);
+            return;
+        }
+        b"image" => {
+            parts.push(Part::Field(kind, describe_image(block)));
+            return;
+        }
+        _ => {}
     }
+
+    // A block of an unknown type, or a text without text.
+    let name = if kind.is_empty() {
+        Text::from("block")
+    } else {
+        kind
+    };
+    push_json(name, block, parts);
+}
+
+/// Returns the type and size of a picture, in place of its bytes.
+fn describe_image(block: Raw) -> Text<'static> {
+    let data = block.get("data").and_then(Raw::raw_string);
+    let length = data.map_or(0, <[u8]>::len);
+    let mime_type = block.get_text("mimeType").unwrap_or_default();
+    let mime_type = mime_type.to_string_lossy();
+    Text::from(format!("{mime_type}, {} of base64", size(length)))
 }
 
 /// Appends the arguments of a call, with their names, as one text, so that the content of a file it
 /// writes is readable.
-fn tool_call(call: Raw, parts: &mut Vec<Part>) {
+fn push_tool_call(call: Raw, parts: &mut Vec<Part>) {
     let mut title = Text::from("toolCall").into_owned();
-    for text in ["name", "id"]
-        .into_iter()
-        .filter_map(|key| call.get_text(key))
-    {
-        title.push_str(" ");
-        title.push(&text);
+    for key in ["name", "id"] {
+        if let Some(text) = call.get_text(key) {
+            title.push_str(" ");
+            title.push(&text);
+        }
     }
     parts.push(Part::Title(title));
-    match call.get("arguments") {
-        Some(arguments) if arguments.is_object() => {
-            let mut inner = Vec::new();
-            members(arguments).for_each(|(key, value)| named(key.into_owned(), value, &mut inner));
-            parts.push(Part::Body(outlined(&inner)));
-        }
-        Some(arguments) => json(Text::from("arguments"), arguments, parts),
-        None => {}
+
+    let Some(arguments) = call.get("arguments") else {
+        return;
+    };
+    if !arguments.is_object() {
+        push_json(Text::from("arguments"), arguments, parts);
+        return;
     }
+    let named = fields(arguments, &[]);
+    parts.push(Part::Body(outline(&named)));
 }
 
-/// Returns the parts as a text: names, with their texts indented.
-fn outlined(parts: &[Part]) -> Text<'static> {
+/// Formats parts as one text: names, with their texts indented below them.
+fn outline(parts: &[Part]) -> Text<'static> {
     let mut out = Text::default().into_owned();
     for part in parts {
         match part {
@@ -163,7 +191,10 @@ fn outlined(parts: &[Part]) -> Text<'static> {
                 let bytes = text.as_bytes();
                 let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);
                 for line in lines.split(|&byte| byte == b'\n') {
-                    out.push_str(if line.is_empty() { "\n" } else { "\n    " });
+                    out.push_str("\n");
+                    if !line.is_empty() {
+                        out.push_str("    ");
+                    }
                     out.push(&Text::from_wtf8(line));
                 }
             }

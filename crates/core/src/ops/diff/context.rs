@@ -5,7 +5,7 @@
 
 use super::Side;
 use crate::format::changes::{Sign, differing, signed};
-use crate::ops::show::{Part, block, fields};
+use crate::ops::show::{Part, fields, push_block};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -206,7 +206,7 @@ fn content_part(item: Raw, parts: &mut Vec<Part>) {
         .get("type")
         .filter(|kind| kind.is("image"))
         .and_then(|_| item.get("data"));
-    block(item, parts);
+    push_block(item, parts);
     // Two pictures of the same size may differ.
     if let Some(data) = image.and_then(Raw::raw_string) {
         let digest = Sha256::digest(data);
