@@ -40,14 +40,14 @@ impl Branch {
     /// hides, such as the mark of a switch, the nearest other entry above. If there is none,
     /// returns the tip.
     pub fn end(&self, session: &Session) -> EntryIx {
-        let is_hidden = |&ix: &EntryIx| {
+        for ix in session.upwards(Some(self.tip)) {
             let kind = session.entry(ix).kind;
-            kind.is_bookkeeping() && kind.view(session.dialect) != View::Shown
-        };
-        session
-            .upwards(Some(self.tip))
-            .find(|ix| !is_hidden(ix))
-            .unwrap_or(self.tip)
+            let is_hidden = kind.is_bookkeeping() && kind.view(session.dialect) != View::Shown;
+            if !is_hidden {
+                return ix;
+            }
+        }
+        self.tip
     }
 }
 
@@ -55,57 +55,70 @@ impl Branch {
 pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let labels = Labels::new(session);
     let order: Vec<EntryIx> = tree.walk(&[]).collect();
-    let is_part = parts(session, &order);
-    let ways_on = count_ways_on(session, &is_part);
-    // The branch as it is at each entry; a note has that of the nearest part above it.
-    let mut ways: Vec<Option<Branch>> = vec![None; session.entries.len()];
-    let mut named_below = vec![None; session.entries.len()];
+    let is_part = branch_parts(session, &order);
+    let continuations = count_continuations(session, &is_part);
+
+    // By entry: the branch as if it ended there. A note has that of the nearest part above it.
+    let mut branch_at: Vec<Option<Branch>> = vec![None; session.entries.len()];
+    // By entry: the last labelled note of those below it that are not parts.
+    let mut labelled_note: Vec<Position> = vec![None; session.entries.len()];
     for &ix in &order {
         let entry = session.entry(ix);
-        let above = entry.parent.and_then(|parent| ways[parent.at()]);
-        let is_named = labels.change(ix).is_some();
+        let above = entry.parent.and_then(|parent| branch_at[parent.at()]);
+        let is_labelled = labels.change(ix).is_some();
         if !is_part[ix.at()] {
-            ways[ix.at()] = above;
-            if let Some(part) = above.filter(|_| is_named) {
-                named_below[part.tip.at()] = Some(ix);
+            branch_at[ix.at()] = above;
+            if is_labelled && let Some(above) = above {
+                labelled_note[above.tip.at()] = Some(ix);
             }
             continue;
         }
-        let point = entry.parent.filter(|parent| ways_on[parent.at()] > 1);
-        let before = above.filter(|_| point.is_none());
-        let is_request = entry.flags.has(Flags::USER_REQUEST);
-        ways[ix.at()] = Some(Branch {
+
+        let mut branch = Branch {
             tip: ix,
-            branch_point: point.or(before.and_then(|way| way.branch_point)),
-            entries: before.map_or(0, |way| way.entries) + u32::from(!entry.kind.is_bookkeeping()),
-            request: if is_request {
-                Some(ix)
-            } else {
-                above.and_then(|way| way.request)
-            },
-            labelled: if is_named {
-                Some(ix)
-            } else {
-                before.and_then(|way| way.labelled)
-            },
+            branch_point: None,
+            entries: 0,
+            request: above.and_then(|above| above.request),
+            labelled: None,
             active: false,
-        });
+        };
+        let diverges = entry
+            .parent
+            .is_some_and(|parent| continuations[parent.at()] > 1);
+        if diverges {
+            branch.branch_point = entry.parent;
+        } else if let Some(above) = above {
+            branch.branch_point = above.branch_point;
+            branch.entries = above.entries;
+            branch.labelled = above.labelled;
+        }
+        if !entry.kind.is_bookkeeping() {
+            branch.entries += 1;
+        }
+        if entry.flags.has(Flags::USER_REQUEST) {
+            branch.request = Some(ix);
+        }
+        if is_labelled {
+            branch.labelled = Some(ix);
+        }
+        branch_at[ix.at()] = Some(branch);
     }
-    let active = session
-        .leaf
-        .and_then(|leaf| ways[leaf.at()])
-        .map(|way| way.tip);
-    let tip = |ix: EntryIx| {
-        let way = ways[ix.at()]?;
-        let labelled = named_below[ix.at()].or(way.labelled);
-        Some(Branch {
-            labelled,
-            active: active == Some(ix),
-            ..way
-        })
-    };
-    let is_tip = |ix: &EntryIx| is_part[ix.at()] && (ways_on[ix.at()] == 0 || active == Some(*ix));
-    let mut branches: Vec<_> = session.all().filter(is_tip).filter_map(tip).collect();
+
+    let active_branch = session.leaf.and_then(|leaf| branch_at[leaf.at()]);
+    let active_tip = active_branch.map(|branch| branch.tip);
+    let mut branches = Vec::new();
+    for ix in session.all() {
+        let is_active = active_tip == Some(ix);
+        let is_tip = is_part[ix.at()] && (continuations[ix.at()] == 0 || is_active);
+        if is_tip && let Some(branch) = branch_at[ix.at()] {
+            branches.push(Branch {
+                labelled: labelled_note[ix.at()].or(branch.labelled),
+                active: is_active,
+                ..branch
+            });
+        }
+    }
+
     // A time that does not parse is older than any other; of equal times, the later entry of the
     // file is newer.
     branches.reverse();
@@ -113,57 +126,79 @@ pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     branches
 }
 
-/// Returns the first entry of the branch that an entry is on, and the entry at which it diverges
-/// from others, which may be the root; `None` if the session does not branch above the entry.
-pub fn start_of(session: &Session, tree: &Tree, ix: EntryIx) -> Option<(EntryIx, Position)> {
+/// Where a branch begins.
+#[derive(Clone, Copy, Debug)]
+pub struct BranchStart {
+    /// Its first entry.
+    pub first: EntryIx,
+    /// The entry at which it diverges from others; `None` for the root.
+    pub branch_point: Position,
+}
+
+/// Returns the start of the branch that an entry is on; `None` if the session does not branch above
+/// the entry.
+pub fn find_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<BranchStart> {
     let order: Vec<EntryIx> = tree.walk(&[]).collect();
-    let is_part = parts(session, &order);
-    let ways_on = count_ways_on(session, &is_part);
-    let roots = tree
-        .roots()
-        .iter()
-        .filter(|root| is_part[root.at()])
-        .count();
-    let diverges = |above: Position| above.map_or(roots, |above| ways_on[above.at()] as usize) > 1;
-    let starts = |&ix: &EntryIx| is_part[ix.at()] && diverges(session.entry(ix).parent);
-    session
-        .upwards(Some(ix))
-        .find(starts)
-        .map(|first| (first, session.entry(first).parent))
+    let is_part = branch_parts(session, &order);
+    let continuations = count_continuations(session, &is_part);
+    let roots = tree.roots().iter();
+    let roots = roots.filter(|root| is_part[root.at()]).count();
+
+    for first in session.upwards(Some(ix)) {
+        let branch_point = session.entry(first).parent;
+        let ways = match branch_point {
+            Some(above) => continuations[above.at()] as usize,
+            None => roots,
+        };
+        if is_part[first.at()] && ways > 1 {
+            return Some(BranchStart {
+                first,
+                branch_point,
+            });
+        }
+    }
+    None
 }
 
 /// Returns for each entry whether it is part of a branch: there is conversation at or below it, or
 /// it is one of the notes that lead to the leaf while the conversation continues beside them.
-fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
+/// `order` has parents before their children.
+fn branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     let mut is_part: Vec<bool> = session
         .entries
         .iter()
         .map(|entry| !entry.kind.is_bookkeeping())
         .collect();
     for &ix in order.iter().rev() {
-        if let Some(parent) = session.entry(ix).parent.filter(|_| is_part[ix.at()]) {
+        if is_part[ix.at()]
+            && let Some(parent) = session.entry(ix).parent
+        {
             is_part[parent.at()] = true;
         }
     }
-    let goes_on = |ix: EntryIx| count_ways_on(session, &is_part)[ix.at()] > 0;
-    let notes = notes_at_leaf(session, |ix| is_part[ix.at()], goes_on);
-    notes.iter().for_each(|ix| is_part[ix.at()] = true);
+
+    let continues = |ix: EntryIx| count_continuations(session, &is_part)[ix.at()] > 0;
+    let notes = notes_at_leaf(session, |ix| is_part[ix.at()], continues);
+    for note in notes {
+        is_part[note.at()] = true;
+    }
     is_part
 }
 
 /// Returns the notes that lead to the leaf while the conversation continues beside them, from the
-/// leaf upwards. Notes at an end belong to the branch that ends there.
+/// leaf upwards. Notes at an end belong to the branch that ends there. `continues` is called at most
+/// once: with the entry above the notes.
 pub(super) fn notes_at_leaf(
     session: &Session,
     is_conversation: impl Fn(EntryIx) -> bool,
-    goes_on: impl Fn(EntryIx) -> bool,
+    continues: impl Fn(EntryIx) -> bool,
 ) -> Vec<EntryIx> {
     let notes: Vec<_> = session
         .upwards(session.leaf)
         .take_while(|&ix| !is_conversation(ix))
         .collect();
     let above = notes.last().and_then(|&ix| session.entry(ix).parent);
-    if above.is_none_or(goes_on) {
+    if above.is_none_or(continues) {
         notes
     } else {
         Vec::new()
@@ -172,15 +207,19 @@ pub(super) fn notes_at_leaf(
 
 /// Returns the number of ways in which the conversation continues from each entry. If it continues
 /// from the leaf, the next message there counts as one more.
-fn count_ways_on(session: &Session, is_part: &[bool]) -> Vec<u32> {
-    let mut ways = vec![0; session.entries.len()];
-    for ix in session.all().filter(|ix| is_part[ix.at()]) {
-        if let Some(parent) = session.entry(ix).parent {
-            ways[parent.at()] += 1;
+fn count_continuations(session: &Session, is_part: &[bool]) -> Vec<u32> {
+    let mut counts = vec![0; session.entries.len()];
+    for ix in session.all() {
+        if is_part[ix.at()]
+            && let Some(parent) = session.entry(ix).parent
+        {
+            counts[parent.at()] += 1;
         }
     }
-    if let Some(leaf) = session.leaf.filter(|leaf| ways[leaf.at()] > 0) {
-        ways[leaf.at()] += 1;
+    if let Some(leaf) = session.leaf
+        && counts[leaf.at()] > 0
+    {
+        counts[leaf.at()] += 1;
     }
-    ways
+    counts
 }

@@ -44,13 +44,14 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
 
 /// Plans the move back to `target`, which was the leaf before, even if it is a user request.
 pub fn return_to(session: &Session, old_leaf: Position, target: Position) -> Navigation {
-    let parent = |ix: EntryIx| session.entry(ix).parent;
-    let on_target_path: HashSet<_> = session.upwards(target).collect();
+    let target_path: HashSet<_> = session.upwards(target).collect();
     let mut abandoned = Vec::new();
     let mut common_ancestor = old_leaf;
-    while let Some(ix) = common_ancestor.filter(|ix| !on_target_path.contains(ix)) {
+    while let Some(ix) = common_ancestor
+        && !target_path.contains(&ix)
+    {
         abandoned.push(ix);
-        common_ancestor = parent(ix);
+        common_ancestor = session.entry(ix).parent;
     }
     abandoned.reverse();
     Navigation {
@@ -74,12 +75,15 @@ impl Navigation {
     /// Returns the request that the branch that is left continues, if it begins with a reply or a
     /// tool result.
     pub fn continued_request(&self, session: &Session) -> Position {
-        let is_said = |ix: &&EntryIx| session.entry(**ix).kind.schema().sort == Sort::Conversation;
-        let first = *self.abandoned.iter().find(is_said)?;
-        let is_reply = [Role::Assistant, Role::ToolResult]
-            .iter()
-            .any(|role| session.is_message(first, *role));
-        last_request(session, self.common_ancestor).filter(|_| is_reply)
+        let is_conversation =
+            |ix: &&EntryIx| session.entry(**ix).kind.schema().sort == Sort::Conversation;
+        let first = *self.abandoned.iter().find(is_conversation)?;
+        let is_reply = session.is_message(first, Role::Assistant)
+            || session.is_message(first, Role::ToolResult);
+        if !is_reply {
+            return None;
+        }
+        last_request(session, self.common_ancestor)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The branch to prune: from the child of the nearest branch point above an entry, with all that
 //! follows.
 
-use crate::ops::branches::{Branch, branches, start_of};
+use crate::ops::branches::{Branch, branches, find_start};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::reference::Position;
@@ -25,9 +25,9 @@ pub struct BranchChoice {
 /// Labels of other entries and the name of the session stay, even if they were set in the branch.
 pub fn branch_at(session: &Session, ix: EntryIx) -> Option<BranchChoice> {
     let tree = Tree::new(session);
-    let (first, point) = start_of(session, &tree, ix)?;
+    let start = find_start(session, &tree, ix)?;
     let ancestry = Ancestry::new(session);
-    let is_inside = |ix: EntryIx| ancestry.is_above(first, ix);
+    let is_inside = |ix: EntryIx| ancestry.is_above(start.first, ix);
     let is_active = session.leaf.is_some_and(is_inside);
     let mut leaves: Vec<_> = session.all().map(is_inside).collect();
     for ix in notes_that_stay(session, is_inside) {
@@ -36,7 +36,7 @@ pub fn branch_at(session: &Session, ix: EntryIx) -> Option<BranchChoice> {
     let mut tips = branches(session, &tree);
     tips.retain(|branch| is_inside(branch.tip));
     Some(BranchChoice {
-        point,
+        point: start.branch_point,
         tips,
         is_active,
         leaves,
