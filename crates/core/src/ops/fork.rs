@@ -54,8 +54,8 @@ pub fn fork(
 ) -> io::Result<NewSession> {
     let session = reader.session();
     let path = session.path(end);
-    let pieces = without_labels(reader, &path, |_| true)?;
-    Ok(finished(session, pieces, end, options, fresh))
+    let copies = copy_without_labels(reader, &path, |_| true)?;
+    Ok(finish_fork(session, copies, end, options, fresh))
 }
 
 /// Forks `top`, all its descendants and, unless they are left out, its ancestors, in file order.
@@ -71,34 +71,42 @@ pub fn fork_subtree(
     let session = reader.session();
     let ancestry = Ancestry::new(session);
     let is_inside = |ix: EntryIx| top.is_none_or(|top| ancestry.is_above(top, ix));
-    let inside: Vec<_> = session.all().filter(|&ix| is_inside(ix)).collect();
-    let leaf_inside = session.leaf.filter(|&leaf| is_inside(leaf));
-    let last = || {
-        inside
-            .iter()
-            .copied()
-            .rfind(|&ix| !is_left_out(session.entry(ix).kind))
+    let inside: Vec<EntryIx> = session.all().filter(|&ix| is_inside(ix)).collect();
+
+    let leaf = match session.leaf {
+        Some(leaf) if is_inside(leaf) => Some(leaf),
+        _ => {
+            let mut from_last = inside.iter().copied().rev();
+            let last = from_last.find(|&ix| !is_left_out(session.entry(ix).kind));
+            last.or(top)
+        }
     };
-    let leaf = leaf_inside.or_else(last).or(top);
-    let above = top.and_then(|top| session.entry(top).parent);
-    let mut pieces = match ancestors {
+
+    let mut copies = match ancestors {
         Ancestors::Kept => {
+            let above = top.and_then(|top| session.entry(top).parent);
             let mut entries = session.path(above);
             entries.extend(&inside);
-            without_labels(reader, &entries, |_| true)?
+            copy_without_labels(reader, &entries, |_| true)?
         }
-        Ancestors::LeftOut => without_labels(reader, &inside, is_inside)?,
+        Ancestors::LeftOut => copy_without_labels(reader, &inside, is_inside)?,
     };
-    pieces.sort_by_key(|&(ix, _)| ix);
-    Ok(finished(session, pieces, leaf, options, fresh))
+    copies.sort_by_key(|copy| copy.entry);
+    Ok(finish_fork(session, copies, leaf, options, fresh))
 }
 
-/// Returns a session of these entries. The labels in effect are written again below `leaf`, or
+/// An entry, and its copy in the new session.
+struct EntryCopy {
+    entry: EntryIx,
+    piece: Piece,
+}
+
+/// Returns a session of these copies. The labels in effect are written again below `leaf`, or
 /// below its nearest ancestor that is not left out. If there are no labels, and that entry is not
-/// the last, a mark ([`super::switch`]) is appended below it.
-fn finished(
+/// the last, a mark ([`super::switch`]) is appended below it: the last entry of a file is its leaf.
+fn finish_fork(
     session: &Session,
-    copies: Vec<(EntryIx, Piece)>,
+    copies: Vec<EntryCopy>,
     leaf: Position,
     options: &ForkOptions,
     fresh: &mut IdSource,
@@ -108,35 +116,38 @@ fn finished(
         .upwards(leaf)
         .find(|&ix| !is_left_out(session.entry(ix).kind));
     let end_id = end.map(|ix| session.id(ix));
-    let last = copies.last().map(|&(ix, _)| session.id(ix));
-    let kept: HashSet<_> = copies.iter().map(|&(ix, _)| ix).collect();
+    let last_id = copies.last().map(|copy| session.id(copy.entry));
+
+    let copied: HashSet<EntryIx> = copies.iter().map(|copy| copy.entry).collect();
     let mut chain = Chain::under(session, end, fresh);
     let labels = Labels::new(session);
-    for (target, change) in labels.iter().filter(|(target, _)| kept.contains(target)) {
-        let time = session
-            .agent()
-            .keeps_label_times
-            .then(|| session.text(change.timestamp).to_string());
+    for (target, change) in labels.iter() {
+        if !copied.contains(&target) {
+            continue;
+        }
+        let time = if session.agent().keeps_label_times {
+            Some(session.text(change.timestamp).to_string())
+        } else {
+            None
+        };
         chain.label(
             &session.id(target),
             Some(&session.text(change.name)),
             time.as_deref(),
         );
     }
-    if chain.change.is_empty() && end_id != last {
-        chain.add(mark(last.as_ref(), end_id.as_ref(), &[]));
+    if chain.change.is_empty() && end_id != last_id {
+        chain.add(mark(last_id.as_ref(), end_id.as_ref(), &[]));
     }
-    let copies = copies.into_iter().map(|(_, piece)| piece);
+
+    let mut entries: Vec<Piece> = copies.into_iter().map(|copy| copy.piece).collect();
+    entries.extend(chain.change.entries.into_iter().map(Piece::New));
     NewSession {
         head: head(session, options, &timestamp),
         id: options.session_id.clone(),
         timestamp,
         leaf: chain.parent,
-        entries: Some(
-            copies
-                .chain(chain.change.entries.into_iter().map(Piece::New))
-                .collect(),
-        ),
+        entries: Some(entries),
     }
 }
 
@@ -154,43 +165,52 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
 
 /// Returns copies of the entries that are not left out, each under its nearest ancestor that is
 /// copied. `is_copied` is false for ancestors of the entries that are not among them.
-fn without_labels(
+fn copy_without_labels(
     reader: &EntryReader,
     entries: &[EntryIx],
     is_copied: impl Fn(EntryIx) -> bool,
-) -> io::Result<Vec<(EntryIx, Piece)>> {
+) -> io::Result<Vec<EntryCopy>> {
     let session = reader.session();
     let stays = |ix: EntryIx| is_copied(ix) && !is_left_out(session.entry(ix).kind);
-    let id = |ix: EntryIx| session.id(ix).into_owned();
-    let is_whole = |&ix: &EntryIx| stays(ix) && session.entry(ix).parent.is_none_or(&is_copied);
-    let all_stay = entries.iter().all(is_whole);
-    let (mut copies, mut parents) = (Vec::with_capacity(entries.len()), HashMap::default());
-    for ix in entries.iter().copied().filter(|&ix| stays(ix)) {
+    let all_stay = entries
+        .iter()
+        .all(|&ix| stays(ix) && session.entry(ix).parent.is_none_or(&is_copied));
+
+    let mut copies = Vec::with_capacity(entries.len());
+    let mut known_parents = HashMap::default();
+    for &ix in entries {
+        if !stays(ix) {
+            continue;
+        }
         let entry = session.entry(ix);
-        let parent = nearest(session, entry.parent, &mut parents, stays);
+        let parent = nearest(session, entry.parent, &mut known_parents, stays);
         // A root may be stored with the parent `""`, or with one that is not in the file.
-        let moved = entry.parent != parent || parent.is_none();
-        let is_read = entry.kind == Kind::Compaction && !all_stay;
-        let kept = if is_read {
-            first_kept(reader, ix)?
+        let moves = entry.parent != parent || parent.is_none();
+        let new_parent = if moves {
+            Some(parent.map(|parent| session.id(parent).into_owned()))
         } else {
             None
         };
-        let left_out = kept.filter(|&kept| !stays(kept));
-        let first_kept = left_out
-            .and_then(|kept| first_staying(session, ix, kept, stays))
-            .map(id);
-        let parent = moved.then_some(parent.map(id));
-        copies.push((
-            ix,
-            Piece::Copied {
-                entry: ix,
-                parent,
-                first_kept,
-                to: None,
-                edit: None,
-            },
-        ));
+
+        let mut new_first_kept = None;
+        // If all stay, the line need not be read.
+        if entry.kind == Kind::Compaction
+            && !all_stay
+            && let Some(kept) = first_kept(reader, ix)?
+            && !stays(kept)
+            && let Some(first) = first_staying(session, ix, kept, stays)
+        {
+            new_first_kept = Some(session.id(first).into_owned());
+        }
+
+        let piece = Piece::Copied {
+            entry: ix,
+            parent: new_parent,
+            first_kept: new_first_kept,
+            to: None,
+            edit: None,
+        };
+        copies.push(EntryCopy { entry: ix, piece });
     }
     Ok(copies)
 }
@@ -205,8 +225,8 @@ fn is_left_out(kind: Kind) -> bool {
 /// it names.
 fn first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     reader.with_entry(ix, |line| {
-        let kept = native::through(line).or_else(|| line.get_text("firstKeptEntryId"));
-        kept.and_then(|kept| reader.session().find(&kept))
+        let kept = native::through(line).or_else(|| line.get_text("firstKeptEntryId"))?;
+        reader.session().find(&kept)
     })
 }
 
@@ -214,19 +234,21 @@ fn first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
 /// of that agent has one, and is recognized by it.
 fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
     let old = Raw::checked(&session.header.bytes);
-    let slot = session
-        .title_slot
-        .as_deref()
-        .map(|slot| Raw::checked(slot.trim_ascii()));
     // The title line takes precedence over the header, even if its title is empty.
-    let title = slot
-        .map_or(old.get("title"), |slot| slot.get("title"))
-        .filter(|title| title.is_truthy());
+    let (title, source) = match &session.title_slot {
+        Some(slot) => {
+            let slot = Raw::checked(slot.trim_ascii());
+            (slot.get("title"), slot.get("source"))
+        }
+        None => (old.get("title"), old.get("titleSource")),
+    };
+    let title = title.filter(|title| title.is_truthy());
     // The agent rejects a title line with another source.
-    let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
-    let source = slot
-        .map_or(old.get("titleSource"), |slot| slot.get("source"))
-        .filter(is_source);
+    let is_known = |source: &Raw| source.is("auto") || source.is("user");
+    let source = match title {
+        Some(_) => source.filter(is_known),
+        None => None,
+    };
     head_for(session.agent(), title, source, old, options, timestamp)
 }
 
@@ -242,27 +264,29 @@ pub fn head_for(
 ) -> Vec<Vec<u8>> {
     let old_cwd = old.get_text("cwd");
     let cwd = options.cwd.as_ref().or(old_cwd.as_ref());
-    let has_title = agent.has_title_line;
-    let header = Object::new()
+    let mut header = Object::new()
         .str("type", "session")
         .number("version", 3.0)
         .str("id", &options.session_id)
         .str("timestamp", timestamp)
-        .with(cwd, |header, cwd| header.text("cwd", cwd))
-        .with(title.filter(|_| has_title), |header, title| {
-            header.raw("title", title)
-        })
-        .with(title_source.filter(|_| has_title), |header, source| {
-            header.raw("titleSource", source)
-        })
-        .with(options.source.as_ref(), |header, source| {
-            header.text("parentSession", source)
-        })
-        .with(
-            old.get_some("additionalDirectories").filter(|_| has_title),
-            |header, folders| header.raw("additionalDirectories", folders),
-        )
-        .finish();
-    let line = has_title.then(|| title_line(title, title_source, &Text::from(timestamp)));
-    line.into_iter().chain([header]).collect()
+        .with(cwd, |header, cwd| header.text("cwd", cwd));
+    if agent.has_title_line {
+        header = header
+            .with(title, |header, title| header.raw("title", title))
+            .with(title_source, |header, source| {
+                header.raw("titleSource", source)
+            });
+    }
+    header = header.with(options.source.as_ref(), |header, source| {
+        header.text("parentSession", source)
+    });
+    if !agent.has_title_line {
+        return vec![header.finish()];
+    }
+
+    header = header.with(old.get_some("additionalDirectories"), |header, folders| {
+        header.raw("additionalDirectories", folders)
+    });
+    let title_line = title_line(title, title_source, &Text::from(timestamp));
+    vec![title_line, header.finish()]
 }

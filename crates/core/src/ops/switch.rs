@@ -31,24 +31,34 @@ pub fn switch(
     fresh: &mut IdSource,
 ) -> io::Result<Change> {
     let session = reader.session();
-    let moves = !is_at(reader, place)?;
-    let mut chain = Chain::under(session, if moves { place } else { session.leaf }, fresh);
+    let moves = !is_leaf_at(reader, place)?;
+    let parent = if moves { place } else { session.leaf };
+    let mut chain = Chain::under(session, parent, fresh);
     if moves {
-        let [from, to] = [session.leaf, place].map(|place| parent_id(session, place));
+        let from = parent_id(session, session.leaf);
+        let to = parent_id(session, place);
         chain.add(mark(from.as_ref(), to.as_ref(), &[]));
     }
-    if let Some((target, name)) =
-        label.filter(|&(ix, name)| Labels::new(session).name(ix).as_ref() != Some(name))
-    {
-        chain.label(&session.id(target), Some(name), None);
+    if let Some((target, name)) = label {
+        let old_name = Labels::new(session).name(target);
+        if old_name.as_ref() != Some(name) {
+            chain.label(&session.id(target), Some(name), None);
+        }
     }
     Ok(chain.change)
 }
 
 /// Whether the position is the leaf, or only marks and labels lie between the two.
-fn is_at(reader: &EntryReader, place: Position) -> io::Result<bool> {
-    let is_between = |ix| Ok(Some(ix) != place && is_passing(reader, ix)?);
-    Ok(nearest(reader.session(), reader.session().leaf, is_between)? == place)
+fn is_leaf_at(reader: &EntryReader, place: Position) -> io::Result<bool> {
+    let session = reader.session();
+    let mut at = session.leaf;
+    while let Some(ix) = at
+        && at != place
+        && is_mark_or_label(reader, ix)?
+    {
+        at = session.entry(ix).parent;
+    }
+    Ok(at == place)
 }
 
 /// A move of the leaf, as its mark records it.
@@ -71,21 +81,23 @@ pub fn moved(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Moved>> {
     reader.with_entry(ix, |entry| {
         entry.get("customType").filter(|kind| kind.is(MARK))?;
         let data = entry.get("data").unwrap_or(Raw::NULL);
-        let place = |key| match data.get(key) {
-            Some(id) if id.is_null() => Some(None),
-            id => id
-                .and_then(Raw::text)
-                .and_then(|id| session.find(&id))
-                .map(Some),
-        };
-        let ids = data.get("undid").into_iter().flat_map(Raw::items);
-        let undid = ids.filter_map(Raw::text).map(Text::into_owned).collect();
+        let undid = data.get("undid").into_iter().flat_map(Raw::items);
         Some(Moved {
-            from: place("from"),
-            to: place("to"),
-            undid,
+            from: recorded_position(session, data.get("from")),
+            to: recorded_position(session, data.get("to")),
+            undid: undid.filter_map(Raw::text).map(Text::into_owned).collect(),
         })
     })
+}
+
+/// Returns the position in a mark: `null` is the root. `None` if the session has no such entry.
+fn recorded_position(session: &Session, id: Option<Raw>) -> Option<Position> {
+    let id = id?;
+    if id.is_null() {
+        return Some(None);
+    }
+    let ix = session.find(&id.text()?)?;
+    Some(Some(ix))
 }
 
 /// Whether an entry is a mark.
@@ -95,16 +107,16 @@ pub fn is_mark(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
 
 /// Returns the nearest entry at or above a position that is not a mark.
 pub fn behind_marks(reader: &EntryReader, place: Position) -> io::Result<Position> {
-    nearest(reader.session(), place, |ix| is_mark(reader, ix))
+    skip_upwards(reader.session(), place, |ix| is_mark(reader, ix))
 }
 
 /// Returns the nearest entry at or above a position that is neither a mark nor a label.
 pub fn behind_notes(reader: &EntryReader, place: Position) -> io::Result<Position> {
-    nearest(reader.session(), place, |ix| is_passing(reader, ix))
+    skip_upwards(reader.session(), place, |ix| is_mark_or_label(reader, ix))
 }
 
 /// Returns the nearest entry at or above a position for which `is_skipped` is false.
-fn nearest(
+fn skip_upwards(
     session: &Session,
     place: Position,
     is_skipped: impl Fn(EntryIx) -> io::Result<bool>,
@@ -118,20 +130,21 @@ fn nearest(
     Ok(at)
 }
 
-fn is_passing(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
+fn is_mark_or_label(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(reader.session().entry(ix).kind == Kind::Label || is_mark(reader, ix)?)
 }
 
 /// Returns the leaf as it was before an entry was appended.
 pub fn leaf_before(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
-    let last = std::iter::successors(ix.before(), |ix| ix.before());
-    match last
-        .into_iter()
-        .find(|&ix| !reader.session().entry(ix).id.is_empty())
-    {
-        Some(last) => leaf_after(reader, last),
-        None => Ok(None),
+    let mut earlier = ix.before();
+    while let Some(last) = earlier {
+        // An entry without an id is never the leaf.
+        if !reader.session().entry(last).id.is_empty() {
+            return leaf_after(reader, last);
+        }
+        earlier = last.before();
     }
+    Ok(None)
 }
 
 /// Returns the leaf as it was after an entry was appended: the entry itself, or the target of a
@@ -149,41 +162,57 @@ fn leaf_after(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
 pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
     let session = reader.session();
     let mut ancestry = None;
-    for ix in session
-        .all()
-        .rev()
-        .filter(|&ix| !session.entry(ix).id.is_empty())
-    {
-        let before = leaf_before(reader, ix)?;
-        let after = leaf_after(reader, ix)?;
-        let place = if after == Some(ix) {
-            session.entry(ix).parent
-        } else {
-            after
-        };
-        let mark = moved(reader, ix)?;
-        let from = match mark.as_ref().and_then(|mark| mark.from) {
-            // A mark of `undo` that only restores a label, a name or an edit.
-            Some(from) if mark.as_ref().is_some_and(|mark| mark.to == Some(from)) => continue,
-            Some(from) => from,
-            None if before == place => continue,
-            None if mark.is_some() => before,
-            // Another program may have appended a label or a mark below the leaf of a running
-            // agent.
-            None => match behind_notes(reader, before)?.zip(after) {
-                Some((above, after))
-                    if !ancestry
-                        .get_or_insert_with(|| Ancestry::new(session))
-                        .is_above(above, after) =>
-                {
-                    before
-                }
-                _ => continue,
-            },
-        };
-        return behind_marks(reader, from).map(Some);
+    for ix in session.all().rev() {
+        if session.entry(ix).id.is_empty() {
+            continue;
+        }
+        if let Some(from) = moved_from(reader, ix, &mut ancestry)? {
+            return behind_marks(reader, from).map(Some);
+        }
     }
     Ok(None)
+}
+
+/// Returns the leaf before a move that an entry records, or after which it was appended; `None` if
+/// there was no move. `ancestry` is computed when it is needed first.
+fn moved_from(
+    reader: &EntryReader,
+    ix: EntryIx,
+    ancestry: &mut Option<Ancestry>,
+) -> io::Result<Option<Position>> {
+    let session = reader.session();
+    let before = leaf_before(reader, ix)?;
+    let after = leaf_after(reader, ix)?;
+    let mark = moved(reader, ix)?;
+    if let Some(mark) = &mark
+        && let Some(from) = mark.from
+    {
+        // A mark of `undo` may only restore a label, a name or an edit.
+        let stays = mark.to == Some(from);
+        return Ok(if stays { None } else { Some(from) });
+    }
+
+    let place = if after == Some(ix) {
+        session.entry(ix).parent
+    } else {
+        after
+    };
+    if before == place {
+        return Ok(None);
+    }
+    if mark.is_some() {
+        return Ok(Some(before));
+    }
+
+    // Another program may have appended a label or a mark below the leaf of a running agent.
+    let (Some(above), Some(after)) = (behind_notes(reader, before)?, after) else {
+        return Ok(None);
+    };
+    let ancestry = ancestry.get_or_insert_with(|| Ancestry::new(session));
+    if ancestry.is_above(above, after) {
+        return Ok(None);
+    }
+    Ok(Some(before))
 }
 
 /// Returns a mark of a move, which takes back the entries with the ids `undid`.
