@@ -138,34 +138,41 @@ pub fn to_number(value: Raw) -> f64 {
     }
 }
 
-/// Returns the number that a string without surrounding white space represents.
+/// Returns the number that a string without surrounding white space represents, as `Number` does.
 fn number_in(text: &str) -> f64 {
     let radix = match text.get(..2) {
         Some("0x" | "0X") => 16,
         Some("0o" | "0O") => 8,
         Some("0b" | "0B") => 2,
-        _ => 10,
+        _ => return decimal_in(text),
     };
-    if radix != 10 {
-        let digits = text[2..].chars().map(|digit| digit.to_digit(radix));
-        let number = digits.clone().try_fold(0.0, |sum, digit| {
-            Some(sum * f64::from(radix) + f64::from(digit?))
-        });
-        return number.filter(|_| text.len() > 2).unwrap_or(f64::NAN);
+    let digits = &text[2..];
+    if digits.is_empty() {
+        return f64::NAN;
     }
+    let mut number = 0.0;
+    for digit in digits.chars() {
+        let Some(digit) = digit.to_digit(radix) else {
+            return f64::NAN;
+        };
+        number = number * f64::from(radix) + f64::from(digit);
+    }
+    number
+}
+
+fn decimal_in(text: &str) -> f64 {
     match text {
-        "" => 0.0,
-        "Infinity" | "+Infinity" => f64::INFINITY,
-        "-Infinity" => f64::NEG_INFINITY,
-        // Rust also accepts `inf` and `nan`.
-        _ if text
-            .bytes()
-            .any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E')) =>
-        {
-            f64::NAN
-        }
-        _ => text.parse().unwrap_or(f64::NAN),
+        "" => return 0.0,
+        "Infinity" | "+Infinity" => return f64::INFINITY,
+        "-Infinity" => return f64::NEG_INFINITY,
+        _ => {}
     }
+    // Rust also accepts `inf` and `nan`.
+    let is_word = |byte: u8| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E');
+    if text.bytes().any(is_word) {
+        return f64::NAN;
+    }
+    text.parse().unwrap_or(f64::NAN)
 }
 
 /// Whether a value is a number with `bit` set, after JavaScript's conversion to 32 bits.

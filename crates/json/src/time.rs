@@ -35,30 +35,34 @@ pub fn parse_js_date(text: &[u8]) -> Option<i64> {
 pub fn js_date(value: Option<Raw>) -> Option<i64> {
     let value = value?;
     if let Some(number) = value.number() {
-        return (number.abs() <= LIMIT_MS as f64).then_some(number as i64);
+        let is_date = number.abs() <= LIMIT_MS as f64;
+        return is_date.then_some(number as i64);
     }
-    match (value.text(), value.bool()) {
-        (Some(text), _) => parse_js_date(text.as_bytes()),
-        (None, Some(truth)) => Some(i64::from(truth)),
-        (None, None) => value.is_null().then_some(0),
+    if let Some(text) = value.text() {
+        return parse_js_date(text.as_bytes());
     }
+    // JavaScript converts `true` to 1, `false` and `null` to 0.
+    if let Some(truth) = value.bool() {
+        return Some(i64::from(truth));
+    }
+    value.is_null().then_some(0)
 }
 
 /// Returns `new Date(ms).toISOString()`: `2026-11-21T20:13:49.271Z`, with six digits and a sign for
 /// years outside 0 to 9999. Formats times beyond [`LIMIT_MS`] as well, for which JavaScript throws.
 pub fn iso_string(ms: i64) -> String {
-    let (day, rest) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
-    let (year, month, day) = civil(day);
-    let (hour, minute, second, milli) = (
-        rest / 3_600_000,
-        rest / 60_000 % 60,
-        rest / 1000 % 60,
-        rest % 1000,
-    );
+    let (year, month, day) = civil(ms.div_euclid(DAY_MS));
     let year = match year {
         0..=9999 => format!("{year:04}"),
-        _ => format!("{}{:06}", if year < 0 { '-' } else { '+' }, year.abs()),
+        ..0 => format!("-{:06}", year.abs()),
+        _ => format!("+{year:06}"),
     };
+
+    let in_day = ms.rem_euclid(DAY_MS);
+    let hour = in_day / 3_600_000;
+    let minute = in_day / 60_000 % 60;
+    let second = in_day / 1000 % 60;
+    let milli = in_day % 1000;
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 

@@ -257,21 +257,28 @@ fn link_draft_labels(
     links: &[DraftLink],
     numbered_targets: &[(EntryIx, f64)],
 ) {
-    let heads: HashSet<_> = links
-        .iter()
-        .filter(|link| link.head)
-        .map(|link| link.entry)
-        .collect();
+    let mut heads: HashSet<EntryIx> = HashSet::default();
+    for link in links {
+        if link.head {
+            heads.insert(link.entry);
+        }
+    }
+
     for at in 0..session.collected.labels.len() {
-        let entry = session.collected.labels[at].entry;
-        let id = |ix: Option<EntryIx>| ix.map(|ix| session.entry(ix).id);
-        let target = match numbered_targets.binary_search_by_key(&entry, |&(entry, _)| entry) {
-            _ if heads.contains(&entry) => id(session.entry(entry).parent).unwrap_or_default(),
-            Ok(at) => match id(session.record_entry(numbered_targets[at].1)) {
-                Some(id) => id,
+        let label = session.collected.labels[at].entry;
+        let target = if heads.contains(&label) {
+            match session.entry(label).parent {
+                Some(parent) => session.entry(parent).id,
+                None => Slice::default(),
+            }
+        } else {
+            let numbered = numbered_targets.binary_search_by_key(&label, |&(entry, _)| entry);
+            let Ok(numbered) = numbered else { continue };
+            let (_, record) = numbered_targets[numbered];
+            match session.record_entry(record) {
+                Some(target) => session.entry(target).id,
                 None => Slice::append(b"root", &mut session.arena),
-            },
-            Err(_) => continue,
+            }
         };
         session.collected.labels[at].target = target;
     }

@@ -329,25 +329,28 @@ fn unique(name: &str, mut fits: Vec<Known>) -> Result<Option<PathBuf>, NameError
 /// Returns names and ids with a similar spelling, the most similar first.
 fn near(wanted: &str, known: &[Known]) -> Vec<String> {
     let length = wanted.chars().count();
-    let most = 1 + length / 4;
-    let names = known.iter().filter_map(|session| session.name.as_deref());
-    let near_names = names.map(|name| (strsim::osa_distance(wanted, name), name));
-    // Of each id, only as many characters are compared as were given.
-    let starts = known
-        .iter()
-        .filter_map(|session| Some((session.id.get(..length)?, &*session.id)));
-    let near_ids = starts
-        .filter(|_| length >= LEAST)
-        .map(|(start, id)| (strsim::osa_distance(wanted, start), id))
-        .filter(|&(distance, _)| distance <= 1 + length / 8);
-    let mut near: Vec<_> = near_names
-        .filter(|&(distance, _)| distance <= most)
-        .chain(near_ids)
-        .collect();
+    let most_in_name = 1 + length / 4;
+    let most_in_id = 1 + length / 8;
+    let mut near = Vec::new();
+    for session in known {
+        if let Some(name) = session.name.as_deref() {
+            let distance = strsim::osa_distance(wanted, name);
+            if distance <= most_in_name {
+                near.push((distance, name));
+            }
+        }
+        // Of each id, only as many characters are compared as were given.
+        if length >= LEAST
+            && let Some(start) = session.id.get(..length)
+        {
+            let distance = strsim::osa_distance(wanted, start);
+            if distance <= most_in_id {
+                near.push((distance, &*session.id));
+            }
+        }
+    }
     near.sort_unstable();
     near.dedup();
-    near.into_iter()
-        .take(NEAR)
-        .map(|(_, name)| name.to_owned())
-        .collect()
+    near.truncate(NEAR);
+    near.into_iter().map(|(_, name)| name.to_owned()).collect()
 }

@@ -5,13 +5,13 @@ use crate::session::collected::{Attribution, CountedCall};
 use crate::session::entry::{EntryIx, Kind, Role, Slice};
 use crate::session::file_calls::{FileAct, FileCall, file_of};
 use crate::session::paths::{is_absolute, is_windows};
-use crate::session::read::record::{Member, Typed};
+use crate::session::read::record::{Block, Member, Typed};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
 impl Fragment {
-    /// Stores the models and tools of an entry, and its calls, whose files are relative to `cwd`.
-    /// The paths of files that are only read are stored if `with_reads`.
+    /// Stores the models and tools of an entry, and its calls, whose files are relative to `cwd`. The
+    /// paths of files that are only read are stored if `with_reads`.
     pub fn keep_stats(
         &mut self,
         entry: EntryIx,
@@ -19,31 +19,18 @@ impl Fragment {
         cwd: Option<&Text>,
         with_reads: bool,
     ) {
-        let (mut by, record) = (Attribution::none(entry), typed.record);
+        let record = typed.record;
+        let mut by = Attribution::none(entry);
         match (typed.kind, typed.role, &record.message) {
             (Kind::Message, Role::Assistant, Some(message)) => {
                 let (provider, model) = message.model_parts();
-                (by.provider, by.model) = (self.name(provider), self.name(model));
+                by.provider = self.name(provider);
+                by.model = self.name(model);
                 by.has_usage = message.get(Member::Usage).is_some_and(Raw::is_object);
-                by.began_ms = message
-                    .get(Member::Timestamp)
-                    .and_then(Raw::number)
-                    .map(|time| time as i64);
-                for call in typed.blocks.iter().filter(|block| block.is_call()) {
-                    let file = file_of(call.name, call.arguments).map(|(tool, path)| {
-                        let is_kept = with_reads || tool.act != FileAct::Read;
-                        let kept =
-                            is_kept.then(|| Slice::append(&absolute(&path, cwd), &mut self.arena));
-                        FileCall {
-                            entry,
-                            tool,
-                            path: kept.unwrap_or_default(),
-                        }
-                    });
-                    let tool = self.name(call.name.and_then(Raw::text));
-                    self.collected
-                        .counted_calls
-                        .push(CountedCall { entry, tool, file });
+                let began = message.get(Member::Timestamp).and_then(Raw::number);
+                by.began_ms = began.map(|time| time as i64);
+                for block in typed.blocks.iter().filter(|block| block.is_call()) {
+                    self.keep_call(entry, block, cwd, with_reads);
                 }
             }
             (Kind::Message, Role::ToolResult, Some(message)) => {
@@ -54,13 +41,31 @@ impl Fragment {
                 by.model = self.name(record.get(Member::Model).and_then(Raw::text));
             }
             // oh-my-pi: a request of the user in another form, as that for a skill.
-            (Kind::CustomMessage, ..)
-                if Raw::checked(record.bytes)
-                    .get("attribution")
-                    .is_some_and(|by| by.is("user")) => {}
+            (Kind::CustomMessage, ..) => {
+                let attribution = Raw::checked(record.bytes).get("attribution");
+                if !attribution.is_some_and(|by| by.is("user")) {
+                    return;
+                }
+            }
             _ => return,
         }
         self.collected.attributions.push(by);
+    }
+
+    /// Stores a tool call, with the file that it reads or changes.
+    fn keep_call(&mut self, entry: EntryIx, call: &Block, cwd: Option<&Text>, with_reads: bool) {
+        let file = file_of(call.name, call.arguments).map(|(tool, path)| {
+            let is_kept = with_reads || tool.act != FileAct::Read;
+            let path = if is_kept {
+                Slice::append(&absolute(&path, cwd), &mut self.arena)
+            } else {
+                Slice::default()
+            };
+            FileCall { entry, tool, path }
+        });
+        let tool = self.name(call.name.and_then(Raw::text));
+        let calls = &mut self.collected.counted_calls;
+        calls.push(CountedCall { entry, tool, file });
     }
 
     /// Stores a name, unless it was one of the previous entry.
@@ -81,16 +86,18 @@ impl Fragment {
 fn absolute(path: &Text, cwd: Option<&Text>) -> Vec<u8> {
     let given = path.as_bytes();
     let is_relative = !given.starts_with(b"~") && !is_absolute(given);
-    let mut whole = cwd
-        .filter(|_| is_relative)
-        .map(|cwd| [cwd.as_bytes(), b"/"].concat())
-        .unwrap_or_default();
+    let mut whole = Vec::new();
+    if is_relative && let Some(cwd) = cwd {
+        whole.extend_from_slice(cwd.as_bytes());
+        whole.push(b'/');
+    }
     whole.extend_from_slice(given.strip_prefix(b"./").unwrap_or(given));
     if is_windows(&whole) {
-        whole
-            .iter_mut()
-            .filter(|byte| **byte == b'\\')
-            .for_each(|byte| *byte = b'/');
+        for byte in &mut whole {
+            if *byte == b'\\' {
+                *byte = b'/';
+            }
+        }
     }
     whole
 }

@@ -7,24 +7,26 @@ use std::collections::BTreeSet;
 /// `user@host:path`, as in the addresses of git over ssh, and `//user@host` are not e-mail.
 pub fn addresses(bytes: &[u8], found: &mut BTreeSet<Vec<u8>>) {
     for at in memchr::memchr_iter(b'@', bytes) {
-        let (before, after) = (&bytes[..at], &bytes[at + 1..]);
-        let start = before
-            .iter()
-            .rposition(|&byte| !is_local(byte))
-            .map_or(0, |at| at + 1);
-        // The second character of an escape, as in `\nme@example.org`.
-        let is_escape = start > 0 && before[start - 1] == b'\\';
-        let (start, end) = (
-            start + usize::from(is_escape),
-            after.iter().position(|&byte| !is_host(byte)),
-        );
-        let rest = after[..end.unwrap_or(after.len())].trim_ascii_end();
-        let host = rest.strip_suffix(b".").unwrap_or(rest);
-        let next = after.get(host.len());
+        let before = &bytes[..at];
+        let after = &bytes[at + 1..];
+        let mut start = match before.iter().rposition(|&byte| !is_local(byte)) {
+            Some(other) => other + 1,
+            None => 0,
+        };
+        // The second character of an escape, as in `\nme@example.org`, is not part of the address.
+        if start > 0 && before[start - 1] == b'\\' {
+            start += 1;
+        }
+
+        let end = after.iter().position(|&byte| !is_host(byte));
+        let host = after[..end.unwrap_or(after.len())].trim_ascii_end();
+        let host = host.strip_suffix(b".").unwrap_or(host);
         let previous = start.checked_sub(1).map(|at| before[at]);
+        let next = after.get(host.len());
         let is_login = next == Some(&b':') || matches!(previous, Some(b'/' | b':'));
         if start < at && !is_login && is_domain(host) {
-            found.insert([&before[start..], b"@", host].concat().to_ascii_lowercase());
+            let address = [&before[start..], b"@", host].concat();
+            found.insert(address.to_ascii_lowercase());
         }
     }
 }

@@ -35,33 +35,37 @@ impl People {
             .map(|home| home.trim_end_matches(['/', '\\']))
             .collect();
         let names: BTreeSet<&str> = homes.iter().filter_map(|home| user_of(home)).collect();
-        let special: Vec<_> = homes
-            .iter()
-            .filter(|home| home.len() > 1 && user_of(home).is_none() && home.contains(['/', '\\']))
-            .map(|home| regex::escape(home))
-            .collect();
-        let own = special
-            .iter()
-            .map(|home| format!("|{home}"))
-            .collect::<String>();
-        let home = format!(
-            r"(?-u)(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{own})\b"
-        );
+
+        // Home directories in other places, such as `/root`.
+        let mut alternatives = String::new();
+        for home in &homes {
+            let is_path = home.len() > 1 && home.contains(['/', '\\']);
+            if is_path && user_of(home).is_none() {
+                alternatives.push('|');
+                alternatives.push_str(&regex::escape(home));
+            }
+        }
+        let home = build(&format!(
+            r"(?-u)(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{alternatives})\b"
+        ));
+
         let words: Vec<_> = names.iter().map(|name| regex::escape(name)).collect();
-        let names_expression =
-            (!words.is_empty()).then(|| format!(r"(?-u)\b(?:{})\b", words.join("|")));
-        let build = |expression: &str| {
-            Regex::new(expression).expect("names are escaped, so it is an expression")
+        let names_expression = if words.is_empty() {
+            None
+        } else {
+            Some(build(&format!(r"(?-u)\b(?:{})\b", words.join("|"))))
         };
-        let needles = ["/home", "/Users", "\\Users"].map(|needle| needle.as_bytes().to_vec());
-        let own = names
-            .iter()
-            .chain(&homes)
-            .flat_map(|text| raw_needles(text.as_bytes()));
+
+        let mut needles = ["/home", "/Users", "\\Users"]
+            .map(|needle| needle.as_bytes().to_vec())
+            .to_vec();
+        for text in names.iter().chain(&homes) {
+            needles.extend(raw_needles(text.as_bytes()));
+        }
         People {
-            home: build(&home),
-            names: names_expression.as_deref().map(build),
-            needles: needles.into_iter().chain(own).collect(),
+            home,
+            names: names_expression,
+            needles,
         }
     }
 
@@ -93,6 +97,10 @@ impl People {
         }
         splices
     }
+}
+
+fn build(expression: &str) -> Regex {
+    Regex::new(expression).expect("names are escaped, so it is an expression")
 }
 
 /// Returns the name of the user of a home directory; `None` for one that does not identify a

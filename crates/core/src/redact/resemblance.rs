@@ -221,20 +221,37 @@ const PLACEHOLDERS: &str = "api apikey change changeme dummy example here insert
 
 /// Whether it is made up for an example or a test: words for that, and digits that count from 1.
 fn is_filler(secret: &[u8]) -> bool {
-    const WORDS: &str = "abc auth authentication def demo fake for mock sk test tests";
-    let is_one = |a: &u8, b: &u8| {
+    const WORDS: [&str; 11] = [
+        "abc",
+        "auth",
+        "authentication",
+        "def",
+        "demo",
+        "fake",
+        "for",
+        "mock",
+        "sk",
+        "test",
+        "tests",
+    ];
+
+    // Words of letters, numbers, and single other characters, which do not count.
+    let parts = secret.chunk_by(|a, b| {
         a.is_ascii_digit() == b.is_ascii_digit()
             && a.is_ascii_alphanumeric()
             && b.is_ascii_alphanumeric()
-    };
-    secret
-        .chunk_by(is_one)
-        .filter(|word| word[0].is_ascii_alphanumeric())
-        .all(|word| {
-            let known = || WORDS.split(' ').chain(PLACEHOLDERS.split(' '));
-            b"1234567890".starts_with(word)
-                || known().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
-        })
+    });
+    for part in parts {
+        if !part[0].is_ascii_alphanumeric() || b"1234567890".starts_with(part) {
+            continue;
+        }
+        let is_same = |word: &str| part.eq_ignore_ascii_case(word.as_bytes());
+        let is_known = WORDS.into_iter().any(is_same) || PLACEHOLDERS.split(' ').any(is_same);
+        if !is_known {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether it is the placeholder of an example: filler such as `xxx`, or only words such as

@@ -6,12 +6,14 @@ use memchr::memmem;
 /// whole string.
 pub fn blobs(line: &[u8]) -> impl Iterator<Item = &str> {
     const MARK: &[u8] = b"\"blob:sha256:";
+    /// The number of hex digits of a SHA-256.
+    const DIGITS: usize = 64;
+
     memmem::find_iter(line, MARK).filter_map(|at| {
-        let (hash, rest) = line[at + MARK.len()..].split_at_checked(64)?;
-        let hash = std::str::from_utf8(hash)
-            .ok()
-            .filter(|_| rest.first() == Some(&b'"'))?;
-        is_hash(hash).then_some(hash)
+        let (hash, rest) = line[at + MARK.len()..].split_at_checked(DIGITS)?;
+        let is_whole_string = rest.first() == Some(&b'"');
+        let hash = std::str::from_utf8(hash).ok()?;
+        (is_whole_string && is_hash(hash)).then_some(hash)
     })
 }
 

@@ -28,31 +28,39 @@ impl Outcome {
     /// Returns the outcome of the call with this result and output, from the result's flags, the
     /// agent's line at the end of the output, or the exit code.
     pub fn of(result: Raw, output: &str) -> Self {
+        /// The number of lines at the end of the output that may be the agent's.
+        const LAST_LINES: usize = 4;
+
         let [is_error, is_cancelled, own_code, details] =
             members(result, ["isError", "cancelled", "exitCode", "details"]);
-        let [code, is_late] = members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
-        let starts = |line: &str, with: &[&str]| with.iter().any(|start| line.starts_with(start));
-        let mut last = output
-            .lines()
-            .rev()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-            .take(4);
-        match last.find(|line| starts(line, &FAILED) || starts(line, &STOPPED)) {
-            _ if truthy(is_cancelled) => Outcome::Stopped,
-            Some(line) if starts(line, &STOPPED) => Outcome::Stopped,
-            Some(line) => Outcome::Failed(line.to_owned()),
-            None => match own_code
-                .or(code)
-                .and_then(Raw::number)
-                .filter(|code| *code != 0.0)
-            {
-                Some(code) => Outcome::Failed(format!("{EXITED}{code}")),
-                None if output.starts_with(NO_CHANGE) => Outcome::Passed,
-                None if truthy(is_error) || truthy(is_late) => Outcome::Failed(String::new()),
-                None => Outcome::Passed,
-            },
+        let [detailed_code, is_late] =
+            members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
+        if truthy(is_cancelled) {
+            return Outcome::Stopped;
         }
+
+        let begins =
+            |line: &str, starts: &[&str]| starts.iter().any(|start| line.starts_with(start));
+        let lines = output.lines().rev().map(str::trim);
+        for line in lines.filter(|line| !line.is_empty()).take(LAST_LINES) {
+            if begins(line, &STOPPED) {
+                return Outcome::Stopped;
+            }
+            if begins(line, &FAILED) {
+                return Outcome::Failed(line.to_owned());
+            }
+        }
+
+        let code = own_code.or(detailed_code).and_then(Raw::number);
+        if let Some(code) = code
+            && code != 0.0
+        {
+            return Outcome::Failed(format!("{EXITED}{code}"));
+        }
+        if !output.starts_with(NO_CHANGE) && (truthy(is_error) || truthy(is_late)) {
+            return Outcome::Failed(String::new());
+        }
+        Outcome::Passed
     }
 
     /// Returns the exit code of a command that failed, if it is known.

@@ -90,20 +90,22 @@ pub fn below_home(path: &str, home: Option<&str>) -> String {
 /// Returns the Windows path that a shell on Windows writes as `/c/x`, `/mnt/c/x` or
 /// `/cygdrive/c/x`.
 pub fn of_windows_shell(path: &str) -> Option<String> {
-    let rest = path.strip_prefix('/').filter(|_| !path.contains('\\'))?;
-    let rest = ["mnt/", "cygdrive/"]
-        .iter()
-        .find_map(|mount| rest.strip_prefix(mount))
-        .unwrap_or(rest);
-    let (drive, rest) = rest.split_once('/').unwrap_or((rest, ""));
-    match drive.as_bytes() {
-        [letter] if letter.is_ascii_alphabetic() => Some(format!(
-            "{}:\\{}",
-            drive.to_ascii_uppercase(),
-            rest.replace('/', "\\")
-        )),
-        _ => None,
+    let path = path.strip_prefix('/')?;
+    if path.contains('\\') {
+        return None;
     }
+    let from_drive = path
+        .strip_prefix("mnt/")
+        .or_else(|| path.strip_prefix("cygdrive/"))
+        .unwrap_or(path);
+    let (drive, below) = from_drive.split_once('/').unwrap_or((from_drive, ""));
+    let is_drive = matches!(drive.as_bytes(), [letter] if letter.is_ascii_alphabetic());
+    if !is_drive {
+        return None;
+    }
+    let drive = drive.to_ascii_uppercase();
+    let below = below.replace('/', "\\");
+    Some(format!("{drive}:\\{below}"))
 }
 
 #[cfg(test)]

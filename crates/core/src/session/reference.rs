@@ -174,57 +174,67 @@ fn whole(
     if name == "root" {
         return Ok(Some(None));
     }
-    if let Some(line) = name
-        .strip_prefix(':')
-        .and_then(|line| line.parse().ok())
-        .map(LineNo)
+    if let Some(line) = name.strip_prefix(':')
+        && let Ok(line) = line.parse()
     {
-        let found = session
-            .entry_on(line)
-            .ok_or(ReferenceError::NoEntryOnLine { line })?;
+        let line = LineNo(line);
+        let found = session.entry_on(line);
+        let found = found.ok_or(ReferenceError::NoEntryOnLine { line })?;
         return Ok(Some(Some(found)));
     }
-    let with_id = |id: &str| session.find(&Text::from(id));
-    let with_label = |label: &str| {
-        let name = label.to_owned();
-        let ambiguous = |candidates| ReferenceError::Ambiguous {
-            name,
-            candidates,
-            is_label: true,
-        };
-        one(session, labels.named(&Text::from(label))).map_err(ambiguous)
-    };
+
+    // An id or label may itself begin with `label:` or `id:`, so that the prefix only comes first.
     if let Some(label) = name.strip_prefix("label:")
-        && let Some(ix) = with_label(label)?
+        && let Some(ix) = with_label(session, labels, label)?
     {
         return Ok(Some(Some(ix)));
     }
-    if let Some(ix) = name
-        .strip_prefix("id:")
-        .and_then(with_id)
-        .or_else(|| with_id(name))
-    {
+    let with_id = |id: &str| session.find(&Text::from(id));
+    if let Some(ix) = name.strip_prefix("id:").and_then(with_id) {
         return Ok(Some(Some(ix)));
     }
-    if let Some(ix) = with_label(name)? {
+    if let Some(ix) = with_id(name) {
         return Ok(Some(Some(ix)));
     }
-    if name.chars().count() < SHORTEST_PREFIX {
+    if let Some(ix) = with_label(session, labels, name)? {
+        return Ok(Some(Some(ix)));
+    }
+
+    let is_long_enough = name.chars().count() >= SHORTEST_PREFIX;
+    if !is_long_enough {
         return Ok(None);
     }
-    // Entries with the same id count as one, and the id refers to the last.
-    let is_prefix = |&ix: &EntryIx| {
-        session.id(ix).as_bytes().starts_with(name.as_bytes())
-            && session.find(&session.id(ix)) == Some(ix)
-    };
-    let ambiguous = |candidates| ReferenceError::Ambiguous {
-        name: name.to_owned(),
+    match with_id_prefix(session, name)? {
+        Some(ix) => Ok(Some(Some(ix))),
+        None => Ok(None),
+    }
+}
+
+/// Returns the only entry with a label.
+fn with_label(session: &Session, labels: &Labels, label: &str) -> Result<Position, ReferenceError> {
+    let found = labels.named(&Text::from(label));
+    one(session, found).map_err(|candidates| ReferenceError::Ambiguous {
+        name: label.to_owned(),
+        candidates,
+        is_label: true,
+    })
+}
+
+/// Returns the only entry whose id begins with `prefix`. Entries with the same id count as one, and
+/// the id refers to the last.
+fn with_id_prefix(session: &Session, prefix: &str) -> Result<Position, ReferenceError> {
+    let mut found = Vec::new();
+    for ix in session.all() {
+        let id = session.id(ix);
+        if id.as_bytes().starts_with(prefix.as_bytes()) && session.find(&id) == Some(ix) {
+            found.push(ix);
+        }
+    }
+    one(session, found).map_err(|candidates| ReferenceError::Ambiguous {
+        name: prefix.to_owned(),
         candidates,
         is_label: false,
-    };
-    Ok(one(session, session.all().filter(is_prefix).collect())
-        .map_err(ambiguous)?
-        .map(Some))
+    })
 }
 
 /// Returns the only entry found, or an error with the ids of several.

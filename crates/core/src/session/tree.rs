@@ -69,21 +69,31 @@ impl Tree {
         &self.children[self.first[ix.at()] as usize..self.first[ix.at() + 1] as usize]
     }
 
-    /// Iterates over all entries in drawing order: parents before children; of siblings, the one
-    /// that leads to the leaf first. Without `is_active`, an empty slice, the oldest is first.
+    /// Iterates over all entries in drawing order: parents before children; of siblings, the one that
+    /// leads to the leaf first. Without `is_active`, an empty slice, the oldest is first.
     pub fn walk<'a>(&'a self, is_active: &'a [bool]) -> impl Iterator<Item = EntryIx> + use<'a> {
-        let push = |stack: &mut Vec<EntryIx>, siblings: &[EntryIx]| {
-            let active = |ix: &&EntryIx| is_active.get(ix.at()) == Some(&true);
-            stack.extend(siblings.iter().rev().filter(|ix| !active(ix)));
-            stack.extend(siblings.iter().rev().filter(active));
-        };
         let mut stack = Vec::new();
-        push(&mut stack, &self.roots);
+        push_siblings(&mut stack, &self.roots, is_active);
         std::iter::from_fn(move || {
             let ix = stack.pop()?;
-            push(&mut stack, self.children(ix));
+            push_siblings(&mut stack, self.children(ix), is_active);
             Some(ix)
         })
+    }
+}
+
+/// Pushes siblings in the reverse of their drawing order, the next one last.
+fn push_siblings(stack: &mut Vec<EntryIx>, siblings: &[EntryIx], is_active: &[bool]) {
+    let leads_to_leaf = |ix: EntryIx| is_active.get(ix.at()) == Some(&true);
+    for &ix in siblings.iter().rev() {
+        if !leads_to_leaf(ix) {
+            stack.push(ix);
+        }
+    }
+    for &ix in siblings.iter().rev() {
+        if leads_to_leaf(ix) {
+            stack.push(ix);
+        }
     }
 }
 

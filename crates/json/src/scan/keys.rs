@@ -189,14 +189,14 @@ impl<N: Copy> KeyCache<N> {
 
 impl<N> Node<N> {
     fn new(text: &[u8], name: N, older: KeyIx) -> Self {
-        let (mut padded, mut mask) = ([0; TEXT], [0; TEXT]);
+        let mut padded = [0; TEXT];
         padded[..text.len()].copy_from_slice(text);
+        let mut mask = [0; TEXT];
         mask[..text.len()].fill(u8::MAX);
-        let (text, mask, len) = (words(&padded), words(&mask), text.len());
         Node {
-            text,
-            mask,
-            len,
+            text: words(&padded),
+            mask: words(&mask),
+            len: text.len(),
             name,
             next: KeyIx::NONE,
             inner: KeyIx::NONE,

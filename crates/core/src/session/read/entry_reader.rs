@@ -124,14 +124,12 @@ impl<'a> EntryReader<'a> {
 
     /// Calls `see` with the `message` of an entry's line, or `null` if it has none.
     pub fn with_message<T>(&self, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
-        match self
-            .session
-            .message_span(ix)
-            .filter(|_| !self.session.is_migrated(ix))
+        if let Some(span) = self.session.message_span(ix)
+            && !self.session.is_migrated(ix)
         {
-            Some(span) => self.with_stored(span, |message| see(Raw::checked(message))),
-            None => self.with_entry(ix, |entry| see(entry.get("message").unwrap_or(Raw::NULL))),
+            return self.with_stored(span, |message| see(Raw::checked(message)));
         }
+        self.with_entry(ix, |entry| see(entry.get("message").unwrap_or(Raw::NULL)))
     }
 
     /// Returns the bytes of a line as they are in the file.

@@ -244,58 +244,61 @@ fn no_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadErro
 /// Whether a value is a title slot according to oh-my-pi's `parseTitleSlotObject`, which does not
 /// check the width.
 pub fn is_title_slot(value: Raw) -> bool {
-    let is_text = |key: &str| value.get(key).is_some_and(Raw::is_string);
-    let source_fits = value
-        .get("source")
-        .is_none_or(|source| source.is("auto") || source.is("user"));
-    value.get("type").is_some_and(|kind| kind.is("title"))
-        && value.get("v").and_then(Raw::number) == Some(1.0)
-        && ["title", "updatedAt", "pad"].into_iter().all(is_text)
-        && source_fits
+    let is_title = value.get("type").is_some_and(|kind| kind.is("title"));
+    if !is_title || value.get("v").and_then(Raw::number) != Some(1.0) {
+        return false;
+    }
+    for key in ["title", "updatedAt", "pad"] {
+        if !value.get(key).is_some_and(Raw::is_string) {
+            return false;
+        }
+    }
+    match value.get("source") {
+        Some(source) => source.is("auto") || source.is("user"),
+        None => true,
+    }
 }
 
+/// Returns the format of the file with this header, or why it is not a session.
 fn format_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Format, LoadError> {
-    let wrong = |what| {
-        Err(LoadError::NotASession {
-            line: Some(line),
-            what,
-        })
+    let refuse = |what| LoadError::NotASession {
+        line: Some(line),
+        what,
     };
-    let is_kind = |key: &str, name: &str| value.get(key).is_some_and(|kind| kind.is(name));
-    if is_kind("kind", "header")
-        && let Some(v) = value.get("v").filter(|v| v.is_number())
+    let has = |key: &str, expected: &str| value.get(key).is_some_and(|value| value.is(expected));
+    if has("kind", "header")
+        && let Some(version) = value.get("v")
+        && version.is_number()
     {
-        return wrong(WrongFile::Newer(format!(
-            "v{}",
-            String::from_utf8_lossy(v.bytes())
-        )));
+        let version = String::from_utf8_lossy(version.bytes());
+        return Err(refuse(WrongFile::Newer(format!("v{version}"))));
     }
-    if !is_kind("type", "session") {
-        return wrong(WrongFile::OtherFirst);
+    if !has("type", "session") {
+        return Err(refuse(WrongFile::OtherFirst));
     }
     if !value.get("id").is_some_and(Raw::is_string) {
-        return wrong(WrongFile::NoSessionId);
+        return Err(refuse(WrongFile::NoSessionId));
     }
-    let given = value.get("version");
-    let number = version_number(value);
-    if number > 3.0 {
-        let version = given.map_or(&b""[..], Raw::bytes);
-        return wrong(WrongFile::Newer(format!(
-            "version {}",
-            String::from_utf8_lossy(version)
-        )));
+
+    let stored = value.get("version");
+    let version = version_number(value);
+    if version > 3.0 {
+        let stored = String::from_utf8_lossy(stored.map_or(&b""[..], Raw::bytes));
+        return Err(refuse(WrongFile::Newer(format!("version {stored}"))));
     }
-    if given.is_some_and(|version| !version.is_number()) {
+    if stored.is_some_and(|version| !version.is_number()) {
         problems.push(Problem {
             line,
             kind: FindingKind::OddVersion,
         });
     }
-    Ok(match number {
-        _ if number < 2.0 => Format::V1,
-        _ if number < 3.0 => Format::V2,
+    Ok(if version < 2.0 {
+        Format::V1
+    } else if version < 3.0 {
+        Format::V2
+    } else {
         // `NaN` is not less than any number, so neither agent migrates the file.
-        _ => Format::V3,
+        Format::V3
     })
 }
 

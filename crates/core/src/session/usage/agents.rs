@@ -69,24 +69,27 @@ impl SubAgents {
 
 /// Returns the ends of the paths of the sessions that a tool result's details name.
 pub fn sessions(details: Raw) -> Vec<String> {
-    let path = |result: Raw| {
-        let session = result
-            .get_text("sessionFile")
-            .map(|path| path.to_string_lossy().into_owned());
-        let output = || {
-            let path = result.get_text("outputPath")?;
-            Some(path.to_string_lossy().strip_suffix(".md")?.to_owned() + ".jsonl")
-        };
-        session.or_else(output)
-    };
-    let imported = details
-        .get_text("agentId")
-        .map(|id| format!("/{}.jsonl", id.to_string_lossy()));
-    results(details)
-        .filter_map(path)
-        .chain(imported)
-        .map(|path| end_of(&path))
-        .collect()
+    let mut ends = Vec::new();
+    for result in results(details) {
+        if let Some(path) = session_of_result(result) {
+            ends.push(end_of(&path));
+        }
+    }
+    // As `import` names the session of a sub-agent.
+    if let Some(id) = details.get_text("agentId") {
+        ends.push(end_of(&format!("/{}.jsonl", id.to_string_lossy())));
+    }
+    ends
+}
+
+/// Returns the path of the session of one sub-agent: as named, or beside its output `NAME.md`.
+fn session_of_result(result: Raw) -> Option<String> {
+    if let Some(session) = result.get_text("sessionFile") {
+        return Some(session.to_string_lossy().into_owned());
+    }
+    let output = result.get_text("outputPath")?;
+    let output = output.to_string_lossy();
+    Some(format!("{}.jsonl", output.strip_suffix(".md")?))
 }
 
 /// Returns the ends of the paths that the reported sessions may have: a fork may have copied the

@@ -145,52 +145,38 @@ pub struct Billed {
 impl Billed {
     /// Returns the request that an entry records, if any.
     pub fn of(entry: EntryIx, typed: &Typed) -> Option<Billed> {
-        let Typed {
-            kind, role, record, ..
-        } = *typed;
-        let message = record.message.as_ref().filter(|_| kind == Kind::Message);
-        let (usage, agents) = match (role, message) {
-            (Role::Assistant, Some(message)) => (
-                message
-                    .get(Member::Usage)
-                    .and_then(Usage::of)
-                    .unwrap_or_default(),
-                None,
-            ),
-            (Role::ToolResult, Some(message)) => {
-                let is_tool = |name: &str| {
-                    message
-                        .get(Member::ToolName)
-                        .is_some_and(|tool| tool.is(name))
-                };
-                let own = message.get(Member::Usage).filter(|usage| usage.is_object());
-                let sum = message
-                    .get(Member::Details)
-                    .filter(|_| is_tool("task"))
-                    .and_then(|details| details.get("usage"));
-                let usage = Usage::of(own.or(sum)?)?;
-                let ends = message
-                    .get(Member::Details)
-                    .map(sessions)
-                    .unwrap_or_default();
-                let is_of_agents = own.is_none() || is_tool("subagent") || !ends.is_empty();
-                (usage, is_of_agents.then(|| ends.into_boxed_slice()))
+        let message = match typed.kind {
+            Kind::Message => typed.record.message.as_ref(),
+            _ => None,
+        };
+        let mut agents = None;
+        let usage = match message {
+            Some(message) if typed.role == Role::Assistant => {
+                let usage = message.get(Member::Usage).and_then(Usage::of);
+                usage.unwrap_or_default()
             }
-            (_, None) if kind.schema().is_billed => {
-                (record.get(Member::Usage).and_then(Usage::of)?, None)
+            Some(message) if typed.role == Role::ToolResult => {
+                let result = usage_of_result(message)?;
+                agents = result.agents;
+                result.usage
+            }
+            None if typed.kind.schema().is_billed => {
+                typed.record.get(Member::Usage).and_then(Usage::of)?
             }
             _ => return None,
         };
-        let print = |message: &MessageFacts| {
-            message
-                .get(Member::Timestamp)
-                .map(|_| fingerprint(message.bytes))
+        // Only a message with a time of its own can be recognized elsewhere.
+        let print = match message {
+            Some(message) if message.get(Member::Timestamp).is_some() => {
+                Some(fingerprint(message.bytes))
+            }
+            _ => None,
         };
         Some(Billed {
             entry,
             usage,
             agents,
-            print: message.and_then(print),
+            print,
         })
     }
 
@@ -201,6 +187,36 @@ impl Billed {
             .as_deref()
             .is_some_and(|reported| agents.are_read(session, reported))
     }
+}
+
+/// The usage that a tool result reports.
+struct ResultUsage {
+    usage: Usage,
+    /// If it is the sum of sub-agents: the ends of the paths of their sessions.
+    agents: Option<Box<[String]>>,
+}
+
+/// Returns the usage of a tool result: its own, or the sum that the details of oh-my-pi's `task`
+/// have.
+fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
+    let tool = message.get(Member::ToolName);
+    let is_tool = |name: &str| tool.is_some_and(|tool| tool.is(name));
+    let details = message.get(Member::Details);
+
+    let own = message.get(Member::Usage).filter(|usage| usage.is_object());
+    let usage = match (own, details) {
+        (Some(own), _) => own,
+        (None, Some(details)) if is_tool("task") => details.get("usage")?,
+        (None, _) => return None,
+    };
+    let usage = Usage::of(usage)?;
+
+    let ends = details.map(sessions).unwrap_or_default();
+    let is_of_agents = own.is_none() || is_tool("subagent") || !ends.is_empty();
+    Some(ResultUsage {
+        usage,
+        agents: is_of_agents.then(|| ends.into_boxed_slice()),
+    })
 }
 
 /// Removes copies of messages that come before.

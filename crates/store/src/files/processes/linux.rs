@@ -105,21 +105,34 @@ pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<Writer> {
         .map(|pid| Writer { pid: Some(pid) })
 }
 
-/// Agents are recognized by the name of their process, or by the script that an interpreter runs.
+/// Returns a process of an agent that runs in one of these directories. Agents are recognized by the
+/// name of their process, or by the script that an interpreter runs.
 pub(super) fn agent_in(folders: &[PathBuf]) -> Option<u32> {
-    let is_agent = |pid: u32| {
-        let is_name = |name: &str| matches!(name.rsplit('/').next(), Some("pi" | "omp"));
-        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let words = String::from_utf8_lossy(&words).into_owned();
-        let is_script = |word: &str| is_name(word) || word.contains("/pi-coding-agent/");
-        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        is_name(name.trim_end()) || words.split('\0').take(3).any(is_script)
-    };
-    other_processes()
-        .filter(|pid| {
-            std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| folders.contains(&cwd))
-        })
-        .find(|pid| is_agent(*pid))
+    for pid in other_processes() {
+        let Ok(cwd) = std::fs::read_link(format!("/proc/{pid}/cwd")) else {
+            continue;
+        };
+        if folders.contains(&cwd) && is_agent(pid) {
+            return Some(pid);
+        }
+    }
+    None
+}
+
+fn is_agent(pid: u32) -> bool {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    if is_agent_name(name.trim_end()) {
+        return true;
+    }
+    // The interpreter, perhaps an option, and the script.
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let command = String::from_utf8_lossy(&command);
+    let mut words = command.split('\0').take(3);
+    words.any(|word| is_agent_name(word) || word.contains("/pi-coding-agent/"))
+}
+
+fn is_agent_name(path: &str) -> bool {
+    matches!(path.rsplit('/').next(), Some("pi" | "omp"))
 }
 
 fn other_processes() -> impl Iterator<Item = u32> {
