@@ -1,7 +1,7 @@
 //! What the summary takes from one message.
 
 use super::budget::{LONGEST_TEXT, POINT, READ};
-use super::quote::{quoted, shortened};
+use super::quote::{cut_message, quote_line};
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
 use crate::agents::readable::{self, Folders};
 use crate::session::content::borrowed_text;
@@ -12,6 +12,7 @@ use pisess_json::Raw;
 use pisess_json::js::truthy;
 use pisess_json::text::{Text, joined};
 use regex::Regex;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Matches files and skills as pi puts them into a request.
@@ -82,63 +83,47 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
     let text = match &*role {
         "bashExecution" | "pythonExecution" => borrowed_text(get("output"), "\n"),
         "compactionSummary" | "branchSummary" => borrowed_text(get("summary"), "\n"),
-        _ => said(&facts, &blocks),
+        _ => content_text(&facts, &blocks),
     };
-    let text = shortened(&text.to_string_lossy(), LONGEST_TEXT);
+    let text = cut_message(&text.to_string_lossy(), LONGEST_TEXT);
+
     match &*role {
-        "user" if !truthy(get("synthetic")) => Message::User(words(text, &blocks)),
-        "developer" if truthy(get("userInitiated")) => Message::User(words(text, &blocks)),
-        "custom" if starts_user_turn(message) => {
-            let typed = skill_draft(message).map(Text::into_string_lossy);
-            Message::User(typed.unwrap_or_else(|| words(text, &blocks)))
-        }
-        "custom" if says_nothing_new(get("customType")) => Message::Other,
+        "user" if !truthy(get("synthetic")) => Message::User(request_words(text, &blocks)),
+        "developer" if truthy(get("userInitiated")) => Message::User(request_words(text, &blocks)),
+        "custom" if starts_user_turn(message) => Message::User(match skill_draft(message) {
+            Some(typed) => typed.into_string_lossy(),
+            None => request_words(text, &blocks),
+        }),
+        "custom" if is_from_imported_agent(get("customType")) => Message::Other,
         "custom" | "hookMessage" => Message::Extension {
-            kind: head(get("customType")),
+            kind: string_head(get("customType")),
             text,
         },
         "assistant" => {
-            let calls: Vec<_> = blocks
-                .iter()
-                .filter(|block| block.is_call())
-                .map(|block| call(block, folders))
-                .collect();
-            let stop = match &*head(facts.get(Member::StopReason)) {
-                "aborted" => Stop::Early("interrupted by the user".to_owned()),
-                "error" => {
-                    let error = quoted(&head(facts.get(Member::ErrorMessage)), POINT);
-                    Stop::Early(format!("the model's reply failed: {error}"))
+            let mut calls = Vec::new();
+            for block in &blocks {
+                if block.is_call() {
+                    calls.push(read_call(block, folders));
                 }
-                "length" => Stop::Early("the model's reply reached its token limit".to_owned()),
-                _ if calls.is_empty() => Stop::Done,
-                _ => Stop::ToolUse,
-            };
+            }
+            let stop = read_stop(&facts, !calls.is_empty());
             Message::Reply { text, stop, calls }
         }
-        "toolResult" => {
-            let (id, tool) = (
-                head(facts.get(Member::ToolCallId)),
-                head(facts.get(Member::ToolName)),
-            );
-            let call = Call {
-                id,
-                tool,
+        "toolResult" => Message::Result {
+            call: Call {
+                id: string_head(facts.get(Member::ToolCallId)),
+                tool: string_head(facts.get(Member::ToolName)),
                 ..Call::default()
-            };
-            Message::Result {
-                call,
-                outcome: Outcome::of(message, &text),
-                output: text,
-            }
-        }
+            },
+            outcome: Outcome::of(message, &text),
+            output: text,
+        },
         "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
-            let command = head(get("command").or(get("code")));
-            let call = Call {
-                command,
-                ..Call::default()
-            };
             Message::Result {
-                call,
+                call: Call {
+                    command: string_head(get("command").or(get("code"))),
+                    ..Call::default()
+                },
                 outcome: Outcome::of(message, ""),
                 output: text,
             }
@@ -149,9 +134,23 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
     }
 }
 
+/// Returns how far an assistant message went.
+fn read_stop(facts: &MessageFacts, has_calls: bool) -> Stop {
+    match &*string_head(facts.get(Member::StopReason)) {
+        "aborted" => Stop::Early("interrupted by the user".to_owned()),
+        "error" => {
+            let error = quote_line(&string_head(facts.get(Member::ErrorMessage)), POINT);
+            Stop::Early(format!("the model's reply failed: {error}"))
+        }
+        "length" => Stop::Early("the model's reply reached its token limit".to_owned()),
+        _ if has_calls => Stop::ToolUse,
+        _ => Stop::Done,
+    }
+}
+
 /// Returns the text of the content of a message, given its blocks: as [`borrowed_text`], without
 /// another walk over the message.
-fn said<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> {
+fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> {
     if let Content::Text(text) = facts.content {
         return text.text();
     }
@@ -161,74 +160,75 @@ fn said<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> {
 }
 
 /// Whether an extension's message is what Claude Code or Codex said in the name of the user, as
-/// `import` names it.
-fn says_nothing_new(kind: Option<Raw>) -> bool {
-    let kind = head(kind);
-    kind.starts_with("claude.") || kind == "codex.context"
+/// `import` names it. It says nothing new.
+fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
+    let name = string_head(custom_type);
+    name.starts_with("claude.") || name == "codex.context"
 }
 
-fn call(block: &Block, folders: Folders) -> Call {
+fn read_call(block: &Block, folders: Folders) -> Call {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
-    let first = arguments
+    let name = block.name.and_then(Raw::text).unwrap_or_default();
+
+    // Of several questions in one call, the first.
+    let first_question = arguments
         .get("questions")
         .and_then(|questions| questions.items().next());
-    let question = first.unwrap_or(arguments).get("question");
-    let name = block.name.and_then(Raw::text).unwrap_or_default();
-    let command = arguments.get("command").or(arguments.get("cmd"));
-    let list = command.filter(|command| command.is_array());
-    let words = list
-        .and_then(|words| readable::command_head(words, READ))
-        .map(Text::into_string_lossy);
-    Call {
-        id: head(block.id),
-        tool: head(block.name),
-        command: words.unwrap_or_else(|| head(command)),
-        target: readable::describe_call(&name, arguments, folders)
-            .text
+    let question = first_question.unwrap_or(arguments).get("question");
+
+    let command = match arguments.get("command").or(arguments.get("cmd")) {
+        Some(words) if words.is_array() => readable::command_head(words, READ)
+            .unwrap_or_default()
             .into_string_lossy(),
-        question: head(question),
-        todo: todo(arguments),
+        line => string_head(line),
+    };
+    let target = readable::describe_call(&name, arguments, folders).text;
+    Call {
+        id: string_head(block.id),
+        tool: string_head(block.name),
+        command,
+        target: target.into_string_lossy(),
+        question: string_head(question),
+        todo: todo_list(arguments),
     }
 }
 
 /// Returns the list in `todos` as Markdown.
-fn todo(arguments: Raw) -> String {
-    let item = |todo: Raw<'_>| {
-        let state = match todo.get("status") {
+fn todo_list(arguments: Raw) -> String {
+    let mut lines = Vec::new();
+    for todo in arguments.get("todos").unwrap_or(Raw::NULL).items() {
+        let Some(content) = todo.get("content") else {
+            continue;
+        };
+        let mark = match todo.get("status") {
             Some(status) if status.is("completed") => "x",
             Some(status) if status.is("in_progress") => "~",
             _ => " ",
         };
-        todo.get("content")
-            .map(|content| format!("- [{state}] {}", head(Some(content))))
-    };
-    let items = arguments
-        .get("todos")
-        .into_iter()
-        .flat_map(Raw::items)
-        .filter_map(item);
-    items.collect::<Vec<_>>().join("\n")
+        lines.push(format!("- [{mark}] {}", string_head(Some(content))));
+    }
+    lines.join("\n")
 }
 
 /// Returns a request without what a chat program put before it, and the bodies of the files and
 /// skills that pi put into it; `[image]` for an image without a text.
-pub(super) fn words(text: String, blocks: &[Block]) -> String {
+pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
     static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(BODIES).expect("a constant"));
-    if text.is_empty()
-        && blocks
-            .iter()
-            .any(|block| block.kind.is_some_and(|kind| kind.is("image")))
-    {
-        return "[image]".to_owned();
+    if text.is_empty() {
+        let is_image = |block: &Block| block.kind.is_some_and(|kind| kind.is("image"));
+        if blocks.iter().any(is_image) {
+            return "[image]".to_owned();
+        }
     }
-    let own = forwarded::words(text.as_bytes()).map(String::from_utf8_lossy);
-    ATTACHMENT
-        .replace_all(&own.unwrap_or(text.as_str().into()), "$1[…]$2")
-        .into_owned()
+    let words = match forwarded::words(text.as_bytes()) {
+        Some(forwarded) => String::from_utf8_lossy(forwarded),
+        None => Cow::Borrowed(text.as_str()),
+    };
+    ATTACHMENT.replace_all(&words, "$1[…]$2").into_owned()
 }
 
-/// Returns the start of a string.
-fn head(value: Option<Raw>) -> String {
+/// Returns the first [`READ`] units of a string, which is enough for any section.
+fn string_head(value: Option<Raw>) -> String {
     value
         .and_then(Raw::text)
         .unwrap_or_default()

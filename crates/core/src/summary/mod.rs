@@ -11,7 +11,7 @@
 //!
 //! ```text
 //! message ── message::read ─┬─ turns   requests, replies, how they ended           ┐
-//!                           ├─ work    tool calls: files, commands, open failures  ├─ Extract::text ── Sections::write
+//!                           ├─ work    tool calls: files, commands, open failures  ├─ Extract::write_page ── Sections::write
 //!                           └─ points  constraints, decisions, context             ┘
 //! previous summary ── Sections::read ── turns, points ─────────────────────────────┘
 //! ```
@@ -39,7 +39,8 @@ use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
 use budget::{HELD, NEWEST, RECENT, SHORT_REPLY, WORDS};
 use message::{Call, Message, Stop};
-use quote::{asks, columns, ends, line, quoted};
+use pisess_json::Raw;
+use quote::{columns, cut_middle, ends_in_question, one_line, quote_line};
 use sections::*;
 use std::io;
 use tool_calls::Work;
@@ -76,10 +77,9 @@ pub fn extract<'b>(
         redactor,
         ..Extract::default()
     };
-    material
-        .previous_summary
-        .into_iter()
-        .for_each(|summary| extract.go_on_from(summary));
+    if let Some(summary) = material.previous_summary {
+        extract.continue_from(summary);
+    }
     let mut messages: Vec<_> = material
         .messages
         .iter()
@@ -88,18 +88,12 @@ pub fn extract<'b>(
     let recent = messages.split_off(messages.len().saturating_sub(RECENT));
     messages.retain(|message| !session.is_message(message.entry, Role::ToolResult));
     messages.extend(recent);
-    let take = |entry, message| extract.add(&session.id(entry).to_string_lossy(), message);
-    read_in_order(
-        &messages,
-        workers,
-        reader,
-        |json| message::read(json, folders),
-        take,
-    )?;
-    extract.note(
-        "Asked of this summary",
-        material.instructions.unwrap_or_default(),
-    );
+
+    let read = |json: Raw| message::read(json, folders);
+    let add = |entry, message| extract.add(&session.id(entry).to_string_lossy(), message);
+    read_in_order(&messages, workers, reader, read, add)?;
+    let instructions = material.instructions.unwrap_or_default();
+    extract.note("Asked of this summary", instructions);
     Ok(extract.finish())
 }
 
@@ -110,6 +104,7 @@ struct Extract {
     points: Sections,
     /// The current turn. What precedes the first request is a turn, too.
     turn: Turn,
+    /// The turns before, oldest first.
     earlier: Vec<Turn>,
     work: Work,
     /// What failed and is still open, when all is read.
@@ -128,40 +123,36 @@ impl Extract {
         match message {
             Message::User(text) => {
                 let text = self.clean(text);
-                // A single word after a slash is a command to the agent itself.
-                let is_command = text
-                    .strip_prefix('/')
-                    .is_some_and(|name| !name.contains(['/', ':']))
-                    && text.split_whitespace().count() == 1;
-                if is_command {
+                if is_agent_command(&text) {
                     self.is_aside = !self.turn.request.is_empty();
                 } else if !text.trim().is_empty() {
                     self.is_aside = false;
-                    self.user(entry, text.trim());
+                    self.add_request(entry, text.trim());
                 }
             }
             Message::Reply { text, stop, calls } => {
                 let text = self.clean(text);
-                let calls: Vec<_> = calls
-                    .into_iter()
-                    .map(|call| self.clean_call(call))
-                    .collect();
-                if !self.is_aside {
-                    self.turn.hear(&text, stop);
-                    self.turn.calls += calls.len();
+                let mut pending = Vec::with_capacity(calls.len());
+                for call in calls {
+                    pending.push(self.clean_call(call));
                 }
-                self.work.pending = calls;
+                if !self.is_aside {
+                    self.turn.add_reply(&text, stop);
+                    self.turn.calls += pending.len();
+                }
+                self.work.pending = pending;
             }
             Message::Result {
                 call,
                 outcome,
                 output,
             } => {
-                let (output, call) = (self.clean(output), self.clean_call(call));
-                let question = self.work.returned(call, outcome, &output);
+                let output = self.clean(output);
+                let call = self.clean_call(call);
+                let question = self.work.record_result(call, outcome, &output);
                 if !question.is_empty() {
-                    self.points
-                        .add(Section::Decisions, turns::decided(&question, &output));
+                    let decision = turns::describe_decision(&question, &output);
+                    self.points.add(Section::Decisions, decision);
                 }
             }
             Message::Extension { kind, text } => {
@@ -170,13 +161,14 @@ impl Extract {
             }
             Message::CompactionSummary(text) => {
                 let text = self.clean(text);
-                self.go_on_from(&text);
+                self.continue_from(&text);
             }
             Message::BranchSummary(text) => {
-                let branches = Sections::read(without_preamble(&self.clean(text))).of_branches();
-                branches
-                    .into_iter()
-                    .for_each(|branch| self.points.add(Section::Context, branch));
+                let text = self.clean(text);
+                let summary = Sections::read(without_preamble(&text));
+                for branch in summary.into_branch_points() {
+                    self.points.add(Section::Context, branch);
+                }
             }
             Message::Other => {}
         }
@@ -189,12 +181,10 @@ impl Extract {
     }
 
     fn clean_call(&mut self, call: Call) -> Call {
-        let [command, target, todo] =
-            [call.command, call.target, call.todo].map(|text| self.clean(text));
         Call {
-            command,
-            target,
-            todo,
+            command: self.clean(call.command),
+            target: self.clean(call.target),
+            todo: self.clean(call.todo),
             ..call
         }
     }
@@ -202,74 +192,85 @@ impl Extract {
     fn finish(mut self) -> String {
         self.fold_alike();
         self.work.turn = self.turn.number;
-        self.failures = self.work.failures(self.earlier.iter().chain([&self.turn]));
-        let mut text = self.text();
+        let turns = self.earlier.iter().chain([&self.turn]);
+        self.failures = self.work.failures(turns);
+        let mut text = self.write_page();
         self.redactor.clean(&mut text);
         self.redactor.clean_found(&mut text);
         text
     }
 
     /// Restores the current request as a previous summary quotes it, and takes over its points.
-    fn go_on_from(&mut self, summary: &str) {
+    fn continue_from(&mut self, summary: &str) {
         let previous = Sections::read(summary);
-        if let Some((entry, request)) = previous.quoted(REQUEST) {
-            let words = previous.quoted(LAST_WORDS).map(|(_, words)| words);
-            let said = previous
-                .after(SAID)
-                .map(|said| said.trim_matches('"'))
-                .chain(words);
-            let is_answered = previous.after(REPLIED).next().is_some();
+        if let Some(request) = previous.quotation(REQUEST) {
+            let mut said = Vec::new();
+            for remark in previous.rests_after(SAID) {
+                said.push(remark.trim_matches('"').to_owned());
+            }
+            if let Some(last_words) = previous.quotation(LAST_WORDS) {
+                said.push(last_words.text.to_owned());
+            }
+            let is_answered = previous.rests_after(REPLIED).next().is_some();
             self.turn = Turn {
-                entry: entry.trim_end_matches(')').to_owned(),
-                request: request.to_owned(),
+                entry: request.lead_rest.trim_end_matches(')').to_owned(),
+                request: request.text.to_owned(),
                 stop: if is_answered {
                     Stop::Done
                 } else {
                     Stop::NoReply
                 },
-                said: said.map(str::to_owned).collect(),
+                said,
                 ..Turn::default()
             };
         }
-        self.points = previous.taken_over();
+        self.points = previous.into_earlier();
     }
 
     /// Adds a user message: to the request that is being worked on, or as the next one.
-    fn user(&mut self, entry: &str, text: &str) {
+    fn add_request(&mut self, entry: &str, text: &str) {
         let turn = &mut self.turn;
         let is_running = turn.stop == Stop::ToolUse || turn.stop == Stop::NoReply && turn.calls > 0;
         let is_nod = columns(text) < SHORT_REPLY && !turn.is_answered();
         if !turn.request.is_empty() && (is_running || is_nod) {
-            return turn.more(text);
+            turn.add_to_request(text);
+            return;
         }
-        if turn.is_answered() && asks(turn.words()) && !asks(text) {
-            self.points
-                .add(Section::Decisions, turns::decided(turn.words(), text));
+
+        if turn.is_answered() && ends_in_question(turn.last_words()) && !ends_in_question(text) {
+            let decision = turns::describe_decision(turn.last_words(), text);
+            self.points.add(Section::Decisions, decision);
         }
-        // An earlier request is shown short, and what was under way or next does not outlive it.
-        turns::binding(&turn.request)
-            .into_iter()
-            .for_each(|part| self.points.add(Section::Constraints, part));
-        turn.request = ends(&turn.request, WORDS);
-        turn.said = vec![ends(turn.words(), WORDS)];
-        self.points.of(Section::InProgress).clear();
-        self.points.of(Section::NextSteps).clear();
-        let goals = std::mem::take(self.points.of(Section::Goal));
-        self.points.of(Section::Done).splice(..0, goals);
-        self.fold_alike();
+        self.end_turn();
         self.work.turn += 1;
-        let (entry, request) = (line(entry, 60), text.to_owned());
-        let next = Turn {
+        self.turn = Turn {
             number: self.work.turn,
-            entry,
-            request,
+            entry: one_line(entry, 60),
+            request: text.to_owned(),
             ..Turn::default()
         };
-        let ended = std::mem::replace(&mut self.turn, next);
-        self.earlier.extend(
-            Some(ended).filter(|turn| !turn.request.is_empty() || !turn.words().is_empty()),
-        );
+    }
+
+    /// Moves the current turn to the earlier ones, and takes from its request what remains binding.
+    fn end_turn(&mut self) {
+        for sentence in turns::binding_sentences(&self.turn.request) {
+            self.points.add(Section::Constraints, sentence);
+        }
+        // An earlier request is shown short, and what was under way or next does not outlive it.
+        self.turn.request = cut_middle(&self.turn.request, WORDS);
+        self.turn.said = vec![cut_middle(self.turn.last_words(), WORDS)];
+        self.points.items_mut(Section::InProgress).clear();
+        self.points.items_mut(Section::NextSteps).clear();
+        let goals = std::mem::take(self.points.items_mut(Section::Goal));
+        self.points.items_mut(Section::Done).splice(..0, goals);
+
+        self.fold_alike();
+        let ended = std::mem::take(&mut self.turn);
+        if !ended.request.is_empty() || !ended.last_words().is_empty() {
+            self.earlier.push(ended);
+        }
         if self.earlier.len() > HELD {
+            // The first request is kept.
             self.earlier.remove(1);
         }
     }
@@ -277,11 +278,11 @@ impl Extract {
     /// If the turn is like an earlier one, keeps one of them, as the oldest: it is not what is
     /// being worked on.
     fn fold_alike(&mut self) {
-        if let Some(at) = self
+        let alike = self
             .earlier
             .iter()
-            .position(|turn| turn.is_alike(&self.turn))
-        {
+            .position(|turn| turn.is_alike(&self.turn));
+        if let Some(at) = alike {
             self.earlier[at].repeats += 1;
             self.earlier[..=at].rotate_right(1);
             self.turn = self.earlier.pop().unwrap_or_default();
@@ -290,13 +291,22 @@ impl Extract {
 
     /// Adds a quotation to the context, replacing an older one from the same source.
     fn note(&mut self, source: &str, text: &str) {
-        let start = format!("{}: ", line(source, 80));
+        let start = format!("{}: ", one_line(source, 80));
         self.points
-            .of(Section::Context)
+            .items_mut(Section::Context)
             .retain(|known| !known.starts_with(&start));
         if !text.trim().is_empty() {
-            self.points
-                .add(Section::Context, format!("{start}{}", quoted(text, NEWEST)));
+            let note = format!("{start}{}", quote_line(text, NEWEST));
+            self.points.add(Section::Context, note);
         }
     }
+}
+
+/// Whether the user gave a command to the agent itself: a single word after a slash, which is not a
+/// path.
+fn is_agent_command(text: &str) -> bool {
+    let Some(name) = text.strip_prefix('/') else {
+        return false;
+    };
+    !name.contains(['/', ':']) && text.split_whitespace().count() == 1
 }

@@ -3,51 +3,52 @@
 use super::Extract;
 use super::budget::*;
 use super::message::Stop;
-use super::quote::{asks, fit, quotation, quoted, substance, units};
+use super::quote::{ends_in_question, fit, quotation, quote_line, substance, units};
 use super::sections::*;
-use super::tool_calls::series;
+use super::tool_calls::fold_series;
 use super::turns::Turn;
 use crate::format::counted;
 
 impl Extract {
     /// Returns the summary. Parts take space in the order in which they matter to go on; the list
     /// of earlier requests gets the rest.
-    pub(super) fn text(&self) -> String {
-        let turn = &self.turn;
-        let parts = [
+    pub(super) fn write_page(&self) -> String {
+        let by_importance = [
             (Section::NextSteps, self.next_steps()),
-            (Section::Goal, self.beside()),
+            (Section::Goal, self.other_goals()),
             (Section::Blocked, self.blocked()),
             (
                 Section::Constraints,
-                self.points_of(Section::Constraints, SECTION),
+                self.newest_points(Section::Constraints, SECTION),
             ),
             (
                 Section::Decisions,
-                self.points_of(Section::Decisions, SECTION),
+                self.newest_points(Section::Decisions, SECTION),
             ),
-            (Section::Context, self.points_of(Section::Context, SECTION)),
-            (Section::InProgress, self.in_progress()),
-            (Section::Done, self.evidence()),
-            (Section::InProgress, self.said()),
+            (
+                Section::Context,
+                self.newest_points(Section::Context, SECTION),
+            ),
+            (Section::InProgress, self.calls_and_todo_list()),
+            (Section::Done, self.effects()),
+            (Section::InProgress, self.remarks()),
         ];
-        let (mut page, mut room) = (Sections::default(), OTHER_SECTIONS);
-        for (section, items) in parts {
+        let mut page = Sections::default();
+        let mut room = OTHER_SECTIONS;
+        for (section, items) in by_importance {
             let items = newest(items, room);
             room -= size(&items);
-            page.of(section).splice(..0, items);
+            page.items_mut(section).splice(..0, items);
         }
-        page.of(Section::Done)
+        page.items_mut(Section::Done)
             .splice(..0, self.earlier_requests(room));
-        let request = || {
-            quotation(
-                &format!("{REQUEST}{}):", turn.entry),
-                &turn.request,
-                WHOLE_REQUEST,
-            )
-        };
-        page.of(Section::Goal)
-            .splice(..0, (!turn.request.is_empty()).then(request));
+
+        let turn = &self.turn;
+        if !turn.request.is_empty() {
+            let lead = format!("{REQUEST}{}):", turn.entry);
+            let request = quotation(&lead, &turn.request, WHOLE_REQUEST);
+            page.items_mut(Section::Goal).insert(0, request);
+        }
         page.write()
     }
 
@@ -57,127 +58,127 @@ impl Extract {
     }
 
     /// Returns the newest points of a section that fit.
-    fn points_of(&self, section: Section, room: usize) -> Vec<String> {
-        newest(self.points.0[section as usize].clone(), room)
+    fn newest_points(&self, section: Section, room: usize) -> Vec<String> {
+        newest(self.points.items(section).to_vec(), room)
     }
 
     /// Returns the goals of a previous summary, and the request before, to which the current one
     /// may refer.
-    fn beside(&self) -> Vec<String> {
-        let last = self.earlier.last();
-        let before = last.map(|turn| format!("The request before it: {}", reported(turn, NEWEST)));
-        self.points_of(Section::Goal, SECTION)
-            .into_iter()
-            .chain(before)
-            .collect()
+    fn other_goals(&self) -> Vec<String> {
+        let mut goals = self.newest_points(Section::Goal, SECTION);
+        if let Some(turn) = self.earlier.last() {
+            let request = describe_turn(turn, NEWEST);
+            goals.push(format!("The request before it: {request}"));
+        }
+        goals
     }
 
     /// Returns the points of In Progress, without the assistant's remarks.
-    fn in_progress(&self) -> Vec<String> {
-        let work = &self.work;
-        let mut points = self.points_of(Section::InProgress, LIST);
-        let calls = if self.is_unfinished() {
-            work.last_calls()
-        } else {
-            Vec::new()
-        };
-        let calls = (!calls.is_empty())
-            .then(|| format!("{CALLS}, in order:\n  - {}", calls.join("\n  - ")));
-        points.extend(calls);
-        points.extend((!work.todo.is_empty()).then(|| quotation(TODO_LIST, &work.todo, SECTION)));
+    fn calls_and_todo_list(&self) -> Vec<String> {
+        let mut points = self.newest_points(Section::InProgress, LIST);
+        if self.is_unfinished() {
+            let calls = self.work.last_calls();
+            if !calls.is_empty() {
+                let calls = calls.join("\n  - ");
+                points.push(format!("{CALLS}, in order:\n  - {calls}"));
+            }
+        }
+        if !self.work.todo.is_empty() {
+            points.push(quotation(TODO_LIST, &self.work.todo, SECTION));
+        }
         points
     }
 
     /// Returns the failures, then those of a previous summary, as far as they fit, and the number
     /// of the others.
     fn blocked(&self) -> Vec<String> {
-        let mut before = self.points_of(Section::Blocked, LIST);
-        before.retain(|point| !self.work.is_over(point.trim_start_matches(EARLIER)));
-        let mut points = [&*self.failures, &before].concat();
-        let shown = fit(points.iter().map(|point| units(point) + 4), SECTION);
-        let more = points.split_off(shown).len();
-        points.extend((more > 0).then(|| format!("{more} more failed without a later success.")));
+        let mut points = self.failures.clone();
+        for point in self.newest_points(Section::Blocked, LIST) {
+            let is_over = self.work.is_over(point.trim_start_matches(EARLIER));
+            if !is_over {
+                points.push(point);
+            }
+        }
+        let shown = fit(points.iter().map(|point| item_size(point)), SECTION);
+        let more = points.len() - shown;
+        points.truncate(shown);
+        if more > 0 {
+            points.push(format!("{more} more failed without a later success."));
+        }
         points
     }
 
     /// Returns what the calls did: commits, changed files, commands.
-    fn evidence(&self) -> Vec<String> {
-        let work = &self.work;
-        let commits = work.commits();
+    fn effects(&self) -> Vec<String> {
+        let commits = self.work.commits();
         let since = if commits.is_empty() {
             ""
         } else {
             " since the last `git commit`"
         };
-        let lists = [
-            list("Commits, newest first: ", &commits, SECTION),
-            list(
-                &format!("{CHANGED}{since}, newest first: "),
-                &work.changed(),
-                LIST,
-            ),
-            list(PASSED, &work.passed(), LIST),
-        ];
-        lists.into_iter().flatten().collect()
+        let changed_lead = format!("{CHANGED}{since}, newest first: ");
+        let mut lists = Vec::new();
+        lists.extend(list("Commits, newest first: ", &commits, SECTION));
+        lists.extend(list(&changed_lead, &self.work.changed_files(), LIST));
+        lists.extend(list(PASSED, &self.work.passed(), LIST));
+        lists
     }
 
     /// Returns the assistant's remarks before its last words: the first, which is often a plan, and
-    /// the newest.
-    fn said(&self) -> Vec<String> {
-        let said = if self.is_unfinished() {
-            &self.turn.said[..]
-        } else {
-            &[]
-        };
-        let mut said = series(
-            said.iter()
-                .rev()
-                .skip(1)
-                .map(|said| quoted(substance(said), POINT)),
-        );
-        let plan = said.pop();
-        said.truncate(fit(said.iter().map(|said| units(said) + 20), SECTION));
-        plan.into_iter()
-            .chain(said.into_iter().rev())
-            .map(|said| format!("{SAID}{said}"))
-            .collect()
+    /// the newest. Once the request is done, there are none.
+    fn remarks(&self) -> Vec<String> {
+        if !self.is_unfinished() {
+            return Vec::new();
+        }
+        let before_last_words = self.turn.said.iter().rev().skip(1);
+        let quotations: Vec<_> = before_last_words
+            .map(|said| quote_line(substance(said), POINT))
+            .collect();
+        let mut newest_first = fold_series(&quotations);
+        let plan = newest_first.pop();
+        let shown = fit(newest_first.iter().map(|said| units(said) + 20), SECTION);
+        newest_first.truncate(shown);
+
+        let mut remarks = Vec::new();
+        for said in plan.iter().chain(newest_first.iter().rev()) {
+            remarks.push(format!("{SAID}{said}"));
+        }
+        remarks
     }
 
     /// Returns how far the current request is, what a previous summary planned, and the assistant's
     /// last words.
     fn next_steps(&self) -> Vec<String> {
-        let (turn, mut steps) = (&self.turn, self.points_of(Section::NextSteps, LIST));
+        let turn = &self.turn;
+        let mut steps = self.newest_points(Section::NextSteps, LIST);
         if turn.request.is_empty() && turn.stop == Stop::NoReply && turn.calls == 0 {
             return steps;
         }
-        let failed = if self.failures.is_empty() {
+
+        let failure_note = if self.failures.is_empty() {
             ""
         } else {
             ", with a failure left open (see Blocked)"
         };
-        let calls = |number| counted(number, "tool call", "tool calls");
-        let done = format!("{} summarized here", calls(turn.calls));
+        let done = format!("{} summarized here", count_calls(turn.calls));
         let next = match turn.stop {
-            Stop::Done if asks(turn.words()) => {
-                format!("{REPLIED}{failed}. The reply ends in a question.")
+            Stop::Done if ends_in_question(turn.last_words()) => {
+                format!("{REPLIED}{failure_note}. The reply ends in a question.")
             }
-            Stop::Done => format!("{REPLIED}{failed}. What is next is below, if anything."),
+            Stop::Done => format!("{REPLIED}{failure_note}. What is next is below, if anything."),
             _ if self.is_split => format!("{GO_ON}: it goes on below, with any answer ({done})."),
-            _ => format!("{GO_ON}: {}, {done}.", ending(turn)),
+            _ => format!("{GO_ON}: {}, {done}.", describe_end(turn)),
         };
         steps.insert(0, format!("1. {next}"));
-        if !turn.words().is_empty() {
-            let after = turn.calls - turn.calls_before_words;
-            let when = if after > 0 {
-                format!(", {} before the end", calls(after))
+
+        if !turn.last_words().is_empty() {
+            let calls_after = turn.calls - turn.calls_before_words;
+            let lead = if calls_after > 0 {
+                format!("{LAST_WORDS}, {} before the end:", count_calls(calls_after))
             } else {
-                String::new()
+                format!("{LAST_WORDS}:")
             };
-            steps.push(quotation(
-                &format!("{LAST_WORDS}{when}:"),
-                turn.words(),
-                WORDS,
-            ));
+            steps.push(quotation(&lead, turn.last_words(), WORDS));
         }
         steps
     }
@@ -185,32 +186,46 @@ impl Extract {
     /// Returns the requests before the last two, and how they ended. The older ones are shorter if
     /// space is short.
     fn earlier_requests(&self, room: usize) -> Vec<String> {
-        let mut out = self.points_of(Section::Done, room * 2 / 5);
-        let turns = self
-            .earlier
-            .split_last()
-            .map_or(&[][..], |(_, turns)| turns);
+        let mut points = self.newest_points(Section::Done, room * 2 / 5);
+        let turns = match self.earlier.split_last() {
+            // The last one is under Goal.
+            Some((_last, turns)) => turns,
+            None => &[],
+        };
+
+        // A request takes a share, and its answer another: together, two thirds of the room.
         let share = (room / (3 * turns.len().max(1))).clamp(OLDEST, NEWEST);
-        let each = |at: usize| share.max(NEWEST / (turns.len() - at));
-        let turns: Vec<_> = turns
-            .iter()
-            .enumerate()
-            .map(|(at, turn)| reported(turn, each(at)))
-            .collect();
-        let mut shown = newest(turns.clone(), room.saturating_sub(size(&out) + 80));
-        out.extend((shown.len() < turns.len()).then(|| LEFT_OUT.to_owned()));
-        out.append(&mut shown);
-        out
+        let mut requests = Vec::new();
+        for (at, turn) in turns.iter().enumerate() {
+            let age = turns.len() - at;
+            requests.push(describe_turn(turn, share.max(NEWEST / age)));
+        }
+        let request_count = requests.len();
+        let shown = newest(requests, room.saturating_sub(size(&points) + 80));
+        if shown.len() < request_count {
+            points.push(LEFT_OUT.to_owned());
+        }
+        points.extend(shown);
+        points
     }
 }
 
 /// Returns the number of units that items take, marks included.
 fn size(items: &[String]) -> usize {
-    items.iter().map(|item| units(item) + 4).sum()
+    items.iter().map(|item| item_size(item)).sum()
+}
+
+/// Returns the number of units that an item takes, with the line break and the mark before it.
+fn item_size(item: &str) -> usize {
+    units(item) + 4
+}
+
+fn count_calls(number: usize) -> String {
+    counted(number, "tool call", "tool calls")
 }
 
 /// Returns how the reply to a request ended.
-fn ending(turn: &Turn) -> &str {
+fn describe_end(turn: &Turn) -> &str {
     match &turn.stop {
         Stop::Done => "answered",
         Stop::Early(how) => how,
@@ -218,48 +233,49 @@ fn ending(turn: &Turn) -> &str {
     }
 }
 
-/// Returns an earlier turn on one line, with at most `each` units of its request, and of its
-/// answer.
-fn reported(turn: &Turn, each: usize) -> String {
-    let request = if turn.request.is_empty() {
+/// Returns an earlier turn on one line, with at most `max` units of its request, and of its answer.
+fn describe_turn(turn: &Turn, max: usize) -> String {
+    let mut description = if turn.request.is_empty() {
         "Before that".to_owned()
     } else {
-        quoted(&turn.request, each)
+        quote_line(&turn.request, max)
     };
-    let times = if turn.repeats > 0 {
-        format!(" (×{})", turn.repeats + 1)
-    } else {
-        String::new()
-    };
-    let words = Some(substance(turn.words()))
-        .filter(|words| !words.is_empty())
-        .unwrap_or(turn.words());
-    let answer = if words.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", quoted(words, each))
-    };
-    format!("{request}{times}: {}{answer}", ending(turn))
+    if turn.repeats > 0 {
+        description.push_str(&format!(" (×{})", turn.repeats + 1));
+    }
+    description.push_str(": ");
+    description.push_str(describe_end(turn));
+
+    let mut words = substance(turn.last_words());
+    if words.is_empty() {
+        words = turn.last_words();
+    }
+    if !words.is_empty() {
+        description.push_str(": ");
+        description.push_str(&quote_line(words, max));
+    }
+    description
 }
 
 /// Returns a line of `lead`, as many items as fit, and how many more there are; nothing if none
 /// fits.
 fn list(lead: &str, items: &[String], room: usize) -> Option<String> {
-    let shown = fit(
-        items.iter().map(|item| units(item) + 2),
-        room.saturating_sub(units(lead) + 10),
-    );
+    // Between two items there is a comma and a space; 10 units are for the number of the others.
+    let sizes = items.iter().map(|item| units(item) + 2);
+    let shown = fit(sizes, room.saturating_sub(units(lead) + 10));
+    if shown == 0 {
+        return None;
+    }
+    let mut line = format!("{lead}{}", items[..shown].join(", "));
     let more = items.len() - shown;
-    let more = if more > 0 {
-        format!(", {more} more")
-    } else {
-        String::new()
-    };
-    (shown > 0).then(|| format!("{lead}{}{more}", items[..shown].join(", ")))
+    if more > 0 {
+        line.push_str(&format!(", {more} more"));
+    }
+    Some(line)
 }
 
 /// Returns the newest points that fit, in their order.
 fn newest(mut points: Vec<String>, room: usize) -> Vec<String> {
-    let kept = fit(points.iter().rev().map(|point| units(point) + 4), room);
+    let kept = fit(points.iter().rev().map(|point| item_size(point)), room);
     points.split_off(points.len() - kept)
 }

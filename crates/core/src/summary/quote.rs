@@ -20,13 +20,14 @@ const NO_PROSE: &str = r"^(    |[\t>|$#➜❯%]|\s*(```|$))";
 
 /// Returns the text without the marks at its start that make it a heading, a list item or a
 /// quotation.
-pub(super) fn bare(text: &str) -> &str {
+pub(super) fn strip_marks(text: &str) -> &str {
     static START: LazyLock<Regex> = LazyLock::new(|| Regex::new(MARKS).expect("a constant"));
-    text[START.find(text).map_or(0, |marks| marks.end())..].trim_end()
+    let marks_end = START.find(text).map_or(0, |marks| marks.end());
+    text[marks_end..].trim_end()
 }
 
 /// Returns the form in which texts are compared: letters and digits, in lower case.
-pub(super) fn folded(text: &str) -> String {
+pub(super) fn comparison_form(text: &str) -> String {
     text.chars()
         .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)
@@ -34,93 +35,99 @@ pub(super) fn folded(text: &str) -> String {
 }
 
 /// Returns the text without its digits: the form in which items of a series are compared.
-pub(super) fn digitless(text: &str) -> String {
+pub(super) fn strip_digits(text: &str) -> String {
     text.replace(|c: char| c.is_ascii_digit(), "")
 }
 
 /// Returns the text on one line of at most `max` units, without list marks at its start.
-pub(super) fn line(text: &str, max: usize) -> String {
+pub(super) fn one_line(text: &str, max: usize) -> String {
     // Only the start can matter; most texts are far longer.
-    let text = clean(&text.chars().take(16 * max).collect::<String>());
-    let lines = text
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    let lines: Vec<String> = lines
-        .filter(|line| !line.is_empty() && !line.starts_with("```"))
-        .collect();
-    clip(bare(&lines.join(" / ")), max)
+    let start: String = text.chars().take(16 * max).collect();
+    let mut lines = Vec::new();
+    for line in clean(&start).lines() {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let line = words.join(" ");
+        if !line.is_empty() && !line.starts_with("```") {
+            lines.push(line);
+        }
+    }
+    clip(strip_marks(&lines.join(" / ")), max)
 }
 
-/// Returns the text as [`line`] does, in quotation marks.
-pub(super) fn quoted(text: &str, max: usize) -> String {
-    format!(
-        "\"{}\"",
-        line(text, max.saturating_sub(2)).replace('"', "'")
-    )
+/// Returns the text as [`one_line`] does, in quotation marks.
+pub(super) fn quote_line(text: &str, max: usize) -> String {
+    let inner = one_line(text, max.saturating_sub(2)).replace('"', "'");
+    format!("\"{inner}\"")
 }
 
-/// Returns the text as [`line`] does, in backticks.
-pub(super) fn code(text: &str, max: usize) -> String {
-    format!("`{}`", line(&text.replace('`', "'"), max))
+/// Returns the text as [`one_line`] does, in backticks.
+pub(super) fn code_span(text: &str, max: usize) -> String {
+    format!("`{}`", one_line(&text.replace('`', "'"), max))
 }
 
-/// Returns `lead` and, below it, the lines of the text after `> `, cleaned and cut as [`ends`]
+/// Returns `lead` and, below it, the lines of the text after `> `, cleaned and cut as [`cut_middle`]
 /// does.
 pub(super) fn quotation(lead: &str, text: &str, max: usize) -> String {
-    let text = ends(clean(text).trim_matches('\n').trim_end(), max);
-    let lines = text
-        .lines()
-        .map(|line| format!("\n> {}", line.trim_end()).trim_end().to_owned());
-    lines.fold(lead.to_owned(), |all, line| all + &line)
+    let cleaned = clean(text);
+    let shown = cut_middle(cleaned.trim_matches('\n').trim_end(), max);
+    let mut quotation = lead.to_owned();
+    for line in shown.lines() {
+        // An empty line has no space after the mark.
+        let marked = format!("\n> {}", line.trim_end());
+        quotation.push_str(marked.trim_end());
+    }
+    quotation
 }
 
 /// Returns the text of a [`quotation`].
-pub(super) fn unquoted<'a>(lines: impl Iterator<Item = &'a str>) -> String {
-    let text = |line: &'a str| {
-        line.strip_prefix("> ")
-            .or(line.strip_prefix('>'))
-            .unwrap_or(line)
-    };
-    lines.map(text).collect::<Vec<_>>().join("\n")
+pub(super) fn unquote<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let mut texts = Vec::new();
+    for line in lines {
+        let text = line.strip_prefix("> ").or(line.strip_prefix('>'));
+        texts.push(text.unwrap_or(line));
+    }
+    texts.join("\n")
 }
 
 /// Returns the lines at the start and at the end of a text of more than `max` units, around a line
 /// that reports how much is missing. Long lines are cut between words.
-pub(super) fn ends(text: &str, max: usize) -> String {
+pub(super) fn cut_middle(text: &str, max: usize) -> String {
     // A unit takes at least one byte, so few texts need to be counted.
     if text.len() <= max || units(text) <= max {
         return text.to_owned();
     }
     // Leaves room for the line in the middle, so that the result is not cut again.
     let room = max.saturating_sub(50);
-    let is_long = text
+    let has_long_line = text
         .lines()
         .any(|line| line.len() > room / 3 && units(line) > room / 3);
-    let pieces: Vec<&str> = if is_long {
+    let pieces: Vec<&str> = if has_long_line {
         text.split_word_bounds().collect()
     } else {
         text.split_inclusive('\n').collect()
     };
-    let head = fitting(pieces.iter().copied(), room * 2 / 3);
-    let tail = text.len() - fitting(pieces.iter().rev().copied(), room / 3);
-    let start = text[..head].trim_end();
-    let end = text[tail..].trim_start();
-    let missing = units_of_whole(&text[head..tail]);
-    format!("{start}{}{end}", gap(missing))
+    let head_end = fitting(pieces.iter().copied(), room * 2 / 3);
+    let tail_start = text.len() - fitting(pieces.iter().rev().copied(), room / 3);
+    let head = text[..head_end].trim_end();
+    let tail = text[tail_start..].trim_start();
+    let missing = units_of_whole(&text[head_end..tail_start]);
+    format!("{head}{}{tail}", gap_line(missing))
 }
 
 /// Returns the start and the end of a text of more than `most` bytes, around a line that reports
 /// how much is missing, so that a long message is not searched, redacted and copied in full.
-pub(super) fn shortened(text: &str, most: usize) -> String {
+pub(super) fn cut_message(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
-    let head = boundary(text, most / 2);
-    let tail = boundary(text, text.len() - most / 2);
-    // The end begins with a whole word: half a secret could not be recognized.
-    let word = text[tail..].find(char::is_whitespace).unwrap_or(0);
-    let missing = units(&text[head..tail + word]);
-    format!("{}{}{}", &text[..head], gap(missing), &text[tail + word..])
+    let head_end = boundary(text, most / 2);
+    // The tail begins after a whole word: half a secret could not be recognized.
+    let inside_word = boundary(text, text.len() - most / 2);
+    let word_rest = text[inside_word..].find(char::is_whitespace).unwrap_or(0);
+    let tail_start = inside_word + word_rest;
+
+    let gap = gap_line(units(&text[head_end..tail_start]));
+    format!("{}{gap}{}", &text[..head_end], &text[tail_start..])
 }
 
 /// Returns the nearest offset from `at` backwards that is between two characters.
@@ -132,21 +139,24 @@ fn boundary(text: &str, at: usize) -> usize {
     boundary
 }
 
-/// The marks around the number of characters in the line that stands for them.
-const GAP: [&str; 2] = ["\n[… ", " characters left out …]\n"];
+/// What precedes and follows the number of characters in the line that reports a gap.
+const GAP_START: &str = "\n[… ";
+const GAP_END: &str = " characters left out …]\n";
 
-fn gap(missing: usize) -> String {
-    format!("{}{missing}{}", GAP[0], GAP[1])
+fn gap_line(missing: usize) -> String {
+    format!("{GAP_START}{missing}{GAP_END}")
 }
 
-/// Returns the number of units of a text before [`shortened`] left out a part of it.
+/// Returns the number of units that a text had before [`cut_message`] replaced a part of it by a line
+/// that reports the gap.
 fn units_of_whole(text: &str) -> usize {
-    let marked = text.split_once(GAP[0]).and_then(|(before, rest)| {
-        let (number, behind) = rest.split_once(GAP[1])?;
-        let missing: usize = number.parse().ok()?;
-        Some(units(before) + missing + units(behind))
-    });
-    marked.unwrap_or_else(|| units(text))
+    if let Some((before, rest)) = text.split_once(GAP_START)
+        && let Some((number, after)) = rest.split_once(GAP_END)
+        && let Ok(missing) = number.parse::<usize>()
+    {
+        return units(before) + missing + units(after);
+    }
+    units(text)
 }
 
 /// Returns the text without escape sequences and characters that act on a terminal, and with the
@@ -166,35 +176,49 @@ pub(super) fn clean(text: &str) -> String {
 }
 
 /// Returns the lines of a text that are prose: not code, quotation or table.
-pub(super) fn prose(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
     static RULE: LazyLock<Regex> = LazyLock::new(|| Regex::new(NO_PROSE).expect("a constant"));
+    let mut lines = text.lines();
     let mut is_fenced = false;
-    text.lines().filter(move |line| {
-        is_fenced ^= line.trim_start().starts_with("```");
-        !is_fenced && !RULE.is_match(line)
+    std::iter::from_fn(move || {
+        for line in lines.by_ref() {
+            if line.trim_start().starts_with("```") {
+                is_fenced = !is_fenced;
+            }
+            if !is_fenced && !RULE.is_match(line) {
+                return Some(line);
+            }
+        }
+        None
     })
 }
 
 /// Returns the last line of prose.
-pub(super) fn last_prose(text: &str) -> &str {
-    prose(text)
+pub(super) fn last_prose_line(text: &str) -> &str {
+    prose_lines(text)
         .last()
         .unwrap_or_default()
         .trim_end_matches(['*', '_', ' '])
 }
 
 /// Whether the prose of the text ends in a question.
-pub(super) fn asks(text: &str) -> bool {
-    last_prose(text).ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
+pub(super) fn ends_in_question(text: &str) -> bool {
+    last_prose_line(text).ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
 }
+
+/// An exclamation of fewer columns says nothing of the work: "Great, all tests pass!"
+const SHORT_EXCLAMATION: usize = 30;
 
 /// Returns a remark without what only leads over: a short exclamation at its start, and the
 /// sentence at its end that announces, with a colon, what comes next.
 pub(super) fn substance(remark: &str) -> &str {
-    let text = remark.trim();
+    let mut text = remark.trim();
     let first = text.split_sentence_bounds().next().unwrap_or_default();
-    let is_cheer = first.trim_end().ends_with(['!', '！']) && columns(first.trim()) < 30;
-    let text = if is_cheer { &text[first.len()..] } else { text };
+    let is_exclamation = first.trim_end().ends_with(['!', '！']);
+    if is_exclamation && columns(first.trim()) < SHORT_EXCLAMATION {
+        text = &text[first.len()..];
+    }
+
     // A sentence ends with its line, so the last one is in the last line.
     let last_line = text.rsplit('\n').next().unwrap_or_default();
     let last = last_line.split_sentence_bounds().last().unwrap_or_default();

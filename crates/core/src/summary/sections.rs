@@ -6,7 +6,9 @@
 //! other text.
 
 use super::budget::{HELD, NEWEST, OLDEST, POINT};
-use super::quote::{bare, clean, folded, line, quoted, unquoted};
+use super::quote::{clean, comparison_form, one_line, quote_line, strip_marks, unquote};
+use std::iter::Peekable;
+use std::str::Lines;
 
 /// The sections of the format, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,33 +23,57 @@ pub(super) enum Section {
     Context,
 }
 
-/// The sections in their order. Each has its heading, and words by which a heading of either agent
-/// is recognized; the longest word that fits decides.
-const SECTIONS: [(Section, &str, &[&str]); 8] = [
-    (Section::Goal, "## Goal", &["goal", "originalrequest"]),
-    (
-        Section::Constraints,
-        "## Constraints & Preferences",
-        &["constraint", "preference"],
-    ),
-    (
-        Section::Done,
-        "## Progress\n### Done",
-        &["done", "progress"],
-    ),
-    (
-        Section::InProgress,
-        "### In Progress",
-        &["inprogress", "progresssofar", "earlyprogress"],
-    ),
-    (Section::Blocked, "### Blocked", &["blocked"]),
-    (Section::Decisions, "## Key Decisions", &["decision"]),
-    (Section::NextSteps, "## Next Steps", &["nextstep"]),
-    (
-        Section::Context,
-        "## Critical Context",
-        &["context", "additionalnotes"],
-    ),
+/// How a section is written and recognized.
+struct SectionFormat {
+    section: Section,
+    heading: &'static str,
+    /// Words by which a heading of either agent is recognized, as [`comparison_form`] returns them; the
+    /// longest word of all sections that fits decides.
+    names: &'static [&'static str],
+}
+
+/// The sections in their order.
+const SECTIONS: [SectionFormat; 8] = [
+    SectionFormat {
+        section: Section::Goal,
+        heading: "## Goal",
+        names: &["goal", "originalrequest"],
+    },
+    SectionFormat {
+        section: Section::Constraints,
+        heading: "## Constraints & Preferences",
+        names: &["constraint", "preference"],
+    },
+    SectionFormat {
+        section: Section::Done,
+        heading: "## Progress\n### Done",
+        names: &["done", "progress"],
+    },
+    SectionFormat {
+        section: Section::InProgress,
+        heading: "### In Progress",
+        names: &["inprogress", "progresssofar", "earlyprogress"],
+    },
+    SectionFormat {
+        section: Section::Blocked,
+        heading: "### Blocked",
+        names: &["blocked"],
+    },
+    SectionFormat {
+        section: Section::Decisions,
+        heading: "## Key Decisions",
+        names: &["decision"],
+    },
+    SectionFormat {
+        section: Section::NextSteps,
+        heading: "## Next Steps",
+        names: &["nextstep"],
+    },
+    SectionFormat {
+        section: Section::Context,
+        heading: "## Critical Context",
+        names: &["context", "additionalnotes"],
+    },
 ];
 
 /// How the lines before the quotations begin: the current request with its entry, the todo list,
@@ -76,41 +102,48 @@ pub(super) const EARLIER: &str = "Earlier: ";
 
 /// The items of each section, oldest first: points, and quotations below the line that names them.
 #[derive(Debug, Default)]
-pub(super) struct Sections(pub [Vec<String>; 8]);
+pub(super) struct Sections([Vec<String>; 8]);
+
+/// A quotation in a summary.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Quotation<'s> {
+    /// The rest of the line that names it, without the colon.
+    pub lead_rest: &'s str,
+    pub text: &'s str,
+}
 
 impl Sections {
     /// Parses a summary.
     pub fn read(summary: &str) -> Self {
-        let (mut sections, mut section) = (Sections::default(), Section::Context);
+        let mut sections = Sections::default();
+        let mut section = Section::Context;
         let mut lines = summary.lines().peekable();
         while let Some(raw) = lines.next() {
             let text = raw.trim();
-            let is_quoted = |lead: &&str| text.starts_with(*lead) && text.ends_with(':');
             if let Some(name) = heading(text) {
-                section = named(name).unwrap_or(Section::Context);
-                sections.0[section as usize]
-                    .extend(named(name).is_none().then(|| format!("{name}:")));
+                if let Some(known) = section_named(name) {
+                    section = known;
+                } else {
+                    section = Section::Context;
+                    sections.items_mut(section).push(format!("{name}:"));
+                }
             } else if let Some(tag) = text.strip_prefix('<') {
-                // The agents' file lists, and additions of other tools, are left out; not what is
-                // in a tag around all.
-                let is_end = |c: char| !(c.is_alphanumeric() || "-_".contains(c));
-                let name = tag.split(is_end).next().unwrap_or_default();
-                let close = format!("</{name}>");
-                let length = lines
-                    .clone()
-                    .position(|line| name != "summary" && line.contains(&close));
-                lines
-                    .by_ref()
-                    .take(length.map_or(0, |length| length + 1))
-                    .for_each(|_| ());
-            } else if QUOTATIONS.iter().any(is_quoted) {
-                let quotation = std::iter::from_fn(|| lines.next_if(|line| line.starts_with('>')));
-                sections.add(section, format!("{text}\n{}", clean(&unquoted(quotation))));
-            } else if !matches!(folded(text).as_str(), "" | "none" | "na") {
+                skip_tag(tag, &mut lines);
+            } else if leads_quotation(text) {
+                let mut quotation = Vec::new();
+                while let Some(line) = lines.next_if(|line| line.starts_with('>')) {
+                    quotation.push(line);
+                }
+                let quotation = clean(&unquote(quotation.into_iter()));
+                sections.add(section, format!("{text}\n{quotation}"));
+            } else if !matches!(comparison_form(text).as_str(), "" | "none" | "na") {
+                // An item of an inner list is added to the item above it.
                 let is_inner = raw.starts_with("  ") || raw.starts_with('\t');
-                match sections.of(section).last_mut().filter(|_| is_inner) {
-                    Some(last) => *last = line(&format!("{last}; {}", bare(text)), POINT),
-                    None => sections.add(section, line(text, POINT)),
+                match sections.items_mut(section).last_mut() {
+                    Some(last) if is_inner => {
+                        *last = one_line(&format!("{last}; {}", strip_marks(text)), POINT);
+                    }
+                    _ => sections.add(section, one_line(text, POINT)),
                 }
             }
         }
@@ -119,133 +152,180 @@ impl Sections {
 
     /// Writes the sections, with empty lines between a quotation and other items.
     pub fn write(&self) -> String {
-        let is_quotation = |item: &String| item.contains("\n>");
         let mut text = String::new();
-        for ((_, heading, _), items) in SECTIONS.iter().zip(&self.0) {
-            text.extend([if text.is_empty() { "" } else { "\n\n" }, heading]);
-            for (at, item) in items.iter().enumerate() {
-                let apart = at > 0 && (is_quotation(item) || is_quotation(&items[at - 1]));
-                let mark = if is_quotation(item) || item.starts_with("1. ") {
-                    ""
-                } else {
-                    "- "
-                };
-                text.extend([if apart { "\n\n" } else { "\n" }, mark, item]);
+        for format in &SECTIONS {
+            if !text.is_empty() {
+                text.push_str("\n\n");
             }
-            text += if items.is_empty() { "\n- (none)" } else { "" };
+            text.push_str(format.heading);
+
+            let items = self.items(format.section);
+            if items.is_empty() {
+                text.push_str("\n- (none)");
+            }
+            let mut follows_quotation = false;
+            for (at, item) in items.iter().enumerate() {
+                let is_quotation = item.contains("\n>");
+                let is_apart = at > 0 && (is_quotation || follows_quotation);
+                text.push_str(if is_apart { "\n\n" } else { "\n" });
+                if !is_quotation && !item.starts_with("1. ") {
+                    text.push_str("- ");
+                }
+                text.push_str(item);
+                follows_quotation = is_quotation;
+            }
         }
         text
     }
 
-    /// Returns the items of a section.
-    pub fn of(&mut self, section: Section) -> &mut Vec<String> {
+    pub fn items(&self, section: Section) -> &[String] {
+        &self.0[section as usize]
+    }
+
+    pub fn items_mut(&mut self, section: Section) -> &mut Vec<String> {
         &mut self.0[section as usize]
     }
 
-    /// Returns them without the items that each summary reports anew.
-    pub fn own(mut self) -> Self {
-        let restated = [&UNDER_WAY[..], &DONE, &QUOTATIONS].concat();
-        let is_restated = |item: &String| restated.iter().any(|lead| item.starts_with(lead));
-        self.0
-            .iter_mut()
-            .for_each(|items| items.retain(|item| !is_restated(item)));
+    /// Returns the sections without the items that each summary reports anew.
+    pub fn without_restated(mut self) -> Self {
+        for items in &mut self.0 {
+            items.retain(|item| {
+                !starts_with_one_of(item, &UNDER_WAY)
+                    && !starts_with_one_of(item, &DONE)
+                    && !starts_with_one_of(item, &QUOTATIONS)
+            });
+        }
         self
     }
 
     /// Returns the items of a previous summary that the next one takes over, marked as earlier.
     /// What was blocked, under way or next is taken over once.
-    pub fn taken_over(self) -> Self {
-        let mut own = self.own();
+    pub fn into_earlier(self) -> Self {
+        let mut earlier = self.without_restated();
         for fleeting in [Section::InProgress, Section::Blocked, Section::NextSteps] {
-            own.of(fleeting).retain(|point| !point.starts_with(EARLIER));
+            let items = earlier.items_mut(fleeting);
+            items.retain(|point| !point.starts_with(EARLIER));
         }
-        for point in own.0.iter_mut().flatten() {
+        for point in earlier.0.iter_mut().flatten() {
             *point = format!("{EARLIER}{}", point.trim_start_matches(EARLIER));
         }
-        own
+        earlier
     }
 
     /// Returns the points for another branch: one for each branch that was left before, then one
     /// for this branch. What was under way is left out, because it does not go on; what was done is
     /// kept.
-    pub fn of_branches(mut self) -> Vec<String> {
-        let request = self
-            .quoted(REQUEST)
-            .map(|(_, request)| quoted(request, OLDEST));
-        let is_point = |item: &String| {
-            !UNDER_WAY
-                .iter()
-                .chain(&QUOTATIONS)
-                .any(|lead| item.starts_with(lead))
-        };
-        let points = std::mem::take(&mut self.0)
-            .into_iter()
-            .flatten()
-            .filter(is_point);
-        let (mut branches, points): (Vec<_>, Vec<_>) =
-            points.partition(|item| item.trim_start_matches(EARLIER).starts_with(ELSEWHERE));
-        let own = request
-            .into_iter()
-            .chain(points)
-            .collect::<Vec<_>>()
-            .join("; ");
-        branches.extend((!own.is_empty()).then(|| format!("{ELSEWHERE}{}", quoted(&own, NEWEST))));
+    pub fn into_branch_points(self) -> Vec<String> {
+        let mut of_this_branch = Vec::new();
+        if let Some(request) = self.quotation(REQUEST) {
+            of_this_branch.push(quote_line(request.text, OLDEST));
+        }
+        let mut branches = Vec::new();
+        for item in self.0.into_iter().flatten() {
+            if starts_with_one_of(&item, &UNDER_WAY) || starts_with_one_of(&item, &QUOTATIONS) {
+                continue;
+            }
+            let is_other_branch = item.trim_start_matches(EARLIER).starts_with(ELSEWHERE);
+            if is_other_branch {
+                branches.push(item);
+            } else {
+                of_this_branch.push(item);
+            }
+        }
+
+        let own = of_this_branch.join("; ");
+        if !own.is_empty() {
+            branches.push(format!("{ELSEWHERE}{}", quote_line(&own, NEWEST)));
+        }
         branches
     }
 
     /// Returns the rest of each item that begins with `lead`.
-    pub fn after(&self, lead: &str) -> impl Iterator<Item = &str> {
+    pub fn rests_after(&self, lead: &str) -> impl Iterator<Item = &str> {
         self.0
             .iter()
             .flatten()
             .filter_map(move |item| item.strip_prefix(lead))
     }
 
-    /// Returns the first quotation below a line that begins with `lead`, with the rest of that
-    /// line.
-    pub fn quoted(&self, lead: &str) -> Option<(&str, &str)> {
-        self.after(lead).find_map(|rest| rest.split_once(":\n"))
+    /// Returns the first quotation below a line that begins with `lead`.
+    pub fn quotation(&self, lead: &str) -> Option<Quotation<'_>> {
+        for rest in self.rests_after(lead) {
+            if let Some((lead_rest, text)) = rest.split_once(":\n") {
+                return Some(Quotation { lead_rest, text });
+            }
+        }
+        None
     }
 
-    /// Adds an item, replacing an equal one.
+    /// Adds an item, replacing an equal one. Of more than [`HELD`], the oldest are dropped.
     pub fn add(&mut self, section: Section, text: String) {
-        let key = |text: &str| folded(text.trim_start_matches(EARLIER));
-        let items = self.of(section);
-        items.retain(|known| key(known) != key(&text));
-        items.drain(..(items.len() + 1).saturating_sub(HELD));
+        let key = comparison_key(&text);
+        let items = self.items_mut(section);
+        items.retain(|known| comparison_key(known) != key);
+        let excess = (items.len() + 1).saturating_sub(HELD);
+        items.drain(..excess);
         items.push(text);
+    }
+}
+
+/// Returns the form of an item in which equal items are recognized.
+fn comparison_key(item: &str) -> String {
+    comparison_form(item.trim_start_matches(EARLIER))
+}
+
+fn starts_with_one_of(item: &str, leads: &[&str]) -> bool {
+    leads.iter().any(|lead| item.starts_with(lead))
+}
+
+/// Whether a quotation of the built-in summary is below this line.
+fn leads_quotation(line: &str) -> bool {
+    starts_with_one_of(line, &QUOTATIONS) && line.ends_with(':')
+}
+
+/// Skips the lines up to the end of an element that begins with `tag`, if it has an end. The
+/// agents' file lists, and additions of other tools, are left out; not what is in a tag around all.
+fn skip_tag(tag: &str, lines: &mut Peekable<Lines>) {
+    let is_name_end = |c: char| !(c.is_alphanumeric() || "-_".contains(c));
+    let name = tag.split(is_name_end).next().unwrap_or_default();
+    if name == "summary" {
+        return;
+    }
+    let close = format!("</{name}>");
+    let last = lines.clone().position(|line| line.contains(&close));
+    if let Some(last) = last {
+        for _ in 0..=last {
+            lines.next();
+        }
     }
 }
 
 /// Returns the name in a heading: `## Name`, or a line `**Name**` with the name of a section.
 fn heading(line: &str) -> Option<&str> {
     if line.starts_with('#') {
-        return line
-            .trim_start_matches('#')
-            .strip_prefix(' ')
-            .map(str::trim);
+        let name = line.trim_start_matches('#').strip_prefix(' ')?;
+        return Some(name.trim());
     }
     let name = line
         .strip_prefix("**")?
         .trim_end_matches(':')
         .strip_suffix("**")?;
-    named(name).map(|_| name)
+    section_named(name)?;
+    Some(name)
 }
 
 /// Returns the section with a name like this.
-fn named(name: &str) -> Option<Section> {
-    let name = folded(name);
-    let fit = |parts: &[&str]| {
-        parts
-            .iter()
-            .filter(|part| name.contains(**part))
-            .map(|part| part.len())
-            .max()
-    };
-    let fitting = SECTIONS
-        .iter()
-        .filter_map(|(section, _, parts)| Some((fit(parts)?, *section)));
-    fitting
-        .max_by_key(|(length, _)| *length)
-        .map(|(_, section)| section)
+fn section_named(name: &str) -> Option<Section> {
+    let name = comparison_form(name);
+    let mut found = None;
+    let mut longest = 0;
+    for format in &SECTIONS {
+        for word in format.names {
+            if word.len() >= longest && name.contains(word) {
+                longest = word.len();
+                found = Some(format.section);
+            }
+        }
+    }
+    found
 }

@@ -17,6 +17,11 @@ const LOOKING: &str = "awk basename cat cd command date df diff dirname du echo 
 const BEFORE_COMMAND: &str =
     "while until if do then else elif { ( ! exec env nice nohup sudo time timeout";
 
+/// The characters that end a step of a command line.
+const OPERATORS: [char; 4] = ['\n', ';', '|', '&'];
+/// The number of arguments by which a step is recognized.
+const MOST_ARGUMENTS: usize = 3;
+
 /// What is known of a command line.
 #[derive(Debug, Default)]
 pub(super) struct Command {
@@ -44,35 +49,38 @@ impl Command {
     pub fn read(line: &str) -> Self {
         static QUOTED: LazyLock<Regex> =
             LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|>&[12]"#).expect("a constant"));
-        let code = QUOTED
-            .replace_all(line.split("<<").next().unwrap_or_default(), "_")
-            .replace("&>", ">");
+        let before_document = line.split("<<").next().unwrap_or_default();
+        let code = QUOTED.replace_all(before_document, "_").replace("&>", ">");
+
         let mut command = Command {
             looks: true,
             ..Command::default()
         };
         let mut folder = String::new();
-        for part in code
+        let parts = code
             .trim_end_matches([';', '\n', ' '])
-            .split_inclusive(['\n', ';', '|', '&'])
-        {
-            let Some(step) = Step::read(part.trim_end_matches(['\n', ';', '|', '&'])) else {
+            .split_inclusive(OPERATORS);
+        for part in parts {
+            let Some(mut step) = Step::read(part.trim_end_matches(OPERATORS)) else {
                 continue;
             };
             if step.words[0] == "cd" {
                 folder = step.words[1..].concat();
                 continue;
             }
-            let looks = step.is_one_of(LOOKING) && !writes(part);
-            if command.looks && !looks {
+
+            let step_looks = step.is_one_of(LOOKING) && !writes(part);
+            if step_looks && !command.looks {
+                continue;
+            }
+            if !step_looks && command.looks {
+                // All steps before only look, and are forgotten.
                 command = Command::default();
             }
-            if command.looks || !looks {
-                command.steps.push(Step {
-                    folder: folder.clone(),
-                    ..step
-                });
-                command.is_hidden |= part.ends_with(['\n', ';', '|']);
+            step.folder.clone_from(&folder);
+            command.steps.push(step);
+            if part.ends_with(['\n', ';', '|']) {
+                command.is_hidden = true;
             }
         }
         command
@@ -83,12 +91,12 @@ impl Command {
         // Claude Code's names of the tools begin with capitals.
         let name = tool.to_lowercase();
         let words = if is_changing(&name) {
-            vec!["edit", target]
+            vec!["edit".to_owned(), target.to_owned()]
         } else {
-            vec![&*name]
+            vec![name]
         };
         let step = Step {
-            words: words.into_iter().map(str::to_owned).collect(),
+            words,
             folder: String::new(),
         };
         Command {
@@ -102,21 +110,13 @@ impl Command {
 impl Step {
     /// Reads a part of a command line, without its operator.
     fn read(part: &str) -> Option<Self> {
-        let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
-        let is_before = |word: &&str| {
-            has(BEFORE_COMMAND, word)
-                || word.contains('=') && !word.starts_with('-')
-                || is_number(word)
-        };
-        let mut words = part.split_whitespace().skip_while(is_before);
-        let program = words.next()?.rsplit('/').next()?;
-        let arguments = words
-            .filter(|word| !word.starts_with(['-', '>', '<', '_']) && !is_number(word))
-            .take(3);
-        let words = std::iter::once(program)
-            .chain(arguments)
-            .map(str::to_owned)
-            .collect();
+        let mut rest = part
+            .split_whitespace()
+            .skip_while(|word| precedes_command(word));
+        let program = rest.next()?.rsplit('/').next()?;
+        let mut words = vec![program.to_owned()];
+        let arguments = rest.filter(|word| is_argument(word));
+        words.extend(arguments.take(MOST_ARGUMENTS).map(str::to_owned));
         Some(Step {
             words,
             folder: String::new(),
@@ -137,37 +137,64 @@ impl Step {
 
     /// Whether the program is in the list: `grep`, or with its subcommand, `git-commit`.
     pub fn is_one_of(&self, list: &str) -> bool {
-        has(list, &self.words[0]) || has(list, &self.words[..self.words.len().min(2)].join("-"))
+        let with_subcommand = &self.words[..self.words.len().min(2)];
+        has(list, &self.words[0]) || has(list, &with_subcommand.join("-"))
     }
 
     /// Whether a text mentions the step: an argument, or its program if it has none.
     pub fn is_named_in(&self, text: &str) -> bool {
         let lower = text.to_lowercase();
-        let words = &self.words[usize::from(self.words.len() > 1)..];
-        let mut names = words.iter().filter_map(|word| word.rsplit('/').next());
-        names.any(|name| name.len() > 1 && lower.contains(&name.to_lowercase()))
+        let names = match &self.words[..] {
+            [_program, arguments @ ..] if !arguments.is_empty() => arguments,
+            program => program,
+        };
+        names.iter().any(|word| {
+            let name = word.rsplit('/').next().unwrap_or_default();
+            name.len() > 1 && lower.contains(&name.to_lowercase())
+        })
     }
+}
+
+/// Whether a word of a command line precedes the program: a word of the shell, a variable's value,
+/// the number of a redirected stream.
+fn precedes_command(word: &str) -> bool {
+    has(BEFORE_COMMAND, word)
+        || word.contains('=') && !word.starts_with('-')
+        || starts_with_digit(word)
+}
+
+/// Whether a word behind the program counts: not an option, a redirection, or what was quoted.
+fn is_argument(word: &str) -> bool {
+    !word.starts_with(['-', '>', '<', '_']) && !starts_with_digit(word)
+}
+
+fn starts_with_digit(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Whether a tool changes files, by its name.
 pub(super) fn is_changing(tool: &str) -> bool {
     let name = tool.to_lowercase();
-    let is_list = name.contains("todo");
-    !is_list
-        && ["edit", "write", "patch", "create"]
-            .iter()
-            .any(|part| name.contains(part))
+    if name.contains("todo") {
+        return false;
+    }
+    ["edit", "write", "patch", "create"]
+        .iter()
+        .any(|part| name.contains(part))
 }
 
 /// Whether a part of a command line writes a file, by a redirection or in place.
 fn writes(part: &str) -> bool {
-    let target = |at: usize| part[at..].trim_start_matches(['>', ' ']);
-    let redirects = part
-        .match_indices('>')
-        .any(|(at, _)| !target(at).starts_with("/dev/null"));
-    redirects || part.contains("sed ") && part.contains(" -i")
+    for (at, _) in part.match_indices('>') {
+        let target = part[at..].trim_start_matches(['>', ' ']);
+        if !target.starts_with("/dev/null") {
+            return true;
+        }
+    }
+    part.contains("sed ") && part.contains(" -i")
 }
 
+/// Whether a list of words, separated by spaces, has this one.
 fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
 }

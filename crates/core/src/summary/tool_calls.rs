@@ -3,7 +3,7 @@
 
 use super::budget::*;
 use super::message::Call;
-use super::quote::{clean, clip, code, digitless, line, quoted};
+use super::quote::{clean, clip, code_span, one_line, quote_line, strip_digits};
 use super::shell::{Command, Step, is_changing};
 use super::turns::Turn;
 use crate::format::counted;
@@ -25,6 +25,7 @@ struct ToolRun {
     command: Command,
     /// The most informative lines of its output, if it failed.
     output: String,
+    /// The number of its turn.
     turn: usize,
 }
 
@@ -32,6 +33,7 @@ struct ToolRun {
 pub(super) struct Work {
     /// The calls of the last reply that have no result.
     pub pending: Vec<Call>,
+    /// The newest calls that ended, oldest first.
     runs: VecDeque<ToolRun>,
     /// The last list that a tool that keeps a todo list was given, or else its last report.
     pub todo: String,
@@ -41,9 +43,13 @@ pub(super) struct Work {
 
 impl Work {
     /// Records the result of a call, and returns the question that the call asked, or nothing.
-    pub fn returned(&mut self, result: Call, outcome: Outcome, text: &str) -> String {
-        let at = self.pending.iter().position(|call| call.id == result.id);
-        let call = at.map_or(result, |at| self.pending.remove(at));
+    /// `result` is the call as far as the result names it.
+    pub fn record_result(&mut self, result: Call, outcome: Outcome, text: &str) -> String {
+        let pending = self.pending.iter().position(|call| call.id == result.id);
+        let call = match pending {
+            Some(at) => self.pending.remove(at),
+            None => result,
+        };
         if outcome == Outcome::Passed && call.tool.to_lowercase().contains("todo") {
             let list = if call.todo.is_empty() {
                 text
@@ -52,15 +58,16 @@ impl Work {
             };
             list.clone_into(&mut self.todo);
         }
+
         let command = if call.command.is_empty() {
             Command::of_tool(&call.tool, &call.target)
         } else {
             Command::read(&call.command)
         };
-        let output = telling(&outcome, text);
+        let output = informative_lines(&outcome, text);
         let question = call.question.clone();
-        self.runs
-            .drain(..(self.runs.len() + 1).saturating_sub(RECENT));
+        let excess = (self.runs.len() + 1).saturating_sub(RECENT);
+        self.runs.drain(..excess);
         self.runs.push_back(ToolRun {
             call,
             outcome,
@@ -73,12 +80,14 @@ impl Work {
 
     /// Returns the last calls of the current turn, in order, with series of similar ones folded.
     pub fn last_calls(&self) -> Vec<String> {
-        let own = self
-            .runs
-            .iter()
-            .rev()
-            .take_while(|run| run.turn == self.turn);
-        let mut calls = series(own.map(|run| format!("{}: {}", named(&run.call), run.state())));
+        let mut newest_first = Vec::new();
+        for run in self.runs.iter().rev() {
+            if run.turn != self.turn {
+                break;
+            }
+            newest_first.push(format!("{}: {}", describe_call(&run.call), run.state()));
+        }
+        let mut calls = fold_series(&newest_first);
         calls.truncate(LAST_CALLS);
         calls.reverse();
         calls
@@ -87,62 +96,70 @@ impl Work {
     /// Returns the commands whose last run is known to have passed, newest first, without commits.
     pub fn passed(&self) -> Vec<String> {
         let mut seen = HashSet::default();
-        let acts =
-            |run: &&ToolRun| !run.call.command.is_empty() && !run.command.looks && !run.commits();
-        let last = self
-            .runs
-            .iter()
-            .rev()
-            .filter(acts)
-            .filter(|run| seen.insert(&run.command.steps));
-        series(
-            last.filter(|run| run.is_passed())
-                .map(|run| named(&run.call)),
-        )
+        let mut passed = Vec::new();
+        for run in self.runs.iter().rev() {
+            if run.call.command.is_empty() || run.command.looks || run.commits() {
+                continue;
+            }
+            let is_last_run = seen.insert(&run.command.steps);
+            if is_last_run && run.is_passed() {
+                passed.push(describe_call(&run.call));
+            }
+        }
+        fold_series(&passed)
     }
 
     /// Returns the first lines of the messages of commits, newest first.
     pub fn commits(&self) -> Vec<String> {
         static MESSAGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(COMMIT).expect("a constant"));
-        let message =
-            |run: &ToolRun| Some(quoted(&MESSAGE.captures(&run.call.command)?[1], COMMAND));
-        self.runs
-            .iter()
-            .rev()
-            .filter(|run| run.commits())
-            .filter_map(message)
-            .collect()
+        let mut messages = Vec::new();
+        for run in self.runs.iter().rev() {
+            if run.commits()
+                && let Some(found) = MESSAGE.captures(&run.call.command)
+            {
+                messages.push(quote_line(&found[1], COMMAND));
+            }
+        }
+        messages
     }
 
     /// Returns the files changed since the last commit, newest first.
-    pub fn changed(&self) -> Vec<String> {
-        let last = self.runs.iter().rposition(ToolRun::commits);
+    pub fn changed_files(&self) -> Vec<String> {
         let mut seen = HashSet::default();
-        let since = self.runs.range(last.map_or(0, |at| at + 1)..).rev();
-        let changes =
-            since.filter(|run| run.outcome == Outcome::Passed && is_changing(&run.call.tool));
-        let files = changes
-            .map(|run| &run.call.target)
-            .filter(|file| !file.is_empty() && seen.insert(*file));
-        series(files.map(|file| code(file, COMMAND)))
+        let mut files = Vec::new();
+        for run in self.runs.iter().rev() {
+            if run.commits() {
+                break;
+            }
+            let file = &run.call.target;
+            let is_change = run.outcome == Outcome::Passed && is_changing(&run.call.tool);
+            if !is_change || file.is_empty() {
+                continue;
+            }
+            let is_new = seen.insert(file);
+            if is_new {
+                files.push(code_span(file, COMMAND));
+            }
+        }
+        fold_series(&files)
     }
 
     /// Whether a failure of a previous summary is over: its command ran again, or its file was
-    /// changed.
+    /// changed. `point` has the form of [`describe_call`]: `` `COMMAND` `` or ``TOOL `TARGET` ``.
     pub fn is_over(&self, point: &str) -> bool {
         let mut parts = point.split('`');
-        let (Some(name), Some(failed)) = (parts.next(), parts.next()) else {
+        let (Some(tool), Some(quoted)) = (parts.next(), parts.next()) else {
             return false;
         };
-        let failed = if name.is_empty() {
-            Command::read(failed)
+        let failed = if tool.is_empty() {
+            Command::read(quoted)
         } else {
-            Command::of_tool(name.trim(), failed)
+            Command::of_tool(tool.trim(), quoted)
         };
-        failed
-            .steps
-            .last()
-            .is_some_and(|step| self.runs.iter().any(|run| run.settles(step)))
+        let Some(step) = failed.steps.last() else {
+            return false;
+        };
+        self.runs.iter().any(|run| run.settles(step))
     }
 
     /// Returns the failures that nothing settled: first those that the last words of all mention,
@@ -151,42 +168,69 @@ impl Work {
     pub fn failures<'a>(&self, turns: impl Iterator<Item = &'a Turn> + Clone) -> Vec<String> {
         let mut failures = Vec::new();
         for (at, run) in self.runs.iter().enumerate().rev() {
-            let Some(step) = run.failed() else { continue };
-            let later = || self.runs.range(at + 1..);
-            if later().any(|later| later.settles(step)) {
+            let Some(step) = run.failed_step() else {
+                continue;
+            };
+            let later = self.runs.range(at + 1..);
+            if later.clone().any(|run| run.settles(step)) {
                 continue;
             }
-            let since = match later().len() {
-                0 => "the last tool call".to_owned(),
-                _ if later().any(|later| later.repeats(step)) => {
-                    format!("run again since, {HIDDEN}")
-                }
-                number => format!(
-                    "not run again since, in {}",
-                    counted(number, "tool call", "tool calls")
-                ),
-            };
+
             let turn = turns.clone().find(|turn| turn.number == run.turn);
-            let is_own = run.turn == self.turn;
-            let is_named = turn.is_some_and(|turn| step.is_named_in(turn.words()));
-            let is_at_work = is_own && !turn.is_some_and(Turn::is_answered)
-                || later().all(|later| later.command.looks || later.repeats(step));
-            let is_open = run.turn + STALE_TURNS >= self.turn && (is_named || is_at_work);
-            let output = if is_open {
-                format!(": {}", quoted(&run.output, POINT))
+            let is_of_current_turn = run.turn == self.turn;
+            let is_answered = turn.is_some_and(Turn::is_answered);
+            let is_mentioned = turn.is_some_and(|turn| step.is_named_in(turn.last_words()));
+            // Since then, the assistant only looked around or tried again.
+            let is_last_work = later
+                .clone()
+                .all(|run| run.command.looks || run.repeats(step));
+            let is_at_work = is_of_current_turn && !is_answered || is_last_work;
+            let is_recent = run.turn + STALE_TURNS >= self.turn;
+            let is_open = is_recent && (is_mentioned || is_at_work);
+
+            let call = describe_call(&run.call);
+            let state = run.state();
+            let since = describe_since(step, later);
+            let point = if is_open {
+                format!(
+                    "{call}: {state}: {} ({since})",
+                    quote_line(&run.output, POINT)
+                )
             } else {
-                String::new()
+                format!("{call}: {state} ({since}; may be over)")
             };
-            let doubt = if is_open { "" } else { "; may be over" };
-            let point = format!(
-                "{}: {}{output} ({since}{doubt})",
-                named(&run.call),
-                run.state()
-            );
-            failures.push(((!is_open, !(is_own && is_named)), point));
+            failures.push(OpenFailure {
+                may_be_over: !is_open,
+                is_in_last_words: is_of_current_turn && is_mentioned,
+                point,
+            });
         }
-        failures.sort_by_key(|(order, _)| *order);
-        failures.into_iter().map(|(_, point)| point).collect()
+        failures.sort_by_key(|failure| (failure.may_be_over, !failure.is_in_last_words));
+        failures.into_iter().map(|failure| failure.point).collect()
+    }
+}
+
+/// A failure that nothing settled.
+struct OpenFailure {
+    may_be_over: bool,
+    /// Whether the assistant's last words of all mention it.
+    is_in_last_words: bool,
+    point: String,
+}
+
+/// Returns what happened since a step failed, given the later calls.
+fn describe_since<'r>(
+    step: &Step,
+    mut later: impl ExactSizeIterator<Item = &'r ToolRun>,
+) -> String {
+    let number = later.len();
+    if number == 0 {
+        "the last tool call".to_owned()
+    } else if later.any(|run| run.repeats(step)) {
+        format!("run again since, {HIDDEN}")
+    } else {
+        let calls = counted(number, "tool call", "tool calls");
+        format!("not run again since, in {calls}")
     }
 }
 
@@ -197,32 +241,29 @@ impl ToolRun {
     }
 
     fn commits(&self) -> bool {
-        self.outcome == Outcome::Passed
-            && self
-                .command
-                .steps
-                .iter()
-                .any(|step| step.is_one_of("git-commit"))
+        let mut steps = self.command.steps.iter();
+        self.outcome == Outcome::Passed && steps.any(|step| step.is_one_of("git-commit"))
     }
 
+    /// Returns how the call ended, in words.
     fn state(&self) -> String {
         let is_unknown = self.outcome == Outcome::Passed && self.command.is_hidden;
         if is_unknown {
             format!("ended, {HIDDEN}")
         } else {
-            line(&self.outcome.to_string(), 80)
+            one_line(&self.outcome.to_string(), 80)
         }
     }
 
     /// Returns the step that failed, unless the call only looks, as `test -f a && make` also does
     /// if it finds nothing. Which of several steps failed is not known; most likely the last.
-    fn failed(&self) -> Option<&Step> {
+    fn failed_step(&self) -> Option<&Step> {
+        let has_failed = matches!(self.outcome, Outcome::Failed(_));
         let found_nothing = self.output.is_empty() && self.outcome.exit_code() == Some("1");
-        let is_failure = matches!(self.outcome, Outcome::Failed(_)) && !found_nothing;
-        self.command
-            .steps
-            .last()
-            .filter(|_| is_failure && !self.command.looks)
+        if !has_failed || found_nothing || self.command.looks {
+            return None;
+        }
+        self.command.steps.last()
     }
 
     /// Whether the call repeats a step with a known outcome.
@@ -237,7 +278,7 @@ impl ToolRun {
 
 /// Returns a call in the form in which it is listed: a command ends before a here-document, and has
 /// no change to an absolute directory at its start.
-fn named(call: &Call) -> String {
+fn describe_call(call: &Call) -> String {
     static CHANGE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^cd [/~]\S* *&& *").expect("a constant"));
     if !call.command.is_empty() {
@@ -246,51 +287,46 @@ fn named(call: &Call) -> String {
             .split_inclusive("<<")
             .next()
             .unwrap_or_default();
-        return code(&CHANGE.replace(command, ""), COMMAND);
+        return code_span(&CHANGE.replace(command, ""), COMMAND);
     }
-    let tool = line(&call.tool.replace('`', "'"), COMMAND);
+    let tool = one_line(&call.tool.replace('`', "'"), COMMAND);
     if call.target.is_empty() {
-        tool
-    } else {
-        format!("{tool} {}", code(&call.target, COMMAND))
+        return tool;
     }
+    format!("{tool} {}", code_span(&call.target, COMMAND))
 }
 
 /// Folds items, given newest first: neighbours that differ only in digits become one.
-pub(super) fn series(items: impl Iterator<Item = String>) -> Vec<String> {
-    let items: Vec<String> = items.collect();
-    let shown = |alike: &[String]| match alike {
-        [newest, .., oldest] if newest == oldest => format!("{newest} (×{})", alike.len()),
-        [newest, _, .., oldest] => format!("{oldest} … {newest} ({} alike)", alike.len()),
-        _ => alike.join(", "),
-    };
-    items
-        .chunk_by(|one, other| digitless(one) == digitless(other))
-        .map(shown)
-        .collect()
+pub(super) fn fold_series(items: &[String]) -> Vec<String> {
+    let mut folded = Vec::new();
+    for alike in items.chunk_by(|one, other| strip_digits(one) == strip_digits(other)) {
+        folded.push(match alike {
+            [newest, .., oldest] if newest == oldest => format!("{newest} (×{})", alike.len()),
+            [newest, _, .., oldest] => format!("{oldest} … {newest} ({} alike)", alike.len()),
+            _ => alike.join(", "),
+        });
+    }
+    folded
 }
 
 /// Returns the most informative lines of the output of a failed call: the last two of the form
 /// `what: why` that are not indented, as programs of any kind write them, and the last line.
-fn telling(outcome: &Outcome, text: &str) -> String {
+fn informative_lines(outcome: &Outcome, text: &str) -> String {
     let Outcome::Failed(status) = outcome else {
         return String::new();
     };
     let output = clean(text);
-    let says = |line: &&str| !["", "(no output)", &**status].contains(&line.trim());
-    let mut lines = output.lines().rev().filter(says);
-    let named =
+    let is_informative = |line: &&str| !["", "(no output)", &**status].contains(&line.trim());
+    let has_reason =
         |line: &&str| !line.starts_with(' ') && (line.contains(": ") || line.contains('：'));
-    let mut telling: Vec<&str> = lines
-        .next()
-        .into_iter()
-        .chain(lines.filter(named).take(2))
-        .collect();
-    telling.reverse();
-    let share = POINT / telling.len().max(1);
-    telling
-        .iter()
-        .map(|line| clip(line.trim(), share))
-        .collect::<Vec<_>>()
-        .join("\n")
+
+    let mut from_end = output.lines().rev().filter(is_informative);
+    let mut lines: Vec<&str> = Vec::new();
+    lines.extend(from_end.next());
+    lines.extend(from_end.filter(has_reason).take(2));
+    lines.reverse();
+
+    let share = POINT / lines.len().max(1);
+    let clipped: Vec<_> = lines.iter().map(|line| clip(line.trim(), share)).collect();
+    clipped.join("\n")
 }

@@ -2,7 +2,10 @@
 
 use super::budget::*;
 use super::message::Stop;
-use super::quote::{asks, bare, columns, digitless, ends, last_prose, prose, quoted, substance};
+use super::quote::{
+    columns, cut_middle, ends_in_question, last_prose_line, prose_lines, quote_line, strip_digits,
+    strip_marks, substance,
+};
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
@@ -10,8 +13,9 @@ use unicode_segmentation::UnicodeSegmentation;
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub number: usize,
-    /// The entry of the request, and the request with later additions.
+    /// The id of the request's entry.
     pub entry: String,
+    /// The request, with later additions.
     pub request: String,
     pub stop: Stop,
     /// The assistant's remarks, including its last words.
@@ -25,30 +29,31 @@ pub(super) struct Turn {
 
 impl Turn {
     /// Adds a user message sent during the work on the request, or to continue it.
-    pub fn more(&mut self, text: &str) {
+    pub fn add_to_request(&mut self, text: &str) {
         self.stop = Stop::NoReply;
         let request = format!(
             "{}\n\n(Added while it was being worked on:)\n{text}",
             self.request
         );
-        self.request = ends(&request, 2 * WHOLE_REQUEST);
+        self.request = cut_middle(&request, 2 * WHOLE_REQUEST);
     }
 
     /// Adds a reply. Of many remarks, the first and the newest are kept; those that only lead over
     /// to the next call are left out.
-    pub fn hear(&mut self, text: &str, stop: Stop) {
-        let leads_over = stop == Stop::ToolUse && columns(substance(text)) < REMARK;
+    pub fn add_reply(&mut self, text: &str, stop: Stop) {
+        let only_leads_over = stop == Stop::ToolUse && columns(substance(text)) < REMARK;
         self.stop = stop;
-        if !text.trim().is_empty() && !leads_over {
-            self.said.push(text.to_owned());
-            self.calls_before_words = self.calls;
-            self.said
-                .drain(1..self.said.len().saturating_sub(HELD).max(1));
+        if text.trim().is_empty() || only_leads_over {
+            return;
         }
+        self.said.push(text.to_owned());
+        self.calls_before_words = self.calls;
+        let newest_start = self.said.len().saturating_sub(HELD).max(1);
+        self.said.drain(1..newest_start);
     }
 
     /// Returns the assistant's last words.
-    pub fn words(&self) -> &str {
+    pub fn last_words(&self) -> &str {
         self.said.last().map_or("", String::as_str)
     }
 
@@ -60,9 +65,16 @@ impl Turn {
     /// Whether the other turn had the same request, in its first line and without numbers, and the
     /// same answer: so it is with a timer's request if nothing happened.
     pub fn is_alike(&self, other: &Turn) -> bool {
-        let first = |turn: &Turn| digitless(turn.request.lines().next().unwrap_or_default());
-        let is_same = self.words() == other.words() && self.is_answered() && other.is_answered();
-        is_same && columns(&self.request) >= SHORT_REPLY && first(self) == first(other)
+        self.last_words() == other.last_words()
+            && self.is_answered()
+            && other.is_answered()
+            && columns(&self.request) >= SHORT_REPLY
+            && self.comparable_request() == other.comparable_request()
+    }
+
+    /// Returns the first line of the request without its digits.
+    fn comparable_request(&self) -> String {
+        strip_digits(self.request.lines().next().unwrap_or_default())
     }
 }
 
@@ -100,18 +112,18 @@ fn rule(expression: &str) -> Regex {
 }
 
 /// Returns the sentences of a message that remain binding, in quotation marks.
-pub(super) fn binding(text: &str) -> Vec<String> {
+pub(super) fn binding_sentences(text: &str) -> Vec<String> {
     let text: String = text.chars().take(WHOLE_REQUEST).collect();
     let mut found = Vec::new();
-    for line in prose(&text) {
+    for line in prose_lines(&text) {
         if !MAY_BIND.is_match(line) || CODE.is_match(line) {
             continue;
         }
         for sentence in line.unicode_sentences() {
-            let sentence = bare(sentence.trim());
-            let is_short = (SHORT_REPLY..POINT).contains(&columns(sentence));
-            if BINDING.is_match(sentence) && !asks(sentence) && is_short {
-                found.push(quoted(sentence, POINT));
+            let sentence = strip_marks(sentence.trim());
+            let has_fit_length = (SHORT_REPLY..POINT).contains(&columns(sentence));
+            if BINDING.is_match(sentence) && !ends_in_question(sentence) && has_fit_length {
+                found.push(quote_line(sentence, POINT));
             }
         }
     }
@@ -120,22 +132,37 @@ pub(super) fn binding(text: &str) -> Vec<String> {
 
 /// Returns a question and its answer. If the answer names items of a list in the question (`2`,
 /// `b`), they are added.
-pub(super) fn decided(question: &str, answer: &str) -> String {
-    let is_item = |line: &str, name: &str| {
-        let rest = line
-            .trim_start_matches([' ', '*', '(', '-', '#'])
-            .strip_prefix(name);
-        rest.is_some_and(|rest| rest.starts_with(['.', ')', ':']))
-    };
-    let names = answer
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|name| (1..=2).contains(&name.len()));
-    let items = names.filter_map(|name| question.lines().find(|line| is_item(line, name)));
-    let most = if columns(answer) < REMARK { 3 } else { 0 };
-    let items: String = items
-        .take(most)
-        .map(|item| format!("; {}", quoted(item, POINT / 2)))
-        .collect();
-    let (asked, answer) = (quoted(last_prose(question), POINT), quoted(answer, POINT));
-    format!("Asked {asked}, the user answered {answer}{items}")
+pub(super) fn describe_decision(question: &str, answer: &str) -> String {
+    let mut named_items = Vec::new();
+    // In a longer answer, a short word is only a word.
+    if columns(answer) < REMARK {
+        for name in answer.split(|c: char| !c.is_alphanumeric()) {
+            let can_name_item = (1..=2).contains(&name.len());
+            if can_name_item && let Some(item) = find_item(question, name) {
+                named_items.push(item);
+            }
+        }
+    }
+
+    let asked = quote_line(last_prose_line(question), POINT);
+    let answered = quote_line(answer, POINT);
+    let mut decision = format!("Asked {asked}, the user answered {answered}");
+    for item in named_items.iter().take(MOST_NAMED_ITEMS) {
+        decision.push_str("; ");
+        decision.push_str(&quote_line(item, POINT / 2));
+    }
+    decision
+}
+
+/// The number of items of a list that an answer can name.
+const MOST_NAMED_ITEMS: usize = 3;
+
+/// Returns the line of a question that is the item of a list with this number or letter.
+fn find_item<'q>(question: &'q str, name: &str) -> Option<&'q str> {
+    question.lines().find(|line| {
+        let unmarked = line.trim_start_matches([' ', '*', '(', '-', '#']);
+        unmarked
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(['.', ')', ':']))
+    })
 }

@@ -83,7 +83,7 @@ fn extract(previous: Option<&str>) -> Extract {
     let mut extract = Extract::default();
     previous
         .into_iter()
-        .for_each(|summary| extract.go_on_from(summary));
+        .for_each(|summary| extract.continue_from(summary));
     extract
 }
 
@@ -122,7 +122,7 @@ fn section(parts: impl IntoIterator<Item = impl AsRef<[String]>>, heading: &str)
 /// Returns the quotation below a line, without its marks.
 fn quotation(summary: &str, lead: &str) -> String {
     let lines = summary.lines().skip_while(|line| *line != lead).skip(1);
-    super::quote::unquoted(lines.take_while(|line| line.starts_with('>')))
+    super::quote::unquote(lines.take_while(|line| line.starts_with('>')))
 }
 
 const REQUEST: &str = "The last request, word for word (entry e1):";

@@ -3,20 +3,23 @@ use super::super::quote::*;
 #[test]
 fn a_line_has_no_structure() {
     assert_eq!(
-        line("\u{1b}[31mred\u{1b}[0m\n\n\tand \u{202e}more\u{7}", 80),
+        one_line("\u{1b}[31mred\u{1b}[0m\n\n\tand \u{202e}more\u{7}", 80),
         "red / and more"
     );
-    assert_eq!(line("\u{1b}]0;title\u{7}text", 80), "text");
-    assert_eq!(line("- [x] all done", 80), "[x] all done");
-    assert_eq!(line("## > 1. done", 80), "done");
-    assert_eq!(line("#708090 is grey", 80), "#708090 is grey");
+    assert_eq!(one_line("\u{1b}]0;title\u{7}text", 80), "text");
+    assert_eq!(one_line("- [x] all done", 80), "[x] all done");
+    assert_eq!(one_line("## > 1. done", 80), "done");
+    assert_eq!(one_line("#708090 is grey", 80), "#708090 is grey");
     assert_eq!(
-        line("a </summary> < /Summary> <READ_FILES>", 80),
+        one_line("a </summary> < /Summary> <READ_FILES>", 80),
         "a ‹/summary> ‹ /Summary> ‹READ_FILES>"
     );
-    assert_eq!(line("Vec<u8>, a < b, </div>", 80), "Vec<u8>, a < b, </div>");
-    assert_eq!(line("```sh\nx\n```", 80), "x");
-    assert_eq!(quoted("- say \"hi\"", 80), "\"say 'hi'\"");
+    assert_eq!(
+        one_line("Vec<u8>, a < b, </div>", 80),
+        "Vec<u8>, a < b, </div>"
+    );
+    assert_eq!(one_line("```sh\nx\n```", 80), "x");
+    assert_eq!(quote_line("- say \"hi\"", 80), "\"say 'hi'\"");
 }
 
 #[test]
@@ -24,7 +27,7 @@ fn a_block_keeps_every_line_behind_a_mark() {
     // The marks are not counted: a request of many short lines stays whole.
     let short = "x\n".repeat(1_999);
     assert_eq!(
-        unquoted(quotation("", &short, 4_000).lines().skip(1)),
+        unquote(quotation("", &short, 4_000).lines().skip(1)),
         short.trim_end()
     );
 }
@@ -32,7 +35,7 @@ fn a_block_keeps_every_line_behind_a_mark() {
 #[test]
 fn a_long_text_keeps_its_ends() {
     let text = format!("Begin {}end.", "middle ".repeat(300));
-    let short = ends(&text, 300);
+    let short = cut_middle(&text, 300);
     assert!(
         short.starts_with("Begin middle") && short.ends_with("middle end."),
         "{short}"
@@ -41,9 +44,9 @@ fn a_long_text_keeps_its_ends() {
     assert!(left > 150 && short.contains(" characters left out …]"));
     let missing: usize = short.split(' ').find_map(|word| word.parse().ok()).unwrap();
     assert!((1_790..2_000).contains(&missing), "{missing}");
-    assert_eq!(ends(&short, 300), short);
-    assert_eq!(ends("short", 300), "short");
-    assert!(units(&ends(&"字".repeat(9_000), 300)) <= 300);
+    assert_eq!(cut_middle(&short, 300), short);
+    assert_eq!(cut_middle("short", 300), "short");
+    assert!(units(&cut_middle(&"字".repeat(9_000), 300)) <= 300);
 }
 
 #[test]
@@ -55,7 +58,7 @@ fn only_a_last_line_of_prose_asks() {
         "هل أكمل؟",
         "Usage:\n```\nmake\n```\nReady?\n```\nmake\n```",
     ] {
-        assert!(asks(text), "{text}");
+        assert!(ends_in_question(text), "{text}");
     }
     for text in [
         "Usage:\n\n```sh\nwhat is this?\n```",
@@ -73,7 +76,7 @@ fn only_a_last_line_of_prose_asks() {
         "Really? Yes.",
         "",
     ] {
-        assert!(!asks(text), "{text}");
+        assert!(!ends_in_question(text), "{text}");
     }
 }
 
@@ -97,19 +100,19 @@ fn a_remark_without_what_leads_over() {
 #[test]
 fn a_shortened_text_counts_what_it_lost() {
     let text = format!("Begin {}end.", "middle ".repeat(30_000));
-    let read = shortened(&text, 20_000);
+    let read = cut_message(&text, 20_000);
     assert!(read.len() < 20_100, "{}", read.len());
     assert!(read.starts_with("Begin middle ") && read.ends_with(" middle end."));
-    let short = ends(&read, 300);
+    let short = cut_middle(&read, 300);
     let missing: usize = short.split(' ').find_map(|word| word.parse().ok()).unwrap();
     assert_eq!(
         missing,
-        ends(&text, 300)
+        cut_middle(&text, 300)
             .split(' ')
             .find_map(|word| word.parse::<usize>().ok())
             .unwrap()
     );
-    assert_eq!(shortened("short", 20_000), "short");
+    assert_eq!(cut_message("short", 20_000), "short");
     let wide = "字".repeat(9_000);
-    assert!(shortened(&wide, 1_000).len() < 1_100);
+    assert!(cut_message(&wide, 1_000).len() < 1_100);
 }

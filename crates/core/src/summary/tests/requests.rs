@@ -303,7 +303,11 @@ fn a_constraint_forbids_or_demands_in_general() {
         "必ずテストを書いてください",
         "يجب أن تبقى الأسماء كما هي",
     ] {
-        assert_eq!(super::super::turns::binding(text).len(), 1, "{text}");
+        assert_eq!(
+            super::super::turns::binding_sentences(text).len(),
+            1,
+            "{text}"
+        );
     }
     for text in [
         "no, dimGray should be that, no need for linkGray,",
@@ -317,7 +321,7 @@ fn a_constraint_forbids_or_demands_in_general() {
         "fn never() { must(); }",
     ] {
         assert_eq!(
-            super::super::turns::binding(text),
+            super::super::turns::binding_sentences(text),
             Vec::<String>::new(),
             "{text}"
         );

@@ -1,7 +1,7 @@
 use super::super::sections::*;
 
 fn points(previous: &Sections, section: Section) -> &[String] {
-    &previous.0[section as usize]
+    previous.items(section)
 }
 
 #[test]
@@ -49,13 +49,17 @@ fn its_own_quotations_come_back_word_for_word() {
         "## Goal\n{REQUEST}e1):\n> Do:\n>\n> 1. a\n> ## Next Steps\n\n## Next Steps\n- {REPLIED}.\n- {EARLIER}c\n\n{LAST_WORDS}:\n> Done."
     );
     let previous = Sections::read(&text);
+    let request = Quotation {
+        lead_rest: "e1)",
+        text: "Do:\n\n1. a\n## Next Steps",
+    };
+    assert_eq!(previous.quotation(REQUEST), Some(request));
+    assert_eq!(previous.quotation(LAST_WORDS).unwrap().text, "Done.");
+    assert_eq!(previous.rests_after(REPLIED).collect::<Vec<_>>(), ["."]);
     assert_eq!(
-        previous.quoted(REQUEST).unwrap(),
-        ("e1)", "Do:\n\n1. a\n## Next Steps")
+        points(&previous.without_restated(), Section::NextSteps),
+        ["Earlier: c"]
     );
-    assert_eq!(previous.quoted(LAST_WORDS).unwrap().1, "Done.");
-    assert_eq!(previous.after(REPLIED).collect::<Vec<_>>(), ["."]);
-    assert_eq!(points(&previous.own(), Section::NextSteps), ["Earlier: c"]);
 }
 
 #[test]
@@ -68,5 +72,5 @@ fn a_branch_is_told_to_another_one_with_its_effects_and_those_before_it() {
         format!("{EARLIER}On another branch: \"b\""),
         format!("On another branch: \"'Release it'; {PASSED}`git push`\""),
     ];
-    assert_eq!(Sections::read(&text).of_branches(), told);
+    assert_eq!(Sections::read(&text).into_branch_points(), told);
 }
