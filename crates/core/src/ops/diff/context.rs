@@ -29,97 +29,131 @@ pub struct Hunk {
 
 /// Returns the differences of the contexts; none if their texts are equal.
 pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
-    let messages = [measured(left)?, measured(right)?];
-    let [left_digests, right_digests] = messages.each_ref().map(|side| {
-        side.iter()
-            .map(|message| message.digest)
-            .collect::<Vec<_>>()
-    });
+    let left_messages = measure_messages(left)?;
+    let right_messages = measure_messages(right)?;
+    let left_digests: Vec<_> = left_messages.iter().map(|message| message.digest).collect();
+    let right_digests: Vec<_> = right_messages
+        .iter()
+        .map(|message| message.digest)
+        .collect();
     let changes = differing(&left_digests, &right_digests);
-    let mut is_needed = messages.each_ref().map(|side| vec![false; side.len()]);
-    let starts = messages.each_ref().map(|side| starts(side));
+    let left_starts = line_starts(&left_messages);
+    let right_starts = line_starts(&right_messages);
+
+    let mut left_needed = vec![false; left_messages.len()];
+    let mut right_needed = vec![false; right_messages.len()];
     for [old, new] in &changes {
-        // The lines between two changes of a hunk are shown.
-        let (from, to) = (
-            starts[0][old.start].saturating_sub(AROUND),
-            starts[0][old.end] + 2 * AROUND,
-        );
-        let end = starts[0]
-            .partition_point(|&start| start < to)
-            .min(messages[0].len());
-        is_needed[0][starts[0].partition_point(|&start| start <= from) - 1..end].fill(true);
-        is_needed[1][new.clone()].fill(true);
+        let shown = messages_around(&left_starts, old);
+        left_needed[shown].fill(true);
+        right_needed[new.clone()].fill(true);
     }
-    let texts = [texts(left, &is_needed[0])?, texts(right, &is_needed[1])?];
-    let lines = [0, 1].map(|side| lines(&texts[side], &starts[side]));
-    let changes = in_lines(&changes, &starts, &lines);
-    let hunks = changes.chunk_by(|one, next| next[0].start - one[0].end <= 2 * AROUND);
-    Ok(hunks
-        .map(|changes| hunk(changes, *starts[0].last().unwrap_or(&0), &lines))
-        .collect())
+    let left_texts = read_texts(left, &left_needed)?;
+    let right_texts = read_texts(right, &right_needed)?;
+
+    let contexts = Contexts {
+        left_lines: number_lines(&left_texts, &left_starts),
+        right_lines: number_lines(&right_texts, &right_starts),
+        left_starts,
+        right_starts,
+    };
+    let changes = contexts.compare_lines(&changes);
+    let is_near = |one: &Change, next: &Change| next[0].start - one[0].end <= 2 * AROUND;
+    let mut hunks = Vec::new();
+    for near in changes.chunk_by(is_near) {
+        hunks.push(contexts.hunk(near));
+    }
+    Ok(hunks)
 }
 
-/// Returns the ranges of the lines that differ, given those of the messages that do.
-fn in_lines(
-    changes: &[[Range<usize>; 2]],
-    starts: &[Vec<usize>; 2],
-    lines: &[HashMap<usize, &str>; 2],
-) -> Vec<[Range<usize>; 2]> {
-    let mut all: Vec<[Range<usize>; 2]> = Vec::new();
-    for change in changes {
-        let [old, new] =
-            [0, 1].map(|side| starts[side][change[side].start]..starts[side][change[side].end]);
-        let changed = [(0, &old), (1, &new)]
-            .map(|(side, range)| range.clone().map(|at| lines[side][&at]).collect::<Vec<_>>());
-        for [removed, added] in differing(&changed[0], &changed[1]) {
-            let removed = old.start + removed.start..old.start + removed.end;
-            let added = new.start + added.start..new.start + added.end;
-            match all
-                .last_mut()
-                .filter(|last| last[0].end == removed.start && last[1].end == added.start)
-            {
-                Some(last) => (last[0].end, last[1].end) = (removed.end, added.end),
-                None => all.push([removed, added]),
+/// A change: the range removed on the left, and the range added on the right.
+type Change = [Range<usize>; 2];
+
+/// Returns the messages on the left of which a hunk may show lines: those that changed, and those
+/// near them. All lines between two changes of a hunk are shown, so it reaches `2 * AROUND` lines
+/// down.
+fn messages_around(starts: &[usize], changed: &Range<usize>) -> Range<usize> {
+    let first_line = starts[changed.start].saturating_sub(AROUND);
+    let end_line = starts[changed.end] + 2 * AROUND;
+    let first = starts.partition_point(|&start| start <= first_line) - 1;
+    let count = starts.len() - 1;
+    let end = starts.partition_point(|&start| start < end_line).min(count);
+    first..end
+}
+
+/// The two contexts, as far as they are in memory.
+struct Contexts<'t> {
+    /// The lines by their numbers in the context, counted from 0; only those of needed messages.
+    left_lines: HashMap<usize, &'t str>,
+    right_lines: HashMap<usize, &'t str>,
+    /// The number of lines before each message, and in all.
+    left_starts: Vec<usize>,
+    right_starts: Vec<usize>,
+}
+
+impl Contexts<'_> {
+    /// Returns the ranges of the lines that differ, given those of the messages that do. Ranges that
+    /// touch are joined.
+    fn compare_lines(&self, changes: &[Change]) -> Vec<Change> {
+        let mut all: Vec<Change> = Vec::new();
+        for [old, new] in changes {
+            let old = self.left_starts[old.start]..self.left_starts[old.end];
+            let new = self.right_starts[new.start]..self.right_starts[new.end];
+            let old_lines: Vec<&str> = old.clone().map(|at| self.left_lines[&at]).collect();
+            let new_lines: Vec<&str> = new.clone().map(|at| self.right_lines[&at]).collect();
+            for [removed, added] in differing(&old_lines, &new_lines) {
+                let removed = old.start + removed.start..old.start + removed.end;
+                let added = new.start + added.start..new.start + added.end;
+                if let Some([last_removed, last_added]) = all.last_mut()
+                    && last_removed.end == removed.start
+                    && last_added.end == added.start
+                {
+                    last_removed.end = removed.end;
+                    last_added.end = added.end;
+                } else {
+                    all.push([removed, added]);
+                }
             }
         }
+        all
     }
-    all
+
+    /// Returns changes that are near each other, with the lines around them.
+    fn hunk(&self, changes: &[Change]) -> Hunk {
+        let [first_removed, first_added] = &changes[0];
+        let [last_removed, last_added] = &changes[changes.len() - 1];
+        let line_count = *self.left_starts.last().unwrap_or(&0);
+        let before = AROUND.min(first_removed.start);
+        let after = AROUND.min(line_count - last_removed.end);
+        let left = first_removed.start - before..last_removed.end + after;
+        let right = first_added.start - before..last_added.end + after;
+
+        let signed = signed(
+            changes,
+            left.clone(),
+            |at| self.left_lines[&at],
+            |at| self.right_lines[&at],
+        );
+        let mut lines = Vec::with_capacity(signed.len());
+        for (sign, line) in signed {
+            lines.push((sign, line.to_owned()));
+        }
+        Hunk { left, right, lines }
+    }
 }
 
-/// Returns changes that are near each other, with the lines around them; `end` is the number of
-/// lines on the left.
-fn hunk(changes: &[[Range<usize>; 2]], end: usize, lines: &[HashMap<usize, &str>; 2]) -> Hunk {
-    let (first, last) = (&changes[0], &changes[changes.len() - 1]);
-    let (before, after) = (AROUND.min(first[0].start), AROUND.min(end - last[0].end));
-    let [left, right] = [0, 1].map(|side| first[side].start - before..last[side].end + after);
-    let signed = signed(
-        changes,
-        left.clone(),
-        |at| lines[0][&at],
-        |at| lines[1][&at],
-    );
-    Hunk {
-        left,
-        right,
-        lines: signed
-            .into_iter()
-            .map(|(sign, line)| (sign, line.to_owned()))
-            .collect(),
-    }
-}
-
-/// A message of a context.
-struct Measured {
+/// What is kept of a message to find out whether it changed, and where its lines are.
+struct MeasuredMessage {
     digest: [u8; 32],
+    /// The number of its lines.
     lines: usize,
 }
 
-fn measured(side: &Side) -> io::Result<Vec<Measured>> {
+fn measure_messages(side: &Side) -> io::Result<Vec<MeasuredMessage>> {
     let mut messages = Vec::new();
-    each(side, &mut |_, message| {
-        let text = text(message);
-        let lines = split(&text).count();
-        messages.push(Measured {
+    each_message(side, &mut |_, message| {
+        let text = message_text(message);
+        let lines = split_lines(&text).count();
+        messages.push(MeasuredMessage {
             digest: Sha256::digest(&text).into(),
             lines,
         });
@@ -127,40 +161,47 @@ fn measured(side: &Side) -> io::Result<Vec<Measured>> {
     Ok(messages)
 }
 
-fn texts(side: &Side, is_needed: &[bool]) -> io::Result<HashMap<usize, String>> {
+/// Returns the texts of the needed messages, by their index.
+fn read_texts(side: &Side, is_needed: &[bool]) -> io::Result<HashMap<usize, String>> {
     let mut texts = HashMap::default();
-    each(side, &mut |at, message| {
+    each_message(side, &mut |at, message| {
         if is_needed.get(at) == Some(&true) {
-            texts.insert(at, text(message));
+            texts.insert(at, message_text(message));
         }
     })?;
     Ok(texts)
 }
 
 /// Returns the number of lines before each message, and in all.
-fn starts(messages: &[Measured]) -> Vec<usize> {
-    let ends = messages.iter().scan(0, |end, message| {
-        *end += message.lines;
-        Some(*end)
-    });
-    std::iter::once(0).chain(ends).collect()
+fn line_starts(messages: &[MeasuredMessage]) -> Vec<usize> {
+    let mut starts = vec![0];
+    let mut end = 0;
+    for message in messages {
+        end += message.lines;
+        starts.push(end);
+    }
+    starts
 }
 
 /// Returns the lines of these messages by their numbers in the context.
-fn lines<'t>(texts: &'t HashMap<usize, String>, starts: &[usize]) -> HashMap<usize, &'t str> {
-    texts
-        .iter()
-        .flat_map(|(&at, text)| (starts[at]..).zip(split(text)))
-        .collect()
+fn number_lines<'t>(
+    texts: &'t HashMap<usize, String>,
+    starts: &[usize],
+) -> HashMap<usize, &'t str> {
+    let mut lines = HashMap::default();
+    for (&message, text) in texts {
+        lines.extend((starts[message]..).zip(split_lines(text)));
+    }
+    lines
 }
 
 /// Returns the lines of a text; a carriage return is part of its line.
-fn split(text: &str) -> impl Iterator<Item = &str> {
+fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_terminator('\n')
 }
 
-/// Calls `see` with each message, in the form of a model's API.
-fn each(side: &Side, see: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
+/// Calls `see` with each message and its index, in the form of a model's API.
+fn each_message(side: &Side, see: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
     let agent = side.session.agent();
     let context = (agent.context)(&side.path, side.reader)?;
     let mut at = 0;
@@ -172,55 +213,58 @@ fn each(side: &Side, see: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
 }
 
 /// Returns the text of a message: a line with its role, then its content, indented.
-fn text(message: Raw) -> String {
-    let mut out = message
-        .get_text("role")
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+fn message_text(message: Raw) -> String {
+    let role = message.get_text("role").unwrap_or_default();
+    let mut out = role.to_string_lossy().into_owned();
     for key in ["toolName", "toolCallId"] {
         if let Some(text) = message.get_text(key) {
             out += &format!(" {}", text.to_string_lossy());
         }
     }
-    let is_error = message.get("isError").is_some_and(Raw::is_truthy);
-    out += if is_error { " (error)\n" } else { "\n" };
-    let mut parts = Vec::new();
-    match message.get("content") {
-        Some(content) if content.is_array() => content
-            .items()
-            .for_each(|item| content_part(item, &mut parts)),
-        Some(content) => parts.extend(content.text().map(|text| Part::Body(text.into_owned()))),
-        None => {}
+    if message.get("isError").is_some_and(Raw::is_truthy) {
+        out += " (error)";
     }
-    // The sections and tools of a system prompt.
-    if message.get("role").is_some_and(|role| role.is("system")) {
+    out += "\n";
+
+    let mut parts = Vec::new();
+    if let Some(content) = message.get("content") {
+        if content.is_array() {
+            for item in content.items() {
+                push_content(item, &mut parts);
+            }
+        } else if let Some(text) = content.text() {
+            parts.push(Part::Body(text.into_owned()));
+        }
+    }
+    if role == "system" {
+        // The sections and tools of a system prompt.
         parts.extend(fields(message, &["role", "content", "timestamp"]));
     }
-    parts.iter().for_each(|part| push(part, &mut out));
+    for part in &parts {
+        push_part(part, &mut out);
+    }
     out
 }
 
-fn content_part(item: Raw, parts: &mut Vec<Part>) {
-    let image = item
-        .get("type")
-        .filter(|kind| kind.is("image"))
-        .and_then(|_| item.get("data"));
+/// The number of bytes of the digest of a picture that are shown.
+const SHOWN_DIGEST: usize = 6;
+
+fn push_content(item: Raw, parts: &mut Vec<Part>) {
     push_block(item, parts);
-    // Two pictures of the same size may differ.
-    if let Some(data) = image.and_then(Raw::raw_string) {
-        let digest = Sha256::digest(data);
-        let digest: String = digest
-            .iter()
-            .take(6)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        parts.push(Part::Field(Text::from("sha256"), Text::from(digest)));
+
+    let is_image = item.get("type").is_some_and(|kind| kind.is("image"));
+    if is_image && let Some(data) = item.get("data").and_then(Raw::raw_string) {
+        // Two pictures of the same size may differ.
+        let mut hex = String::new();
+        for byte in &Sha256::digest(data)[..SHOWN_DIGEST] {
+            hex += &format!("{byte:02x}");
+        }
+        parts.push(Part::Field(Text::from("sha256"), Text::from(hex)));
     }
 }
 
 /// Appends a part in the format of `show`.
-fn push(part: &Part, out: &mut String) {
+fn push_part(part: &Part, out: &mut String) {
     match part {
         Part::Title(title) => *out += &format!("  {}\n", title.to_string_lossy()),
         Part::Field(name, value) => {
@@ -232,7 +276,9 @@ fn push(part: &Part, out: &mut String) {
         }
         Part::Body(text) => {
             for line in text.to_string_lossy().split('\n') {
-                *out += if line.is_empty() { "" } else { "    " };
+                if !line.is_empty() {
+                    *out += "    ";
+                }
                 *out += line;
                 out.push('\n');
             }

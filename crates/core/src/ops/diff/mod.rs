@@ -9,8 +9,7 @@ pub mod context;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
-use foldhash::{HashMap, HashSet};
-use pisess_json::text::Text;
+use foldhash::HashMap;
 use pisess_json::{Raw, js, string};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
@@ -48,7 +47,7 @@ impl Difference {
     }
 }
 
-/// Returns the differences of two paths of the same session, which diverge at one point.
+/// Compares two paths of the same session, which diverge at one point.
 pub fn paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
     let common = left
         .iter()
@@ -64,137 +63,174 @@ pub fn paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
     }
 }
 
-/// Returns the differences of the paths of two sessions.
+/// Compares the paths of two sessions.
 pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
-    let contents = [contents(left)?, contents(right)?];
-    let partners = in_order(left, partners(left, right, &contents));
-    let is_changed =
-        |at: usize| partners[at].is_some_and(|partner| contents[0][at] != contents[1][partner]);
-    let mut only_right = vec![true; right.path.len()];
-    partners
-        .iter()
-        .flatten()
-        .for_each(|&at| only_right[at] = false);
-    let differs = |at: usize| partners[at].is_none() || is_changed(at);
-    let first_left = (0..left.path.len())
-        .find(|&at| differs(at))
-        .unwrap_or(left.path.len());
-    let first_right = only_right
-        .iter()
-        .position(|&is_only| is_only)
-        .unwrap_or(right.path.len());
-    let is_before = |at: &usize| partners[*at].is_some_and(|partner| partner < first_right);
-    let on = |path: &[EntryIx], is_wanted: &dyn Fn(usize) -> bool| {
-        path.iter()
-            .enumerate()
-            .filter(|&(at, _)| is_wanted(at))
-            .map(|(_, &ix)| ix)
-            .collect::<Vec<_>>()
-    };
-    Ok(Difference {
-        ancestor: (0..first_left)
-            .rev()
-            .find(is_before)
-            .map(|at| left.path[at]),
-        common: partners.iter().flatten().count(),
-        changed: (0..left.path.len())
-            .filter(|&at| is_changed(at))
-            .filter_map(|at| Some((left.path[at], right.path[partners[at]?])))
-            .collect(),
-        only_left: on(&left.path, &|at| partners[at].is_none()),
-        only_right: on(&right.path, &|at| only_right[at]),
-    })
+    let left_digests = entry_digests(left)?;
+    let right_digests = entry_digests(right)?;
+    let mut partners = find_partners(left, right, &left_digests, &right_digests);
+    remove_out_of_order(left, &mut partners);
+
+    let mut difference = Difference::default();
+    // The index of the first entry on the left that is changed or has no partner.
+    let mut first_left = left.path.len();
+    let mut is_only_right = vec![true; right.path.len()];
+    for (at, &ix) in left.path.iter().enumerate() {
+        let mut differs = true;
+        match partners[at] {
+            Some(partner) => {
+                difference.common += 1;
+                is_only_right[partner] = false;
+                differs = left_digests[at] != right_digests[partner];
+                if differs {
+                    difference.changed.push((ix, right.path[partner]));
+                }
+            }
+            None => difference.only_left.push(ix),
+        }
+        if differs {
+            first_left = first_left.min(at);
+        }
+    }
+
+    let mut first_right = right.path.len();
+    for (at, &ix) in right.path.iter().enumerate() {
+        if is_only_right[at] {
+            difference.only_right.push(ix);
+            first_right = first_right.min(at);
+        }
+    }
+
+    // The last entry that comes before the first difference on both sides.
+    for at in (0..first_left).rev() {
+        if partners[at].is_some_and(|partner| partner < first_right) {
+            difference.ancestor = Some(left.path[at]);
+            break;
+        }
+    }
+    Ok(difference)
 }
 
 /// Returns for each entry of the left path the index of the same entry on the right, found by id,
 /// else by content.
-fn partners(left: &Side, right: &Side, contents: &[Vec<[u8; 32]>; 2]) -> Vec<Option<usize>> {
+fn find_partners(
+    left: &Side,
+    right: &Side,
+    left_digests: &[ContentDigest],
+    right_digests: &[ContentDigest],
+) -> Vec<Option<usize>> {
     let mut by_id: HashMap<&[u8], usize> = HashMap::default();
     for (at, &ix) in right.path.iter().enumerate() {
         by_id.insert(right.session.bytes(right.session.entry(ix).id), at);
     }
-    let id = |&ix: &EntryIx| left.session.bytes(left.session.entry(ix).id);
-    let mut partners: Vec<_> = left
-        .path
-        .iter()
-        .map(|ix| {
-            Some(id(ix))
-                .filter(|id| !id.is_empty())
-                .and_then(|id| by_id.remove(id))
-        })
-        .collect();
+    let mut partners: Vec<Option<usize>> = Vec::with_capacity(left.path.len());
     let mut is_taken = vec![false; right.path.len()];
-    partners
-        .iter()
-        .flatten()
-        .for_each(|&at| is_taken[at] = true);
-    let mut by_content: HashMap<[u8; 32], VecDeque<usize>> = HashMap::default();
-    for at in (0..right.path.len()).filter(|&at| !is_taken[at]) {
-        by_content.entry(contents[1][at]).or_default().push_back(at);
+    for &ix in &left.path {
+        let id = left.session.bytes(left.session.entry(ix).id);
+        let partner = if id.is_empty() {
+            None
+        } else {
+            by_id.remove(id)
+        };
+        if let Some(partner) = partner {
+            is_taken[partner] = true;
+        }
+        partners.push(partner);
     }
-    for (partner, content) in partners
-        .iter_mut()
-        .zip(&contents[0])
-        .filter(|(partner, _)| partner.is_none())
-    {
-        *partner = by_content.get_mut(content).and_then(VecDeque::pop_front);
+
+    // Of entries with the same content, the first is the partner of the first.
+    let mut by_content: HashMap<ContentDigest, VecDeque<usize>> = HashMap::default();
+    for (at, &digest) in right_digests.iter().enumerate() {
+        if !is_taken[at] {
+            by_content.entry(digest).or_default().push_back(at);
+        }
+    }
+    for (at, digest) in left_digests.iter().enumerate() {
+        if partners[at].is_none()
+            && let Some(same) = by_content.get_mut(digest)
+        {
+            partners[at] = same.pop_front();
+        }
     }
     partners
 }
 
 /// Removes partners whose order differs between the sides: such entries are not the same. Notes are
 /// exempt, because a fork moves its labels to the end.
-fn in_order(left: &Side, mut partners: Vec<Option<usize>>) -> Vec<Option<usize>> {
-    let counts = |at: &usize| !left.session.entry(left.path[*at]).kind.is_bookkeeping();
-    // The longest increasing subsequence: `ends` has, for each length, the smallest end; `before`
-    // has the predecessor of each element.
+fn remove_out_of_order(left: &Side, partners: &mut [Option<usize>]) {
+    let is_note = |at: usize| left.session.entry(left.path[at]).kind.is_bookkeeping();
+
+    // The longest increasing subsequence of partners is kept. `ends` has, for each length, the
+    // element at which a subsequence of that length ends lowest; `predecessors` has, for each
+    // element, the one before it in the longest subsequence that ends with it.
     let mut ends: Vec<usize> = Vec::new();
-    let mut before = vec![None; partners.len()];
-    for at in (0..partners.len()).filter(|at| partners[*at].is_some() && counts(at)) {
+    let mut predecessors: Vec<Option<usize>> = vec![None; partners.len()];
+    for at in 0..partners.len() {
+        if partners[at].is_none() || is_note(at) {
+            continue;
+        }
         let length = ends.partition_point(|&end| partners[end] < partners[at]);
-        before[at] = length.checked_sub(1).map(|shorter| ends[shorter]);
-        match ends.get_mut(length) {
-            Some(end) => *end = at,
-            None => ends.push(at),
+        if length > 0 {
+            predecessors[at] = Some(ends[length - 1]);
+        }
+        if length < ends.len() {
+            ends[length] = at;
+        } else {
+            ends.push(at);
         }
     }
-    let kept: HashSet<usize> =
-        std::iter::successors(ends.last().copied(), |&at| before[at]).collect();
-    for at in (0..partners.len()).filter(counts) {
-        partners[at] = partners[at].filter(|_| kept.contains(&at));
+
+    let mut is_kept = vec![false; partners.len()];
+    let mut element = ends.last().copied();
+    while let Some(at) = element {
+        is_kept[at] = true;
+        element = predecessors[at];
     }
-    partners
+    for at in 0..partners.len() {
+        if !is_kept[at] && !is_note(at) {
+            partners[at] = None;
+        }
+    }
 }
 
+/// A digest of the content of an entry.
+type ContentDigest = [u8; 32];
+
 /// Returns a digest of the content of each entry.
-fn contents(side: &Side) -> io::Result<Vec<[u8; 32]>> {
-    let mut contents = Vec::with_capacity(side.path.len());
+fn entry_digests(side: &Side) -> io::Result<Vec<ContentDigest>> {
+    let mut digests = Vec::with_capacity(side.path.len());
     for &ix in &side.path {
         let kind = side.session.entry(ix).kind;
-        contents.push(side.reader.with_entry(ix, |entry| content(entry, kind))?);
+        digests.push(
+            side.reader
+                .with_entry(ix, |entry| digest_entry(entry, kind))?,
+        );
     }
-    Ok(contents)
+    Ok(digests)
 }
 
 /// Returns a digest of an entry's members, sorted by name. Values are formatted as JavaScript does,
 /// as in a file that an agent rewrote. The times of labels are ignored, because oh-my-pi's forks
 /// set labels again.
-fn content(line: Raw, kind: Kind) -> [u8; 32] {
-    let counts = |key: &Text| match key.as_bytes() {
-        b"id" | b"parentId" | b"fromId" | b"firstKeptEntryId" => false,
-        b"timestamp" => kind != Kind::Label,
-        _ => true,
-    };
-    let members: BTreeMap<Vec<u8>, Raw> = line
-        .members()
-        .map(|(key, value)| (string::decode(key.bytes), value))
-        .filter(|(key, _)| counts(key))
-        .map(|(key, value)| (key.into_bytes(), value))
-        .collect();
+fn digest_entry(entry: Raw, kind: Kind) -> ContentDigest {
+    let mut members: BTreeMap<Vec<u8>, Raw> = BTreeMap::new();
+    for (key, value) in entry.members() {
+        let key = string::decode(key.bytes);
+        let is_ignored = match key.as_bytes() {
+            b"id" | b"parentId" | b"fromId" | b"firstKeptEntryId" => true,
+            b"timestamp" => kind == Kind::Label,
+            _ => false,
+        };
+        if !is_ignored {
+            // Of duplicate members, the last counts, as in JavaScript.
+            members.insert(key.into_bytes(), value);
+        }
+    }
+
     let mut digest = Sha256::new();
     for (key, value) in members {
         let value = js::stringify(value);
         for part in [&*key, value.as_bytes()] {
+            // With its length, so that parts cannot be confused.
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);
         }
