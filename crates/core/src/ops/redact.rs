@@ -51,15 +51,16 @@ pub struct Report {
 impl Report {
     /// Returns the secrets, each with all its places, in the order of their first places.
     pub fn secrets(&self) -> Vec<Vec<&Found>> {
-        let mut numbers: HashMap<&str, usize> = HashMap::default();
+        let mut index_by_placeholder: HashMap<&str, usize> = HashMap::default();
         let mut secrets: Vec<Vec<&Found>> = Vec::new();
         for found in &self.found {
-            let number = *numbers
-                .entry(&found.secret.placeholder)
-                .or_insert(secrets.len());
-            match secrets.get_mut(number) {
-                Some(places) => places.push(found),
-                None => secrets.push(vec![found]),
+            let placeholder = &*found.secret.placeholder;
+            match index_by_placeholder.get(placeholder) {
+                Some(&index) => secrets[index].push(found),
+                None => {
+                    index_by_placeholder.insert(placeholder, secrets.len());
+                    secrets.push(vec![found]);
+                }
             }
         }
         secrets
@@ -82,34 +83,30 @@ pub fn redact(
     source: &dyn ReadAt,
     redactor: &mut Redactor,
     workers: usize,
-    out: Option<&mut dyn Write>,
+    mut out: Option<&mut dyn Write>,
 ) -> io::Result<Report> {
-    let Searched {
-        mut lines,
-        mut addresses,
-        examples,
-        ..
-    } = search(source, redactor, workers)?;
+    let searched = search(source, redactor, workers)?;
+    let mut lines = searched.lines;
+    let mut addresses = searched.addresses;
     if redactor.search.has_values() && lines.iter().any(|line| line.is_summary) {
         number(source, redactor, workers)?;
     }
     redactor.number(numberable(&lines));
-    let found: BTreeSet<_> = lines
-        .iter()
-        .flat_map(|line| redactor.values(&line.finds))
-        .collect();
-    let found: Vec<_> = found
-        .into_iter()
-        .filter(|value| !value.is_ordinary())
-        .collect();
-    if !found.is_empty() {
+
+    let mut values = BTreeSet::new();
+    for line in &lines {
+        values.extend(redactor.values(&line.finds));
+    }
+    values.retain(|value| !value.is_ordinary());
+    if !values.is_empty() {
         // What looks like an address in a secret is removed along with it.
         let mut removed = BTreeSet::new();
-        for value in &found {
+        for value in &values {
             collect_addresses(&value.bytes, &mut removed);
         }
         addresses.retain(|address| !removed.contains(address));
-        redactor.search.extend(found);
+
+        redactor.search.extend(values.into_iter().collect());
         let mut again = search(source, redactor, workers)?.lines;
         again.append(&mut lines);
         // Of two results for a line, the first knows more values.
@@ -117,45 +114,36 @@ pub fn redact(
         again.dedup_by_key(|line| line.number);
         lines = again;
     }
+
     let mut report = Report {
         addresses: addresses.len(),
-        examples: examples.len(),
+        examples: searched.examples.len(),
         ..Report::default()
     };
-    let (mut out, mut written) = (out, 0);
+    // The offset up to which the source was copied.
+    let mut copied = 0;
     for mut line in lines {
-        let (number, is_clean) = (line.number, line.finds.is_clean());
-        let found = |secret: Secret| Found {
-            id: line.id.clone(),
-            line: number,
-            secret,
-        };
-        report
-            .stuck
-            .extend(redactor.stuck(&mut line.finds).into_iter().map(found));
-        report
-            .found
-            .extend(redactor.redact(&mut line.finds).into_iter().map(found));
+        let is_clean = line.finds.is_clean();
+        for secret in redactor.stuck(&mut line.finds) {
+            report.stuck.push(line.found(secret));
+        }
+        for secret in redactor.redact(&mut line.finds) {
+            report.found.push(line.found(secret));
+        }
         if is_clean {
             continue;
         }
         report.opaque += line.finds.opaque;
         report.lines += 1;
         if let Some(out) = &mut out {
-            copy_range(source, written..line.span.start, *out)?;
-            let bytes = source.read_range(line.span.range())?;
-            let redacted = line.finds.without(&bytes);
-            let is_title = number.0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
-            out.write_all(&if is_title {
-                repadded(&redacted)
-            } else {
-                redacted
-            })?;
-            written = line.span.end();
+            let span = line.span;
+            copy_range(source, copied..span.start, *out)?;
+            line.write_redacted(source, *out)?;
+            copied = span.end();
         }
     }
     if let Some(out) = out {
-        copy_range(source, written..source.len(), out)?;
+        copy_range(source, copied..source.len(), out)?;
     }
     Ok(report)
 }
@@ -166,12 +154,13 @@ pub fn redact(
 /// # Errors
 /// If reading fails.
 pub fn number(source: &dyn ReadAt, redactor: &mut Redactor, workers: usize) -> io::Result<()> {
-    redactor.number(numberable(
-        &search(source, &Redactor::default(), workers)?.lines,
-    ));
+    let searched = search(source, &Redactor::default(), workers)?;
+    redactor.number(numberable(&searched.lines));
     Ok(())
 }
 
+/// Returns what the secrets of lines are numbered by: what was found in each, and whether it is a
+/// summary.
 fn numberable(lines: &[Line]) -> impl Iterator<Item = (&Finds, bool)> + Clone {
     lines.iter().map(|line| (&line.finds, line.is_summary))
 }
@@ -215,16 +204,38 @@ struct Line {
     finds: Finds,
 }
 
+impl Line {
+    fn found(&self, secret: Secret) -> Found {
+        Found {
+            id: self.id.clone(),
+            line: self.number,
+            secret,
+        }
+    }
+
+    /// Writes the line without its secrets. A title line keeps its length.
+    fn write_redacted(self, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+        let bytes = source.read_range(self.span.range())?;
+        let redacted = self.finds.without(&bytes);
+        let is_title = self.number.0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
+        if is_title {
+            out.write_all(&repadded(&redacted))
+        } else {
+            out.write_all(&redacted)
+        }
+    }
+}
+
 /// Searches a session.
 fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<Searched> {
     let mut all = Searched::default();
     let buffers = Pool::new(PageBuffer::default);
-    let look = |range| buffers.with(|buffer| search_range(source, redactor, range, buffer));
-    in_order(ranges(source, 0), workers, look, |part| {
+    let search_range = |range| buffers.with(|buffer| search_range(source, redactor, range, buffer));
+    in_order(ranges(source, 0), workers, search_range, |part| {
         let mut part = part?;
-        part.lines
-            .iter_mut()
-            .for_each(|line| line.number.0 += all.count);
+        for line in &mut part.lines {
+            line.number.0 += all.count;
+        }
         all.lines.append(&mut part.lines);
         all.addresses.append(&mut part.addresses);
         all.examples.append(&mut part.examples);
@@ -243,6 +254,7 @@ fn search_range(
 ) -> io::Result<Searched> {
     let mut searched = Searched::default();
     let _: ControlFlow<()> = read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
+        // The offset in the chunk up to which lines were counted.
         let mut counted = 0;
         redactor.search.each_line(bytes, &mut |line, mut finds| {
             searched.examples.append(&mut finds.examples);
@@ -251,12 +263,13 @@ fn search_range(
             }
             searched.count += newlines(&bytes[counted..line.start]);
             counted = line.start;
-            let text = if finds.has_secrets() {
-                &bytes[line.clone()]
+
+            // Only a line with secrets is parsed: the report names its entry.
+            let entry = if finds.has_secrets() {
+                Raw::parse(&bytes[line.clone()]).unwrap_or(Raw::NULL)
             } else {
-                b"null"
+                Raw::NULL
             };
-            let entry = Raw::parse(text).unwrap_or(Raw::NULL);
             let kind = Kind::of(entry.get("type"));
             searched.lines.push(Line {
                 number: LineNo(searched.count + 1),
