@@ -3,7 +3,7 @@
 use crate::cli::open::Input;
 use crate::cli::output::Failure;
 use crate::cli::transaction::{Attempted, under_lock};
-use crate::ops::relocate::{changed_header, write_with};
+use crate::ops::relocate::{HeaderChange, changed_header, write_with};
 use pisess_store::{Committed, Locked, WriteOptions};
 use std::io;
 use std::path::PathBuf;
@@ -34,12 +34,12 @@ impl ChangedHeaders {
     }
 
     /// Sets members of the header of a session. If they have these values, nothing is written.
-    pub fn change(&mut self, input: &Input, members: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
+    pub fn change(&mut self, input: &Input, changes: &[HeaderChange]) -> Result<(), Failure> {
         let mut before = Vec::new();
         let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<()> {
             let now = grown.as_ref().unwrap_or(input);
             let header = now.header()?;
-            let new = now.read(changed_header(&header, members))?;
+            let new = now.read(changed_header(&header, changes))?;
             if new == header.bytes {
                 return Ok((None, ()));
             }

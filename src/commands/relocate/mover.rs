@@ -18,7 +18,7 @@ use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::status::Status;
 use crate::load::Options;
-use crate::ops::relocate::{folder_for, follows, moved};
+use crate::ops::relocate::{folder_for, follow_source, move_header};
 use crate::session::dialect::Dialect;
 use foldhash::HashMap;
 use pisess_store::{self as store, Committed, SessionFile, StoreError, WriteOptions};
@@ -226,7 +226,7 @@ impl<'a> Mover<'a> {
     ) -> Result<(), Failure> {
         for fork in forks {
             let changed = Input::open_path(fork, ui.stdout_is())
-                .and_then(|input| headers.change(&input, &follows(&plan.to)));
+                .and_then(|input| headers.change(&input, &[follow_source(&plan.to)]));
             match changed {
                 Ok(()) => {}
                 // Another process has moved or deleted it meanwhile.
@@ -255,7 +255,7 @@ impl<'a> Mover<'a> {
     ) -> Result<Vec<Committed>, Failure> {
         let session = &plan.open.session;
         let former = (plan.old != plan.to).then_some(&*plan.old);
-        let changes = moved(&session.header, session.dialect, plan.cwd, former);
+        let changes = move_header(&session.header, session.dialect, plan.cwd, former);
         headers.change(&plan.open.input, &changes)?;
         if plan.old == plan.to {
             return Ok(Vec::new());

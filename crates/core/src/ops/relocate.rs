@@ -5,6 +5,7 @@ use crate::session::Header;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
 use crate::session::paths::{below, is_windows};
+use pisess_json::Raw;
 use pisess_json::edit::Edit;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
@@ -14,45 +15,60 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Returns the members to change in the header of a session that moves, with their new values: its
-/// working directory, and for oh-my-pi the former paths of the session, as that agent records them.
-pub fn moved(
+/// A member of a header, with its new value as JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderChange {
+    key: &'static str,
+    value: Vec<u8>,
+}
+
+/// Returns the changes to the header of a session that moves: its working directory, and for
+/// oh-my-pi the former paths of the session, as that agent records them. `old` is the path that it
+/// has now, if that changes.
+pub fn move_header(
     header: &Header,
     dialect: Dialect,
     cwd: &Path,
     old: Option<&Path>,
-) -> Vec<(&'static str, Vec<u8>)> {
-    let mut changes = vec![("cwd", encoded(&Text::from(&*cwd.to_string_lossy())))];
-    if let Some(old) = old.filter(|_| dialect == Dialect::OhMyPi) {
-        let json = pisess_json::Raw::checked(&header.bytes);
-        let before = json
-            .get("previousSessionFiles")
-            .into_iter()
-            .flat_map(|files| files.items());
-        let mut files: Vec<_> = before.filter_map(|file| file.text()).collect();
+) -> Vec<HeaderChange> {
+    let mut changes = vec![HeaderChange {
+        key: "cwd",
+        value: encoded(&Text::from(&*cwd.to_string_lossy())),
+    }];
+    if let Some(old) = old
+        && dialect == Dialect::OhMyPi
+    {
+        let json = Raw::checked(&header.bytes);
+        let mut files: Vec<Text> = Vec::new();
+        if let Some(former) = json.get("previousSessionFiles") {
+            files.extend(former.items().filter_map(Raw::text));
+        }
         let old = Text::from(old.to_string_lossy().into_owned());
         // An interrupted run may have recorded it already.
         if files.last() != Some(&old) {
             files.push(old);
         }
-        changes.push(("previousSessionFiles", texts(&files)));
+        changes.push(HeaderChange {
+            key: "previousSessionFiles",
+            value: texts(&files),
+        });
     }
     changes
 }
 
-/// Returns the changes to the header of a fork whose source moved.
-pub fn follows(source: &Path) -> Vec<(&'static str, Vec<u8>)> {
-    vec![(
-        "parentSession",
-        encoded(&Text::from(&*source.to_string_lossy())),
-    )]
+/// Returns the change to the header of a fork whose source moved.
+pub fn follow_source(source: &Path) -> HeaderChange {
+    HeaderChange {
+        key: "parentSession",
+        value: encoded(&Text::from(&*source.to_string_lossy())),
+    }
 }
 
-/// Returns the bytes of a header in which members have new values.
-pub fn changed_header(header: &Header, members: &[(&str, Vec<u8>)]) -> io::Result<Vec<u8>> {
+/// Returns the bytes of a header after changes.
+pub fn changed_header(header: &Header, changes: &[HeaderChange]) -> io::Result<Vec<u8>> {
     let mut edit = Edit::new(&header.bytes)?;
-    for (key, value) in members {
-        edit.set(key, value);
+    for change in changes {
+        edit.set(change.key, &change.value);
     }
     Ok(edit.finish())
 }
@@ -82,26 +98,25 @@ pub fn folder_for<'a>(
     let target = new.iter().find(|store| store.agent == agent)?;
     // A flat store holds all projects.
     if target.is_flat() && folder == target.root {
-        None
-    } else {
-        target.folders.first().map(|folder| &**folder)
+        return None;
     }
+    target.folders.first().map(PathBuf::as_path)
 }
 
 /// Returns the agent whose store holds a directory of sessions.
 fn holder(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> {
-    let holds = |store: &&Store| {
-        let is_below = !store.is_flat() && folder.parent() == Some(&*store.root);
-        is_below || store.folders.iter().any(|own| own == folder)
-    };
-    // Both agents may use the same directory.
-    let store = stores
-        .iter()
-        .filter(holds)
-        .find(|store| store.agent == dialect);
-    store
-        .or_else(|| stores.iter().find(holds))
-        .map(|store| store.agent)
+    let mut holders = Vec::new();
+    for store in stores {
+        let is_below_root = !store.is_flat() && folder.parent() == Some(&*store.root);
+        if is_below_root || store.folders.iter().any(|own| own == folder) {
+            holders.push(store.agent);
+        }
+    }
+    // Both agents may use the same directory: then it is the session's own agent.
+    if holders.contains(&dialect) {
+        return Some(dialect);
+    }
+    holders.first().copied()
 }
 
 /// Whether a path in a store may be, contain, or lie in a directory with sessions of the project from
@@ -114,17 +129,23 @@ pub fn may_hold(path: &Path, stores: &[Store]) -> bool {
         let Some(name) = below.iter().next() else {
             return true;
         };
-        store.is_flat() || store.folders.iter().any(|folder| is_of(name, folder))
+        store.is_flat()
+            || store
+                .folders
+                .iter()
+                .any(|folder| is_named_after(name, folder))
     })
 }
 
 /// Whether a directory of a store has the name of a project's directory, or of one below it:
 /// `--p--` and `--p-sub--`, but not `--pq--`.
-fn is_of(name: &OsStr, project: &Path) -> bool {
+fn is_named_after(name: &OsStr, project: &Path) -> bool {
     let project = project.file_name().unwrap_or_default().as_encoded_bytes();
     let start = project.strip_suffix(b"--").unwrap_or(project);
-    let rest = name.as_encoded_bytes().strip_prefix(start);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"-"))
+    match name.as_encoded_bytes().strip_prefix(start) {
+        Some(rest) => rest.is_empty() || rest.starts_with(b"-"),
+        None => false,
+    }
 }
 
 /// Returns the directory of a session after `old` became `new`; `None` if its directory is neither
@@ -134,19 +155,26 @@ pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBu
         return None;
     }
     let whole = resolve_user_path(cwd, here);
-    let [path, folder] = [&*whole, old].map(|path| path.as_os_str().as_encoded_bytes());
-    if is_windows(folder) {
-        let rest = std::str::from_utf8(below(path, folder)?).ok()?;
+    let old_bytes = old.as_os_str().as_encoded_bytes();
+    if is_windows(old_bytes) {
+        let rest = below(whole.as_os_str().as_encoded_bytes(), old_bytes)?;
+        let rest = std::str::from_utf8(rest).ok()?;
         // Part by part, because the new directory may be on another system.
-        let parts = rest.split(['/', '\\']).filter(|part| !part.is_empty());
-        return Some(parts.fold(new.to_owned(), |at, part| at.join(part)));
+        let mut cwd = new.to_owned();
+        for part in rest.split(['/', '\\']) {
+            if !part.is_empty() {
+                cwd.push(part);
+            }
+        }
+        return Some(cwd);
     }
+
     let rest = whole.strip_prefix(old).ok()?;
-    Some(if rest.as_os_str().is_empty() {
-        new.to_owned()
-    } else {
-        new.join(rest)
-    })
+    if rest.as_os_str().is_empty() {
+        // Joined to nothing, it would end with a slash.
+        return Some(new.to_owned());
+    }
+    Some(new.join(rest))
 }
 
 #[cfg(test)]
