@@ -38,20 +38,28 @@ pub fn convert(
         Dialect::Pi => Dialect::OhMyPi,
         Dialect::OhMyPi => Dialect::Pi,
     };
+
     let name = session.name();
-    let json = name.as_ref().map(encoded);
-    let title = json.as_deref().map(Raw::checked);
-    let source = title.map(|_| Raw::checked(b"\"user\""));
-    let old = Raw::checked(&session.header.bytes);
-    let head = head_for(to.agent(), title, source, old, options, &new.timestamp);
-    let new = listed(reader, new, options, fresh)?;
+    let name_json = name.as_ref().map(encoded);
+    let title = name_json.as_deref().map(Raw::checked);
+    let title_source = title.map(|_| Raw::checked(b"\"user\""));
+    let old_header = Raw::checked(&session.header.bytes);
+    let head = head_for(
+        to.agent(),
+        title,
+        title_source,
+        old_header,
+        options,
+        &new.timestamp,
+    );
+
+    let new = list_entries(reader, new, options, fresh)?;
     let edits = edited(reader, session.leaf)?;
-    let copies = new
-        .entries
-        .expect("they are listed")
-        .into_iter()
-        .map(|piece| converted(piece, reader, to, &edits));
-    let mut pieces = copies.collect::<io::Result<Vec<_>>>()?;
+    let mut pieces = Vec::new();
+    for piece in new.entries.expect("they are listed") {
+        pieces.push(convert_piece(piece, reader, to, &edits)?);
+    }
+
     let mut leaf = new.leaf;
     if to == Dialect::Pi && name != last_title(reader, &pieces)? {
         let mut chain = Chain::under_id(session, leaf, fresh);
@@ -69,7 +77,7 @@ pub fn convert(
 
 /// Returns the new session with its entries listed one by one. If the file has an older format, or
 /// contains leaf or head records, the whole tree is forked as a subtree.
-fn listed(
+fn list_entries(
     reader: &EntryReader,
     new: NewSession,
     options: &ForkOptions,
@@ -79,8 +87,8 @@ fn listed(
     if new.entries.is_some() {
         return Ok(new);
     }
-    let has_head = |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
-    if session.format != Format::V3 || session.all().any(has_head) {
+    let is_record = |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
+    if session.format != Format::V3 || session.all().any(is_record) {
         return fork_subtree(reader, None, Ancestors::Kept, options, fresh);
     }
     Ok(NewSession {
@@ -89,7 +97,8 @@ fn listed(
     })
 }
 
-fn converted(
+/// Marks a copy to be converted when it is written, with pi's edit of its content applied.
+fn convert_piece(
     piece: Piece,
     reader: &EntryReader,
     to: Dialect,
@@ -120,14 +129,16 @@ fn converted(
 }
 
 /// Returns the title in the last `title_change` among the copies, from which pi gets the session's
-/// name.
+/// name. A blank title is none.
 fn last_title(reader: &EntryReader, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
-    let is_change = |ix: &EntryIx| reader.session().entry(*ix).kind == Kind::TitleChange;
-    let change = pieces.iter().rev().find_map(|piece| match piece {
-        Piece::Copied { entry, .. } => Some(*entry).filter(is_change),
-        Piece::New(_) => None,
-    });
-    let Some(ix) = change else { return Ok(None) };
-    let title = reader.with_entry(ix, |entry| entry.get_text("title").map(Text::into_owned))?;
-    Ok(title.filter(|title| !title.is_blank()))
+    for piece in pieces.iter().rev() {
+        if let Piece::Copied { entry, .. } = piece
+            && reader.session().entry(*entry).kind == Kind::TitleChange
+        {
+            let title =
+                reader.with_entry(*entry, |line| line.get_text("title").map(Text::into_owned))?;
+            return Ok(title.filter(|title| !title.is_blank()));
+        }
+    }
+    Ok(None)
 }

@@ -20,8 +20,14 @@ pub fn label(
     name: Option<&Text>,
     fresh: &mut IdSource,
 ) -> Result<Change, Refusal> {
-    name.map_or(Ok(()), |name| check_name(session, Some(target), name))?;
-    Ok(set(session, &[(target, name)], fresh))
+    if let Some(name) = name {
+        check_name(session, Some(target), name)?;
+    }
+    Ok(append_labels(
+        session,
+        &[LabelSetting { target, name }],
+        fresh,
+    ))
 }
 
 /// Labels `target`, and clears this label on other entries.
@@ -35,26 +41,36 @@ pub fn move_label(
     fresh: &mut IdSource,
 ) -> Result<Change, Refusal> {
     check_form(name)?;
-    let holders = Labels::new(session)
-        .named(name)
-        .into_iter()
-        .filter(|&holder| holder != target);
-    let changes: Vec<_> = holders
-        .map(|holder| (holder, None))
-        .chain([(target, Some(name))])
-        .collect();
-    Ok(set(session, &changes, fresh))
+    let mut settings = Vec::new();
+    for holder in Labels::new(session).named(name) {
+        if holder != target {
+            settings.push(LabelSetting {
+                target: holder,
+                name: None,
+            });
+        }
+    }
+    settings.push(LabelSetting {
+        target,
+        name: Some(name),
+    });
+    Ok(append_labels(session, &settings, fresh))
 }
 
-/// Returns label entries for the changes that have an effect, chained under the leaf.
-fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSource) -> Change {
+/// The label that an entry is to have; `None` clears it.
+struct LabelSetting<'a> {
+    target: EntryIx,
+    name: Option<&'a Text<'a>>,
+}
+
+/// Appends label entries for the settings that change something, chained under the leaf.
+fn append_labels(session: &Session, settings: &[LabelSetting], fresh: &mut IdSource) -> Change {
     let labels = Labels::new(session);
     let mut chain = Chain::under(session, session.leaf, fresh);
-    for &(target, name) in changes
-        .iter()
-        .filter(|(target, name)| labels.name(*target).as_ref() != *name)
-    {
-        chain.label(&session.id(target), name, None);
+    for setting in settings {
+        if labels.name(setting.target).as_ref() != setting.name {
+            chain.label(&session.id(setting.target), setting.name, None);
+        }
     }
     chain.change
 }
@@ -65,17 +81,21 @@ fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSo
 /// If no entry can have it.
 pub fn name(given: &str) -> Result<Text<'_>, Refusal> {
     let trimmed = given.trim();
-    match trimmed {
-        "" => Err(Refusal::with_hint(
+    if trimmed.is_empty() {
+        return Err(Refusal::with_hint(
             "the label is empty",
             "clear a label with --clear",
-        )),
-        _ if trimmed.chars().any(char::is_control) => Err(Refusal::with_hint(
+        ));
+    }
+    if trimmed.chars().any(char::is_control) {
+        return Err(Refusal::with_hint(
             "the label contains a control character",
             "give a label of one line, without control characters",
-        )),
-        _ => check_form(&Text::from(trimmed)).map(|()| Text::from(trimmed)),
+        ));
     }
+    let name = Text::from(trimmed);
+    check_form(&name)?;
+    Ok(name)
 }
 
 /// Checks that `target` can have the label; `None` is an entry that is not written yet.
@@ -84,19 +104,22 @@ pub fn name(given: &str) -> Result<Text<'_>, Refusal> {
 /// If the name reads as a reference, or another entry has it.
 pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), Refusal> {
     check_form(name)?;
-    let holders = Labels::new(session).named(name);
-    match holders.into_iter().find(|&holder| Some(holder) != target) {
-        Some(holder) => Err(Refusal::with_hint(
-            format!(
-                "the label {:?} is already on {}",
-                name.to_string(),
-                session.id(holder)
-            ),
-            "choose another label, or move this one with `pisess label --move`",
-        )),
-        None => Ok(()),
+    for holder in Labels::new(session).named(name) {
+        if Some(holder) != target {
+            return Err(Refusal::with_hint(
+                format!(
+                    "the label {:?} is already on {}",
+                    name.to_string(),
+                    session.id(holder)
+                ),
+                "choose another label, or move this one with `pisess label --move`",
+            ));
+        }
     }
+    Ok(())
 }
+
+/// Refuses a name that reads as a reference: it could not be used to refer to the entry.
 
 fn check_form(name: &Text) -> Result<(), Refusal> {
     if !is_form(&name.to_string_lossy()) {
@@ -115,6 +138,7 @@ fn check_form(name: &Text) -> Result<(), Refusal> {
 /// label, a mark, a setting or other bookkeeping, so that labelling twice labels the same entry. If
 /// there is none, returns the leaf.
 pub fn last_of_conversation(session: &Session, leaf: Position) -> Position {
-    let is_part = |ix: &EntryIx| session.entry(*ix).kind.schema().sort == Sort::Conversation;
-    session.upwards(leaf).find(is_part).or(leaf)
+    let is_conversation =
+        |ix: &EntryIx| session.entry(*ix).kind.schema().sort == Sort::Conversation;
+    session.upwards(leaf).find(is_conversation).or(leaf)
 }

@@ -72,10 +72,11 @@ impl<'a> IdSource<'a> {
     pub fn free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
         loop {
             let id = (self.candidates)();
-            if session.find(&Text::from(id.as_str())).is_none()
+            let is_free = session.find(&Text::from(id.as_str())).is_none()
                 && !is_taken(&id)
-                && self.issued.insert(id.clone())
-            {
+                && !self.issued.contains(&id);
+            if is_free {
+                self.issued.insert(id.clone());
                 return id;
             }
         }
@@ -115,18 +116,18 @@ impl Refusal {
 }
 
 /// The maximum number of ids in a message.
-const NAMED: usize = 16;
+const MOST_IDS: usize = 16;
 
 /// Returns the ids of entries, for a message.
 pub fn ids(session: &Session, entries: &[EntryIx]) -> String {
-    let named: Vec<_> = entries
-        .iter()
-        .take(NAMED)
-        .map(|&ix| session.id(ix).to_string())
-        .collect();
-    match entries.len().saturating_sub(NAMED) {
-        0 => named.join(" "),
-        more => format!("{} and {more} more", named.join(" ")),
+    let listed = entries.iter().take(MOST_IDS);
+    let listed: Vec<String> = listed.map(|&ix| session.id(ix).to_string()).collect();
+    let listed = listed.join(" ");
+    let more = entries.len().saturating_sub(MOST_IDS);
+    if more == 0 {
+        listed
+    } else {
+        format!("{listed} and {more} more")
     }
 }
 
@@ -135,24 +136,31 @@ pub fn parent_id(session: &Session, parent: Position) -> Option<Text<'_>> {
     parent.map(|ix| session.id(ix))
 }
 
-/// Returns the nearest of the entries from `from` upwards that `is` accepts. `known` keeps the
-/// answers of the entries that were passed.
+/// Returns the nearest of the entries from `from` upwards for which `is_wanted` is true. `known`
+/// caches the answer for each entry that was passed; it must be used with one predicate only.
 fn nearest(
     session: &Session,
     from: Position,
     known: &mut HashMap<EntryIx, Position>,
-    is: impl Fn(EntryIx) -> bool,
+    is_wanted: impl Fn(EntryIx) -> bool,
 ) -> Position {
     let mut passed = Vec::new();
-    let found = session.upwards(from).find_map(|ix| {
-        if is(ix) {
-            return Some(Some(ix));
+    let mut found = None;
+    for ix in session.upwards(from) {
+        if is_wanted(ix) {
+            found = Some(ix);
+            break;
         }
         passed.push(ix);
-        known.get(&ix).copied()
-    });
-    known.extend(passed.into_iter().map(|ix| (ix, found.flatten())));
-    found.flatten()
+        if let Some(&answer) = known.get(&ix) {
+            found = answer;
+            break;
+        }
+    }
+    for ix in passed {
+        known.insert(ix, found);
+    }
+    found
 }
 
 /// Returns the first entry that stays on the path from `kept` to an entry; `None` if `kept` is not
@@ -165,7 +173,9 @@ fn first_staying(
 ) -> Position {
     let mut first = None;
     for above in session.upwards(Some(ix)) {
-        first = if stays(above) { Some(above) } else { first };
+        if stays(above) {
+            first = Some(above);
+        }
         if above == kept {
             return first;
         }

@@ -45,9 +45,11 @@ pub struct Compaction {
 pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSource) -> Change {
     let summary = &compaction.summary;
     let id = Text::from(fresh.entry_id(session));
-    let kept = compaction
-        .first_kept
-        .map_or_else(|| id.clone(), |ix| session.id(ix));
+    let kept = match compaction.first_kept {
+        Some(ix) => session.id(ix),
+        // A compaction that keeps nothing refers to itself.
+        None => id.clone(),
+    };
     let entry = Object::new()
         .str("type", "compaction")
         .text("id", &id)
@@ -55,26 +57,30 @@ pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSour
         .text("firstKeptEntryId", &kept)
         .number("tokensBefore", compaction.tokens_before)
         .json("details", &summary.details);
-    let system_message = compaction.system_message.as_ref();
-    let time = fresh.now_ms.to_string();
-    let system_message =
-        system_message.map(|message| with(Raw::checked(message), "timestamp", time.as_bytes()));
+    let mut entry = add_origin(entry, session.agent(), summary);
+    if let Some(message) = &compaction.system_message {
+        let now_ms = fresh.now_ms.to_string();
+        let message = with(Raw::checked(message), "timestamp", now_ms.as_bytes());
+        entry = entry.json("systemMessage", &message);
+    }
     let mut chain = Chain::under(session, session.leaf, fresh);
-    chain.add(
-        flagged(entry, session.agent(), summary).with(system_message, |entry, message| {
-            entry.json("systemMessage", &message)
-        }),
-    );
+    chain.add(entry);
     chain.change
 }
 
 /// Returns the branch summary with this `fromId` that is on the path to the leaf, after `behind`.
 pub fn brought_back(reader: &EntryReader, from: &Text, behind: Position) -> io::Result<Position> {
     let session = reader.session();
-    let upwards = session.upwards(session.leaf);
-    let way = upwards.take_while(|&ix| Some(ix) != behind);
-    for ix in way.filter(|&ix| session.entry(ix).kind == Kind::BranchSummary) {
-        if reader.with_entry(ix, |entry| entry.get_text("fromId").as_ref() == Some(from))? {
+    for ix in session.upwards(session.leaf) {
+        if Some(ix) == behind {
+            break;
+        }
+        if session.entry(ix).kind != Kind::BranchSummary {
+            continue;
+        }
+        let is_from =
+            reader.with_entry(ix, |entry| entry.get_text("fromId").as_ref() == Some(from))?;
+        if is_from {
             return Ok(Some(ix));
         }
     }
@@ -95,13 +101,15 @@ pub fn branch_summary(
     let mut chain = Chain::under(session, parent, fresh);
     let entry = Object::new()
         .str("type", "branch_summary")
-        .text("fromId", &from);
-    let entry = entry
+        .text("fromId", &from)
         .text("summary", &summary.text)
         .json("details", &summary.details);
-    chain.add(flagged(entry, session.agent(), summary));
-    if let Some((name, summary)) = name.zip(chain.parent.clone()) {
-        chain.label(&summary, Some(name), None);
+    chain.add(add_origin(entry, session.agent(), summary));
+    // The new entry is the parent of what follows in the chain.
+    if let Some(name) = name
+        && let Some(summary_id) = chain.parent.clone()
+    {
+        chain.label(&summary_id, Some(name), None);
     }
     chain.change
 }
@@ -116,9 +124,12 @@ pub fn details(files: &FileLists) -> Vec<u8> {
 
 /// Adds the usage, if the agent stores it, and whether a hook supplied the summary. Both agents store
 /// this also if it is false.
-fn flagged(entry: Object, agent: &Agent, summary: &Summary) -> Object {
-    let usage = summary.usage.as_ref().filter(|_| agent.stores_usage);
-    entry
-        .with(usage, |entry, usage| entry.json("usage", usage))
-        .bool(agent.hook_key, summary.from_hook)
+fn add_origin(entry: Object, agent: &Agent, summary: &Summary) -> Object {
+    let mut entry = entry;
+    if agent.stores_usage
+        && let Some(usage) = &summary.usage
+    {
+        entry = entry.json("usage", usage);
+    }
+    entry.bool(agent.hook_key, summary.from_hook)
 }
