@@ -43,6 +43,7 @@ pub struct Counted {
     pub has_failed: bool,
     /// Its physical line; `None` if it was pruned.
     pub line: Option<LineNo>,
+    /// The range of its tool calls in `Collected::counted_calls`.
     pub(super) calls: Range<usize>,
 }
 
@@ -55,34 +56,40 @@ impl SessionStats {
     /// Fills in the cost of requests that have none, as far as the table has their models.
     pub fn estimate(&mut self, prices: &Prices) {
         for entry in &mut self.entries {
-            let [provider, model] =
-                [entry.by.provider, entry.by.model].map(|name| named(&self.session, name));
-            let Some(usage) = entry.usage.as_mut().filter(|usage| usage.cost.is_none()) else {
+            let Some(usage) = &mut entry.usage else {
                 continue;
             };
-            if let Some(cost) =
-                model.and_then(|model| prices.cost(provider.as_deref(), &model, usage))
-            {
-                (usage.cost, usage.is_estimated) = (Some(cost), true);
+            if usage.cost.is_some() {
+                continue;
+            }
+            let Some(model) = decode_name(&self.session, entry.by.model) else {
+                continue;
+            };
+            let provider = decode_name(&self.session, entry.by.provider);
+            if let Some(cost) = prices.cost(provider.as_deref(), &model, usage) {
+                usage.cost = Some(cost);
+                usage.is_estimated = true;
             }
         }
     }
 
-    /// Returns a name, if it is not missing.
+    /// Returns the name of a model, a provider or a tool; `None` if it is empty.
     pub fn name(&self, name: Slice) -> Option<Cow<'_, str>> {
-        named(&self.session, name)
+        decode_name(&self.session, name)
     }
 
     /// Returns the model of an entry, with its provider.
     pub fn model(&self, entry: &Counted) -> Option<String> {
-        model_name(
-            self.name(entry.by.provider).as_deref(),
-            self.name(entry.by.model).as_deref(),
-        )
+        let provider = self.name(entry.by.provider);
+        let model = self.name(entry.by.model);
+        model_name(provider.as_deref(), model.as_deref())
     }
 }
 
-fn named(session: &Session, name: Slice) -> Option<Cow<'_, str>> {
-    let name = String::from_utf8_lossy(session.bytes(name));
-    Some(name).filter(|name| !name.is_empty())
+fn decode_name(session: &Session, name: Slice) -> Option<Cow<'_, str>> {
+    let bytes = session.bytes(name);
+    if bytes.is_empty() {
+        return None;
+    }
+    Some(String::from_utf8_lossy(bytes))
 }

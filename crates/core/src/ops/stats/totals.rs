@@ -11,26 +11,30 @@ use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
-/// Returns for each entry of a file whether an earlier file had it, given the keys of their
-/// entries, and adds those of this file, if the session was loaded with them. An entry that is in
-/// one file twice counts twice, as in the agents.
+/// Returns for each entry of a file whether an earlier file had it. `earlier` has the keys of the
+/// entries of these files; those of this file are added, if the session was loaded with them. An
+/// entry that is in one file twice counts twice, as in the agents.
 pub fn copies(earlier: &mut HashSet<u128>, stats: &SessionStats) -> Vec<bool> {
-    let session = &stats.session;
-    let key = |entry: &Counted| match session.collected.keys.get(entry.by.entry.at())?.key {
-        // An entry without an id is identified by session, line and time.
-        EntryKey::NONE => {
-            let place = (session.header.id.as_bytes(), entry.line, entry.time_ms);
-            Some(u128::from(FixedState::with_seed(0).hash_one(place)))
-        }
-        key => Some(key),
-    };
-    let keys: Vec<_> = stats.entries.iter().map(key).collect();
-    let copies = keys
-        .iter()
-        .map(|key| key.is_some_and(|key| earlier.contains(&key)))
-        .collect();
-    earlier.extend(keys.into_iter().flatten());
-    copies
+    let mut is_copy = Vec::with_capacity(stats.entries.len());
+    let mut keys = Vec::with_capacity(stats.entries.len());
+    for entry in &stats.entries {
+        let key = entry_key(&stats.session, entry);
+        is_copy.push(key.is_some_and(|key| earlier.contains(&key)));
+        keys.extend(key);
+    }
+    earlier.extend(keys);
+    is_copy
+}
+
+/// Returns what identifies an entry in all files: its key, else its session, line and time. `None` if
+/// the session was loaded without keys.
+fn entry_key(session: &Session, entry: &Counted) -> Option<u128> {
+    let key = session.collected.keys.get(entry.by.entry.at())?.key;
+    if key != EntryKey::NONE {
+        return Some(key);
+    }
+    let place = (session.header.id.as_bytes(), entry.line, entry.time_ms);
+    Some(u128::from(FixedState::with_seed(0).hash_one(place)))
 }
 
 /// Sums over entries.
@@ -60,52 +64,61 @@ pub struct Totals {
     pub took_ms: i64,
     /// The time of the latest entry.
     pub last_ms: Option<i64>,
-    /// Hashes of their absolute paths.
-    files: HashSet<u64>,
-    session: Option<usize>,
+    /// Hashes of the paths of the files that were written or edited.
+    changed_files: HashSet<u64>,
+    /// The number of the file to which the last entry belonged.
+    last_session: Option<usize>,
 }
 
 impl Totals {
     /// Adds an entry with its tool calls; `session` is the number of its file.
     pub fn add(&mut self, stats: &SessionStats, entry: &Counted, session: usize) {
         self.add_entry(entry, session);
-        stats
-            .calls(entry)
-            .iter()
-            .for_each(|call| self.count(&stats.session, call));
+        for call in stats.calls(entry) {
+            self.count_call(&stats.session, call);
+        }
     }
 
     /// Adds a tool call alone.
     pub fn add_call(&mut self, stats: &SessionStats, call: &CountedCall, session: usize) {
-        self.begin(session);
-        self.count(&stats.session, call);
+        self.count_session(session);
+        self.count_call(&stats.session, call);
     }
 
-    fn count(&mut self, session: &Session, call: &CountedCall) {
+    fn count_call(&mut self, session: &Session, call: &CountedCall) {
         self.tool_calls += 1;
-        let Some(file) = call.file else { return };
+        let Some(file) = call.file else {
+            return;
+        };
         match file.tool.act {
             FileAct::Read => self.reads += 1,
-            FileAct::Write | FileAct::Edit => self.writes += 1,
-        }
-        // The agents list no other files.
-        if file.tool.act != FileAct::Read && !file.tool.is_unlisted {
-            self.files
-                .insert(FixedState::with_seed(0).hash_one(session.bytes(file.path)));
+            FileAct::Write | FileAct::Edit => {
+                self.writes += 1;
+                // The agents leave some files out of the lists of those that changed.
+                if !file.tool.is_unlisted {
+                    let path = session.bytes(file.path);
+                    self.changed_files
+                        .insert(FixedState::with_seed(0).hash_one(path));
+                }
+            }
         }
     }
 
     /// Adds an entry without its tool calls.
     pub fn add_entry(&mut self, entry: &Counted, session: usize) {
-        self.begin(session);
+        self.count_session(session);
         match entry.role {
             Some(Role::User) => self.user_messages += 1,
             Some(Role::Assistant) => self.assistant_messages += 1,
             Some(Role::ToolResult) => self.tool_results += 1,
             _ => {}
         }
-        self.tool_failures += u64::from(entry.has_failed);
-        self.messages += u64::from(entry.role.is_some());
+        if entry.role.is_some() {
+            self.messages += 1;
+        }
+        if entry.has_failed {
+            self.tool_failures += 1;
+        }
         self.took_ms += entry.took_ms;
         self.last_ms = self.last_ms.max(Some(entry.time_ms));
         if entry.is_billed {
@@ -115,12 +128,13 @@ impl Totals {
 
     /// Returns the number of files that were written or edited.
     pub fn files(&self) -> usize {
-        self.files.len()
+        self.changed_files.len()
     }
 
-    fn begin(&mut self, session: usize) {
-        if self.session != Some(session) {
-            self.session = Some(session);
+    /// Counts a session once. All its entries are added one after the other.
+    fn count_session(&mut self, session: usize) {
+        if self.last_session != Some(session) {
+            self.last_session = Some(session);
             self.sessions += 1;
         }
     }
