@@ -6,7 +6,7 @@ use crate::cli::output::{Failure, Ui, visible};
 use crate::format::age;
 use crate::load::names::{NameError, choose};
 use crate::load::{LoadError, read_header};
-use crate::ops::list::{alone, titled};
+use crate::ops::list::{display_title, read_alone};
 use crate::session::paths::{below_home, is_windows};
 use foldhash::HashSet;
 use pisess_store::{self as store, FoundFile, FoundFiles, Glance, Reach, Trouble};
@@ -273,7 +273,7 @@ fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, S
     let place = shown(&path.to_string_lossy());
     let listed = || {
         let source = Glance::open(path).ok()?;
-        alone(path, &source, source.modified_ms()).ok()
+        read_alone(path, &source, source.modified_ms()).ok()
     };
     let Some(session) = listed() else {
         return (None, format!("{id}  {place}"));
@@ -282,7 +282,7 @@ fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, S
         age(now, session.modified),
         shown(&session.cwd.to_string_lossy()),
     );
-    let title = titled(&session.title(), session.messages);
+    let title = display_title(&session.title(), session.messages);
     let row = format!(
         "{age:>6}  {id}  {project}  {}",
         if with_path { &place } else { &title }

@@ -18,8 +18,8 @@ use crate::format::{ID, id_end};
 use crate::import::Origin;
 use crate::load::{LoadError, Options, WrongFile};
 use crate::ops::list::{
-    FamilyFile, ListRow, Listed, Order, Reading, distinct_titles, families, first_message, group,
-    own, read, rows, sort,
+    FamilyFile, ListRow, Listed, Order, Reading, count_own_entries, distinct_titles, families,
+    first_message, group, read, rows, sort,
 };
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
@@ -268,7 +268,7 @@ fn add_read(
     ui.parallel(files, read, |_, (file, reading)| match reading {
         Ok(None) => {}
         Ok(Some((reading, damage))) => {
-            list.push(own(&mut seen, reading));
+            list.push(count_own_entries(&mut seen, reading));
             damages.extend(damage);
         }
         Err(failure) => unread.push((file.named, failure)),

@@ -5,7 +5,7 @@ use crate::cli::locate::Places;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
 use crate::format::{ID, age, id_end, size};
 use crate::ops::archive::{Facts, Filter};
-use crate::ops::list::titled;
+use crate::ops::list::display_title;
 use crate::session::paths::below_home;
 use pisess_json::time::iso_string;
 use pisess_json::write::Object;
@@ -94,7 +94,7 @@ pub fn list(
             facts.messages.to_string(),
             size(*bytes as usize),
             size(*archived as usize),
-            visible(&titled(&facts.title, facts.messages)),
+            visible(&display_title(&facts.title, facts.messages)),
         ]);
     }
     table.print(ui)?;

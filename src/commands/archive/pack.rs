@@ -13,7 +13,7 @@ use crate::format::age;
 use crate::ops::archive::{
     Facts, Filter, SESSION, blobs_of, companions, folder_of, is_blob, stored_blobs,
 };
-use crate::ops::list::{Listed, alone};
+use crate::ops::list::{Listed, read_alone};
 use crate::session::dialect::Dialect;
 use pisess_store::{
     self as store, Archive, Attempt, Cause, Glance, Locked, NewFolder, Reach, ReadAt, SessionFile,
@@ -119,7 +119,8 @@ impl Packer<'_> {
             .map(SessionFile::resolved)
             .unwrap_or(Path::new("-"));
         let modified = store::modified_ms(path).unwrap_or_default();
-        alone(path, input.source(), modified).map_err(|error| Failure::load(&input.name, error))
+        read_alone(path, input.source(), modified)
+            .map_err(|error| Failure::load(&input.name, error))
     }
 
     /// Refuses a session that changed recently, or one of the files that belong to it.

@@ -7,7 +7,7 @@ use crate::cli::output::{
     visible,
 };
 use crate::format::{ID, age, dollars, id_end, tokens};
-use crate::ops::list::{ListRow, Listed, Order, titled};
+use crate::ops::list::{ListRow, Listed, Order, display_title};
 use crate::session::paths::below_home;
 use foldhash::{HashMap, HashSet};
 use owo_colors::Style;
@@ -357,7 +357,7 @@ fn title(session: &Listed, distinct: Option<&String>, row: &ListRow) -> String {
     }
     match distinct {
         Some(distinct) => title += distinct,
-        None => title += &titled(&session.title(), session.messages),
+        None => title += &display_title(&session.title(), session.messages),
     }
     visible(&title)
 }

@@ -21,7 +21,7 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{FoundFile, Glance, ReadAt};
-use shared_start::shared_starts;
+use shared_start::{SharedStart, shared_starts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ pub struct Reading {
 }
 
 /// Reads one session by itself, as it is listed, with what its sub-agents cost.
-pub fn alone(path: &Path, source: &dyn ReadAt, modified: i64) -> Result<Listed, LoadError> {
+pub fn read_alone(path: &Path, source: &dyn ReadAt, modified: i64) -> Result<Listed, LoadError> {
     let options = Options {
         workers: 1,
         list_stats: Some(Period::default()),
@@ -238,16 +238,14 @@ pub fn sort(list: &mut [Listed], order: Order) {
         }
         Order::Project => list.sort_by(|a, b| a.cwd.as_bytes().cmp(b.cwd.as_bytes())),
         Order::Messages => list.sort_by_key(|session| std::cmp::Reverse(session.messages)),
-        Order::Context => list.sort_by(|a, b| descending(a.context, b.context)),
-        Order::Tokens => {
-            list.sort_by(|a, b| descending(Some(a.usage.tokens()), Some(b.usage.tokens())))
-        }
-        Order::Cost => list.sort_by(|a, b| descending(Some(a.usage.cost), Some(b.usage.cost))),
+        Order::Context => sort_descending(list, |session| session.context.unwrap_or(-1.0)),
+        Order::Tokens => sort_descending(list, |session| session.usage.tokens()),
+        Order::Cost => sort_descending(list, |session| session.usage.cost),
     }
 }
 
-fn descending(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
-    b.unwrap_or(-1.0).total_cmp(&a.unwrap_or(-1.0))
+fn sort_descending(list: &mut [Listed], key: impl Fn(&Listed) -> f64) {
+    list.sort_by(|a, b| key(b).total_cmp(&key(a)));
 }
 
 impl Listed {
@@ -268,26 +266,43 @@ impl Listed {
         let Some(Opening::Words(title)) = &self.opening else {
             return None;
         };
+        if self.name.is_some() {
+            return None;
+        }
+
         let question = self.question.as_ref()?;
         let text = question.text.to_string_lossy();
         let title = title.to_string_lossy();
-        let word = text.split_whitespace().next();
-        let is_titled_by_it = self.name.is_none() && word == title.split_whitespace().next();
-        is_titled_by_it.then_some(question)
+        // The title is the question, shortened.
+        let begins_alike = text.split_whitespace().next() == title.split_whitespace().next();
+        if begins_alike { Some(question) } else { None }
     }
 }
 
-/// Returns the title of a session with this number of messages, or that it has none.
-pub fn titled(title: &Text, messages: u32) -> String {
-    match (messages, title.is_empty()) {
-        (0, true) => "(no messages)".to_owned(),
-        (_, true) => "(no text)".to_owned(),
-        _ => title.to_string_lossy().trim().to_owned(),
+/// Returns the title of a session with this number of messages; in place of an empty one, why it is
+/// empty.
+pub fn display_title(title: &Text, messages: u32) -> String {
+    if !title.is_empty() {
+        title.to_string_lossy().trim().to_owned()
+    } else if messages == 0 {
+        "(no messages)".to_owned()
+    } else {
+        "(no text)".to_owned()
     }
 }
 
-/// The most bytes of a line that is read again to find what its message does not share.
-const LONGEST_SHARED: u64 = 1 << 20;
+/// The most bytes of a line that is read again for the rest of its message.
+const LONGEST_REREAD: u64 = 1 << 20;
+
+/// The most words of a title that can be seen.
+const MOST_WORDS: usize = 200;
+
+/// The first message of a session, by which it is titled.
+struct TitlingText {
+    /// The index of the session in the list.
+    at: usize,
+    text: String,
+}
 
 /// Returns what is shown in place of titles that begin like those of many other rows, by index in
 /// the list: what follows the shared start. Only sessions that are titled by their first message
@@ -298,56 +313,55 @@ pub fn distinct_titles(
     rows: &[ListRow],
     mut whole: impl FnMut(&Listed) -> Option<Text<'static>>,
 ) -> HashMap<usize, String> {
-    let mut sessions: Vec<usize> = Vec::new();
-    let mut texts: Vec<String> = Vec::new();
+    let mut texts = Vec::new();
     for row in rows {
-        let session = &list[row.at];
-        if let Some(question) = session.titling_question() {
-            sessions.push(row.at);
-            texts.push(question.text.to_string_lossy().into_owned());
+        if let Some(question) = list[row.at].titling_question() {
+            texts.push(TitlingText {
+                at: row.at,
+                text: question.text.to_string_lossy().into_owned(),
+            });
         }
     }
 
-    let mut starts = shared_starts(&borrowed(&texts));
+    let mut starts = find_shared_starts(&texts);
     let mut has_more = false;
-    for (number, &at) in sessions.iter().enumerate() {
-        let session = &list[at];
-        let is_whole = session
-            .question
-            .as_ref()
-            .is_none_or(|question| question.is_whole);
-        let is_short = session
-            .question_span
-            .is_some_and(|span| span.len <= LONGEST_SHARED);
-        if starts[number].is_all
-            && !is_whole
-            && is_short
+    for (titling, start) in texts.iter_mut().zip(&starts) {
+        let session = &list[titling.at];
+        if start.is_all
+            && can_reread_question(session)
             && let Some(text) = whole(session)
         {
-            texts[number] = text.to_string_lossy().into_owned();
+            titling.text = text.to_string_lossy().into_owned();
             has_more = true;
         }
     }
     if has_more {
-        starts = shared_starts(&borrowed(&texts));
+        starts = find_shared_starts(&texts);
     }
 
     let mut titles = HashMap::default();
-    for ((&at, text), start) in sessions.iter().zip(&texts).zip(&starts) {
-        let rest = text[start.length..].split_whitespace();
+    for (titling, start) in texts.iter().zip(&starts) {
+        let rest = titling.text[start.length..].split_whitespace();
         let rest: Vec<&str> = rest.take(MOST_WORDS).collect();
         if start.length > 0 && !rest.is_empty() {
-            titles.insert(at, format!("… {}", rest.join(" ")));
+            titles.insert(titling.at, format!("… {}", rest.join(" ")));
         }
     }
     titles
 }
 
-/// The most words of a title that can be seen.
-const MOST_WORDS: usize = 200;
+fn find_shared_starts(texts: &[TitlingText]) -> Vec<SharedStart> {
+    let texts: Vec<&str> = texts.iter().map(|titling| &*titling.text).collect();
+    shared_starts(&texts)
+}
 
-fn borrowed(texts: &[String]) -> Vec<&str> {
-    texts.iter().map(String::as_str).collect()
+/// Whether the list holds only the start of the first message, and its line is short enough to be
+/// read again.
+fn can_reread_question(session: &Listed) -> bool {
+    let (Some(question), Some(span)) = (&session.question, session.question_span) else {
+        return false;
+    };
+    !question.is_whole && span.len <= LONGEST_REREAD
 }
 
 /// A row of a list: a session and its place in the tree of sessions.
@@ -471,10 +485,10 @@ fn is_at_or_above(parents: &[Option<usize>], ancestor: usize, session: usize) ->
     false
 }
 
-/// Returns the session of a reading, without the entries that an earlier one contains, and their
-/// usage. Readings must be passed in the order in which the sessions were started, with the keys of
-/// all entries so far.
-pub fn own(seen: &mut HashSet<u128>, reading: Reading) -> Listed {
+/// Returns the session of a reading, in which only the entries that no earlier session contains are
+/// counted, with their usage. `seen` has the keys of earlier sessions; those of this one are added.
+/// Readings must be passed in the order in which the sessions were started.
+pub fn count_own_entries(seen: &mut HashSet<u128>, reading: Reading) -> Listed {
     let mut listed = reading.listed;
     if reading.keys.is_empty() {
         return listed;

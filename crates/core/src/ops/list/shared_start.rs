@@ -11,8 +11,10 @@
 
 use foldhash::HashMap;
 
-/// The least number of texts that begin alike, and the least share of all texts (one in so many).
+/// The least number of texts that begin alike.
 const LEAST: usize = 3;
+
+/// Of all texts, at least one in so many must begin alike.
 const LEAST_SHARE: usize = 4;
 
 /// The least number of bytes that are worth dropping: an ordinary `Please` or `Can you` stays.
@@ -42,26 +44,27 @@ struct Word {
 
 /// Returns what each text shares with others at its start.
 pub fn shared_starts(texts: &[&str]) -> Vec<SharedStart> {
-    let words: Vec<Vec<Word>> = texts.iter().map(|text| words_of(text)).collect();
+    let words: Vec<Vec<Word>> = texts.iter().map(|text| split_words(text)).collect();
     let mut starts = vec![SharedStart::default(); texts.len()];
     let least = LEAST.max(texts.len().div_ceil(LEAST_SHARE));
-    for group in alike(0..texts.len(), 0, &words) {
+    for group in group_by_word(0..texts.len(), 0, &words) {
         if group.len() >= least {
-            follow(group, &words, &mut starts);
+            mark_shared(group, &words, &mut starts);
         }
     }
     starts
 }
 
-/// Follows texts with the same first word, as long as most of them go on alike.
-fn follow(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
-    let most = LEAST.max(group.len() / 2 + 1);
+/// Sets the shared starts of texts with the same first word: word by word, the texts that differ
+/// from most are left behind, and share with the others what came before.
+fn mark_shared(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
+    let least = LEAST.max(group.len() / 2 + 1);
     let mut together = group;
     let mut shared = 1;
     loop {
-        let groups = alike(together.iter().copied(), shared, words);
+        let groups = group_by_word(together.iter().copied(), shared, words);
         let largest = groups.into_iter().max_by_key(Vec::len).unwrap_or_default();
-        let goes_on = largest.len() >= most;
+        let goes_on = largest.len() >= least;
         for &text in &together {
             if !goes_on || !largest.contains(&text) {
                 starts[text] = shared_start(&words[text], shared);
@@ -76,22 +79,24 @@ fn follow(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
 }
 
 /// Groups texts by the shape of their word at this position. A text without one is in no group.
-fn alike(
+fn group_by_word(
     texts: impl Iterator<Item = usize>,
     position: usize,
     words: &[Vec<Word>],
 ) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut known: HashMap<&str, usize> = HashMap::default();
+    let mut group_by_shape: HashMap<&str, usize> = HashMap::default();
     for text in texts {
         let Some(word) = words[text].get(position) else {
             continue;
         };
-        let at = *known.entry(&word.shape).or_insert(groups.len());
-        if at == groups.len() {
-            groups.push(Vec::new());
+        match group_by_shape.get(&*word.shape) {
+            Some(&group) => groups[group].push(text),
+            None => {
+                group_by_shape.insert(&word.shape, groups.len());
+                groups.push(vec![text]);
+            }
         }
-        groups[at].push(text);
     }
     groups
 }
@@ -100,17 +105,24 @@ fn alike(
 /// so that the next sentence is shown. Part of a sentence is dropped only if it begins with a mark
 /// such as a bracket. A text that is shared in full loses only its first sentence.
 fn shared_start(words: &[Word], shared: usize) -> SharedStart {
+    let mut sentence_ends = words[..shared]
+        .iter()
+        .filter(|word| word.is_last)
+        .map(|word| word.end);
+    let shared_end = words[shared - 1].end;
     let is_all = shared == words.len();
-    let is_marked = !words[0].shape.starts_with(char::is_alphanumeric);
-    let ends = words[..shared].iter().filter(|word| word.is_last);
-    let mut ends = ends.map(|word| word.end);
     let length = if is_all {
-        let first = ends.next().unwrap_or(0);
-        let is_part = first < words[shared - 1].end;
-        if is_part { first } else { 0 }
+        match sentence_ends.next() {
+            Some(first) if first < shared_end => first,
+            _ => 0,
+        }
     } else {
-        let part = if is_marked { words[shared - 1].end } else { 0 };
-        ends.next_back().unwrap_or(part)
+        let begins_with_mark = !words[0].shape.starts_with(char::is_alphanumeric);
+        match sentence_ends.next_back() {
+            Some(last) => last,
+            None if begins_with_mark => shared_end,
+            None => 0,
+        }
     };
     SharedStart {
         length: if length >= LEAST_BYTES { length } else { 0 },
@@ -118,16 +130,17 @@ fn shared_start(words: &[Word], shared: usize) -> SharedStart {
     }
 }
 
-fn words_of(text: &str) -> Vec<Word> {
+/// Splits a text into words, at most `MOST_WORDS`. The space after a word belongs to it.
+fn split_words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
-    let mut at = 0;
+    let mut end = 0;
     for piece in text.split_inclusive(char::is_whitespace) {
-        at += piece.len();
+        end += piece.len();
         let word = piece.trim_end();
         if word.is_empty() {
             // More space after the word before.
             if let Some(last) = words.last_mut() {
-                last.end = at;
+                last.end = end;
                 last.is_last |= piece == "\n";
             }
             continue;
@@ -137,15 +150,15 @@ fn words_of(text: &str) -> Vec<Word> {
         }
         words.push(Word {
             shape: shape(word),
-            end: at,
-            is_last: piece.ends_with('\n') || word.ends_with(ENDS),
+            end,
+            is_last: piece.ends_with('\n') || word.ends_with(SENTENCE_ENDS),
         });
     }
     words
 }
 
 /// The characters that end a sentence or a bracket.
-const ENDS: [char; 8] = ['.', '!', '?', ':', ']', '。', '！', '？'];
+const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', ':', ']', '。', '！', '？'];
 
 /// Returns a word with `0` in place of each run of letters, digits and hyphens that has a digit.
 fn shape(word: &str) -> String {
@@ -153,8 +166,11 @@ fn shape(word: &str) -> String {
     let mut shape = String::new();
     for piece in word.split_inclusive(|c| !is_part(c)) {
         let run = piece.trim_end_matches(|c| !is_part(c));
-        let has_digit = run.contains(|c: char| c.is_ascii_digit());
-        shape.push_str(if has_digit { "0" } else { run });
+        if run.contains(|c: char| c.is_ascii_digit()) {
+            shape.push('0');
+        } else {
+            shape.push_str(run);
+        }
         shape.push_str(&piece[run.len()..]);
     }
     shape
