@@ -1,7 +1,7 @@
 //! A unified diff for people, coloured, with differing words highlighted.
 
 use crate::cli::output::{Failure, Styles, Ui, styled, visible};
-use crate::format::changes::{Marked, Sign, marked};
+use crate::format::changes::{LinePart, MarkedLines, Sign, mark_changed_words};
 use crate::format::counted;
 use crate::ops::diff::context::Hunk;
 use owo_colors::Style;
@@ -57,23 +57,27 @@ fn range(lines: &Range<usize>) -> String {
 /// Appends common lines, or a change. In colour, the words of a change that has lines on both sides
 /// are compared.
 fn push_block(block: &[(Sign, String)], styles: &Styles, out: &mut String) {
-    if let Some([removed, added]) = compare_words(block, styles) {
-        for line in &removed {
+    if let Some(marked) = compare_words(block, styles) {
+        for line in &marked.old {
             push_line(Sign::Removed, line, styles, out);
         }
-        for line in &added {
+        for line in &marked.new {
             push_line(Sign::Added, line, styles, out);
         }
         return;
     }
     for (sign, text) in block {
-        push_line(*sign, &[(false, text)], styles, out);
+        let whole = LinePart {
+            is_changed: false,
+            text,
+        };
+        push_line(*sign, &[whole], styles, out);
     }
 }
 
 /// Returns the removed and the added lines of a change with the words marked that differ; `None` if
 /// they are not to be compared, or have too little in common.
-fn compare_words<'b>(block: &'b [(Sign, String)], styles: &Styles) -> Option<[Vec<Marked<'b>>; 2]> {
+fn compare_words<'b>(block: &'b [(Sign, String)], styles: &Styles) -> Option<MarkedLines<'b>> {
     let lines_with = |wanted: Sign| -> Vec<&str> {
         let lines = block.iter().filter(|(sign, _)| *sign == wanted);
         lines.map(|(_, text)| &**text).collect()
@@ -87,22 +91,24 @@ fn compare_words<'b>(block: &'b [(Sign, String)], styles: &Styles) -> Option<[Ve
     if bytes > LONGEST {
         return None;
     }
-    marked(&removed, &added)
+    mark_changed_words(&removed, &added)
 }
 
 /// Appends a line given in parts, some of which are highlighted.
-fn push_line(sign: Sign, parts: &[(bool, &str)], styles: &Styles, out: &mut String) {
+fn push_line(sign: Sign, parts: &[LinePart], styles: &Styles, out: &mut String) {
     let style = match sign {
         Sign::Common => Style::new(),
         Sign::Removed => styles.removed,
         Sign::Added => styles.added,
     };
     *out += &styled(sign.as_str(), style);
-    for (is_marked, part) in parts {
-        *out += &styled(
-            &visible(part),
-            if *is_marked { style.reversed() } else { style },
-        );
+    for part in parts {
+        let part_style = if part.is_changed {
+            style.reversed()
+        } else {
+            style
+        };
+        *out += &styled(&visible(part.text), part_style);
     }
     out.push('\n');
 }

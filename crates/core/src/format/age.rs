@@ -2,7 +2,8 @@
 
 use crate::session::entry::Entry;
 
-/// The units of ages, in seconds.
+/// The units of ages, in seconds, the largest first. A year has 365.25 days, a month is a twelfth of
+/// it.
 pub const AGES: [(&str, i64); 6] = [
     ("y", 31_557_600),
     ("mo", 2_629_800),
@@ -13,16 +14,18 @@ pub const AGES: [(&str, i64); 6] = [
 ];
 
 /// Returns how long ago a time was, in the largest unit that yields at least 1: `now`, `5min`,
-/// `12h`, `8mo`.
+/// `12h`, `8mo`. Both are in milliseconds; without a time, returns `?`.
 pub fn age(now: i64, time: i64) -> String {
     if time == Entry::NO_TIME {
         return "?".to_owned();
     }
     let seconds = now.saturating_sub(time).max(0) / 1000;
-    let found = AGES.iter().find(|&&(_, length)| seconds >= length);
-    found.map_or("now".to_owned(), |(unit, length)| {
-        format!("{}{unit}", seconds / length)
-    })
+    for (unit, length) in AGES {
+        if seconds >= length {
+            return format!("{}{unit}", seconds / length);
+        }
+    }
+    "now".to_owned()
 }
 
 #[cfg(test)]

@@ -4,19 +4,17 @@ use pisess_json::js;
 
 /// Returns a number of tokens: `950`, `12.3k`, `4.5M`.
 pub fn tokens(count: f64) -> String {
-    let scaled = |value: f64, unit: &str| {
-        if value < 100.0 {
-            format!("{value:.1}{unit}")
-        } else {
-            format!("{value:.0}{unit}")
-        }
-    };
-    match count {
-        // The limits are where rounding would reach the next unit: `1.0k`, not `1000`.
-        count if count < 999.5 => format!("{count:.0}"),
-        count if count < 999_500.0 => scaled(count / 1e3, "k"),
-        count => scaled(count / 1e6, "M"),
+    // The limits are where rounding would reach the next unit: `1.0k`, not `1000`.
+    if count < 999.5 {
+        return format!("{count:.0}");
     }
+    let (value, unit) = if count < 999_500.0 {
+        (count / 1e3, "k")
+    } else {
+        (count / 1e6, "M")
+    };
+    let decimals = if value < 100.0 { 1 } else { 0 };
+    format!("{value:.decimals$}{unit}")
 }
 
 /// Returns a price in dollars; small prices have more digits.
@@ -31,7 +29,8 @@ pub fn decimals(cost: f64) -> usize {
 
 /// Returns a number and the noun for what it counts.
 pub fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+    let noun = if count == 1 { one } else { many };
+    format!("{count} {noun}")
 }
 
 /// Returns a whole number with its digits in groups of three.
@@ -41,19 +40,16 @@ pub fn grouped(number: f64) -> String {
 
 /// Formats a number of bytes for people and models.
 pub fn size(bytes: usize) -> String {
-    let scaled = |unit: f64, name: &str| {
-        let value = bytes as f64 / unit;
-        if value < 9.95 {
-            format!("{value:.1} {name}")
-        } else {
-            format!("{value:.0} {name}")
-        }
+    let (unit, name) = match bytes {
+        0..1_000 => return format!("{bytes} B"),
+        // From here on, rounding reaches the next unit.
+        999_500.. => (1e6, "MB"),
+        _ => (1e3, "kB"),
     };
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..999_500 => scaled(1e3, "kB"),
-        _ => scaled(1e6, "MB"),
-    }
+    let value = bytes as f64 / unit;
+    // 9.95 is rounded to `10`, not to `10.0`.
+    let decimals = if value < 9.95 { 1 } else { 0 };
+    format!("{value:.decimals$} {name}")
 }
 
 /// The number of characters that are shown of the end of a session's id.

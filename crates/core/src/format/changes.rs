@@ -39,101 +39,140 @@ pub fn differing<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<[Range<usize>; 2]> {
     input.update_after(new.iter());
     let mut diff = Diff::compute(Algorithm::Myers, &input);
     diff.postprocess_no_heuristic(&input);
-    let range = |range: Range<u32>| range.start as usize..range.end as usize;
-    diff.hunks()
-        .map(|hunk| [range(hunk.before), range(hunk.after)])
-        .collect()
+    let mut changes = Vec::new();
+    for hunk in diff.hunks() {
+        let removed = hunk.before.start as usize..hunk.before.end as usize;
+        let added = hunk.after.start as usize..hunk.after.end as usize;
+        changes.push([removed, added]);
+    }
+    changes
 }
 
 /// Returns the lines of both texts, with their ends.
 pub fn lines<'t>(old: &'t str, new: &'t str) -> Vec<(Sign, &'t str)> {
-    let [old, new] = [old, new].map(split);
-    signed(
-        &differing(&old, &new),
-        0..old.len(),
-        |at| old[at],
-        |at| new[at],
-    )
+    let old_lines = split_lines(old);
+    let new_lines = split_lines(new);
+    let changes = differing(&old_lines, &new_lines);
+    let whole = 0..old_lines.len();
+    signed(&changes, whole, |at| old_lines[at], |at| new_lines[at])
 }
 
 /// Returns the lines of a text, each with the line feed or carriage return that ends it, or both.
-fn split(text: &str) -> Vec<&str> {
-    let ends = text
-        .match_indices(['\n', '\r'])
-        .map(|(at, _)| at)
-        .filter(|&at| !text[at..].starts_with("\r\n"));
-    let (mut lines, mut start) = (Vec::new(), 0);
-    for end in ends {
-        lines.push(&text[start..=end]);
-        start = end + 1;
+fn split_lines(text: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for (at, _) in text.match_indices(['\n', '\r']) {
+        if text[at..].starts_with("\r\n") {
+            // The line feed ends the line.
+            continue;
+        }
+        lines.push(&text[start..=at]);
+        start = at + 1;
     }
-    lines.extend(Some(&text[start..]).filter(|rest| !rest.is_empty()));
+    if start < text.len() {
+        lines.push(&text[start..]);
+    }
     lines
 }
 
 /// Returns the lines of a range of the old text, and for each change in it, the removed and then
-/// the added lines.
+/// the added lines. `old` and `new` return the line at an index.
 pub fn signed<'t>(
     changes: &[[Range<usize>; 2]],
     range: Range<usize>,
     old: impl Fn(usize) -> &'t str,
     new: impl Fn(usize) -> &'t str,
 ) -> Vec<(Sign, &'t str)> {
-    let (mut all, mut at) = (Vec::new(), range.start);
+    let mut all = Vec::new();
+    let mut common_start = range.start;
     for [removed, added] in changes {
-        all.extend((at..removed.start).map(|at| (Sign::Common, old(at))));
-        all.extend(removed.clone().map(|at| (Sign::Removed, old(at))));
-        all.extend(added.clone().map(|at| (Sign::Added, new(at))));
-        at = removed.end;
+        for at in common_start..removed.start {
+            all.push((Sign::Common, old(at)));
+        }
+        for at in removed.clone() {
+            all.push((Sign::Removed, old(at)));
+        }
+        for at in added.clone() {
+            all.push((Sign::Added, new(at)));
+        }
+        common_start = removed.end;
     }
-    all.extend((at..range.end).map(|at| (Sign::Common, old(at))));
+    for at in common_start..range.end {
+        all.push((Sign::Common, old(at)));
+    }
     all
 }
 
-/// A line in parts, each with whether it differs.
-pub type Marked<'t> = Vec<(bool, &'t str)>;
+/// A part of a line: words that all changed, or none of which did, and the spaces between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinePart<'t> {
+    /// Whether it is not on the other side.
+    pub is_changed: bool,
+    /// The text of the part.
+    pub text: &'t str,
+}
+
+/// The lines of a change on both sides, in parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkedLines<'t> {
+    /// The removed lines.
+    pub old: Vec<Vec<LinePart<'t>>>,
+    /// The added lines.
+    pub new: Vec<Vec<LinePart<'t>>>,
+}
 
 /// Returns the lines of a change with the words that differ marked; `None` if less than half of
 /// their words are common.
-pub fn marked<'t>(old: &[&'t str], new: &[&'t str]) -> Option<[Vec<Marked<'t>>; 2]> {
-    let words = [old, new].map(|lines| {
-        lines
-            .iter()
-            .flat_map(|line| words(line))
-            .collect::<Vec<_>>()
-    });
-    let changes = differing(&words[0], &words[1]);
-    let changed: usize = changes.iter().flatten().map(Range::len).sum();
-    let all = words[0].len() + words[1].len();
-    (2 * changed <= all).then(|| {
-        [(0, old), (1, new)].map(|(side, lines)| {
-            let ranges = changes.iter().map(|change| change[side].clone());
-            let mut is_changed = vec![false; words[side].len()];
-            ranges.for_each(|range| is_changed[range].fill(true));
-            let mut rest = is_changed.as_slice();
-            lines
-                .iter()
-                .map(|line| {
-                    let (own, others) = rest.split_at(self::words(line).count());
-                    rest = others;
-                    parts(line, own)
-                })
-                .collect()
-        })
+pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<MarkedLines<'t>> {
+    let old_words: Vec<_> = old.iter().flat_map(|line| words(line)).collect();
+    let new_words: Vec<_> = new.iter().flat_map(|line| words(line)).collect();
+    let changes = differing(&old_words, &new_words);
+    let changed_count: usize = changes.iter().flatten().map(Range::len).sum();
+    if 2 * changed_count > old_words.len() + new_words.len() {
+        return None;
+    }
+
+    let mut is_old_changed = vec![false; old_words.len()];
+    let mut is_new_changed = vec![false; new_words.len()];
+    for [removed, added] in changes {
+        is_old_changed[removed].fill(true);
+        is_new_changed[added].fill(true);
+    }
+    Some(MarkedLines {
+        old: mark_lines(old, &is_old_changed),
+        new: mark_lines(new, &is_new_changed),
     })
 }
 
-/// Returns the runs of words that differ, and of those that do not.
-fn parts<'t>(line: &'t str, is_changed: &[bool]) -> Marked<'t> {
-    let mut words = words(line);
+/// Divides lines into parts. `is_changed` is for each of the words of all lines.
+fn mark_lines<'t>(lines: &[&'t str], is_changed: &[bool]) -> Vec<Vec<LinePart<'t>>> {
+    let mut marked = Vec::with_capacity(lines.len());
+    let mut rest = is_changed;
+    for line in lines {
+        let (own, others) = rest.split_at(words(line).count());
+        marked.push(mark_line(line, own));
+        rest = others;
+    }
+    marked
+}
+
+/// Divides a line into parts. `is_changed` is for each of its words.
+fn mark_line<'t>(line: &'t str, is_changed: &[bool]) -> Vec<LinePart<'t>> {
+    let mut parts = Vec::new();
+    let mut line_words = words(line);
     let mut start = 0;
-    let runs = is_changed.chunk_by(bool::eq).map(|run| {
-        let len: usize = words.by_ref().take(run.len()).map(str::len).sum();
-        let part = &line[start..start + len];
-        start += len;
-        (run[0], part)
-    });
-    runs.collect()
+    for run in is_changed.chunk_by(bool::eq) {
+        let mut end = start;
+        for word in line_words.by_ref().take(run.len()) {
+            end += word.len();
+        }
+        parts.push(LinePart {
+            is_changed: run[0],
+            text: &line[start..end],
+        });
+        start = end;
+    }
+    parts
 }
 
 /// Returns the words of a line, and the spaces between them.
@@ -176,10 +215,10 @@ mod tests {
         #[test]
         fn marked_lines_are_the_lines(old in text(), new in text()) {
             let sides = [&old, &new].map(|text| text.lines().collect::<Vec<_>>());
-            let Some(marked) = marked(&sides[0], &sides[1]) else { return Ok(()) };
-            for (marked, lines) in marked.iter().zip(sides) {
+            let Some(marked) = mark_changed_words(&sides[0], &sides[1]) else { return Ok(()) };
+            for (marked, lines) in [marked.old, marked.new].iter().zip(sides) {
                 let own: Vec<String> =
-                    marked.iter().map(|parts| parts.iter().map(|(_, part)| *part).collect()).collect();
+                    marked.iter().map(|parts| parts.iter().map(|part| part.text).collect()).collect();
                 prop_assert_eq!(own, lines);
             }
         }
@@ -187,10 +226,25 @@ mod tests {
 
     #[test]
     fn words_that_differ_are_marked() {
-        let [old, new] = marked(&["the red ferry"], &["the blue ferry"]).unwrap();
-        assert_eq!(old, [[(false, "the "), (true, "red"), (false, " ferry")]]);
-        assert_eq!(new, [[(false, "the "), (true, "blue"), (false, " ferry")]]);
-        assert_eq!(marked(&["one"], &["two"]), None);
+        let part = |is_changed, text| LinePart { is_changed, text };
+        let marked = mark_changed_words(&["the red ferry"], &["the blue ferry"]).unwrap();
+        assert_eq!(
+            marked.old,
+            [[
+                part(false, "the "),
+                part(true, "red"),
+                part(false, " ferry")
+            ]]
+        );
+        assert_eq!(
+            marked.new,
+            [[
+                part(false, "the "),
+                part(true, "blue"),
+                part(false, " ferry")
+            ]]
+        );
+        assert_eq!(mark_changed_words(&["one"], &["two"]), None);
     }
 
     #[test]
@@ -201,6 +255,9 @@ mod tests {
             .map(|(sign, line)| format!("{}{line}", sign.as_str()))
             .collect();
         assert_eq!(signs, " a\n-b\n+d\n c\n+e\n");
-        assert_eq!(split("a\rb\r\nc\n\rd"), ["a\r", "b\r\n", "c\n", "\r", "d"]);
+        assert_eq!(
+            split_lines("a\rb\r\nc\n\rd"),
+            ["a\r", "b\r\n", "c\n", "\r", "d"]
+        );
     }
 }

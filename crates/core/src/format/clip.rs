@@ -30,6 +30,7 @@ pub fn clip(text: &str, max: usize) -> String {
     if text.len() <= max || units(text) <= max {
         return text.to_owned();
     }
+    // Room for the ellipsis, and a backtick that closes inline code.
     let room = max.saturating_sub(2);
     let words = &text[..fitting(text.split_word_bounds(), room)];
     let is_enough = units(words) * 2 > room;
@@ -38,34 +39,38 @@ pub fn clip(text: &str, max: usize) -> String {
     } else {
         &text[..fitting(text.graphemes(true), room)]
     };
+
     let is_in_code = kept.matches('`').count() % 2 == 1;
-    let code = text[kept.len()..]
-        .find('`')
-        .map(|end| &text[..kept.len() + end + 1]);
-    if let Some(whole) = code.filter(|whole| is_in_code && units(whole) < max + max / 3) {
-        return format!("{whole}…");
+    if is_in_code && let Some(code_rest) = text[kept.len()..].find('`') {
+        let with_code = &text[..kept.len() + code_rest + 1];
+        if units(with_code) < max + max / 3 {
+            return format!("{with_code}…");
+        }
     }
-    let open = if is_in_code { "`" } else { "" };
-    format!(
-        "{}…{open}",
-        kept.trim_end_matches(|c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c))
-    )
+    let is_dangling = |c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c);
+    let kept = kept.trim_end_matches(is_dangling);
+    let code_end = if is_in_code { "`" } else { "" };
+    format!("{kept}…{code_end}")
 }
 
-/// Returns how many of these sizes fit into the room together.
-pub fn fit(sizes: impl Iterator<Item = usize>, mut room: usize) -> usize {
-    sizes
-        .map_while(|size| room.checked_sub(size).inspect(|rest| room = *rest))
-        .count()
+/// Returns how many of these sizes, from the first on, fit into the room together.
+pub fn fit(sizes: impl Iterator<Item = usize>, room: usize) -> usize {
+    let mut left = room;
+    let mut count = 0;
+    for size in sizes {
+        let Some(rest) = left.checked_sub(size) else {
+            break;
+        };
+        left = rest;
+        count += 1;
+    }
+    count
 }
 
 /// Returns the length in bytes of the first pieces that fit into `room` units.
 pub fn fitting<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> usize {
-    pieces
-        .clone()
-        .take(fit(pieces.map(units), room))
-        .map(str::len)
-        .sum()
+    let count = fit(pieces.clone().map(units), room);
+    pieces.take(count).map(str::len).sum()
 }
 
 #[cfg(test)]
