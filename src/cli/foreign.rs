@@ -120,25 +120,28 @@ fn hint(error: &NameError) -> String {
     }
 }
 
-/// Returns the session that a name identifies. Files are named after ids, so that names given by
-/// the user are looked for only if no id matches.
+/// Returns the session that a name identifies. Files are named after ids, so that names given by the
+/// user are looked for only if no id matches.
 fn named(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
-    let files: Vec<_> = [Origin::Claude, Origin::Codex]
-        .into_iter()
-        .flat_map(|origin| foreign(origin, ui))
-        .collect();
-    let with_id = |file: &FoundFile| Known {
-        id: id_in(&file.path),
-        path: file.path.clone(),
-        name: None,
-    };
-    let by_id = [files.iter().map(with_id).collect()];
+    let mut files = foreign(Origin::Claude, ui);
+    files.extend(foreign(Origin::Codex, ui));
+    let mut by_id = Vec::new();
+    for file in &files {
+        by_id.push(Known {
+            id: id_in(&file.path),
+            path: file.path.clone(),
+            name: None,
+        });
+    }
     let by_name = || {
         let mut known = Vec::new();
         ui.parallel(files, |file| titled(&file), |_, read| known.extend(read));
         known
     };
-    choose(name, by_id.into_iter().chain(std::iter::once_with(by_name)))
+    choose(
+        name,
+        [by_id].into_iter().chain(std::iter::once_with(by_name)),
+    )
 }
 
 fn titled(file: &FoundFile) -> Option<Known> {

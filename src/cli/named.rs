@@ -6,7 +6,7 @@ use crate::cli::output::{Failure, Ui, visible};
 use crate::format::age;
 use crate::load::names::{NameError, choose};
 use crate::load::{LoadError, read_header};
-use crate::ops::list::{display_title, read_alone};
+use crate::ops::list::{Listed, display_title, read_alone};
 use crate::session::paths::{below_home, is_windows};
 use foldhash::HashSet;
 use pisess_store::{self as store, FoundFile, FoundFiles, Glance, Reach, Trouble};
@@ -267,27 +267,31 @@ fn is_archived(name: &str, ui: &Ui) -> bool {
 /// Returns a row for a session that a name may refer to, with the facts that `list` shows, and its
 /// path if requested; and the time by which `list` sorts it.
 fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, String) {
-    let now = Ids::new(ui).map_or_else(|_| (ui.world.now_ms)(), |ids| ids.now_ms(ui));
     let home = ui.home();
-    let shown = |path: &str| below_home(path, home.as_deref());
-    let place = shown(&path.to_string_lossy());
-    let listed = || {
-        let source = Glance::open(path).ok()?;
-        read_alone(path, &source, source.modified_ms()).ok()
+    let shown_path = below_home(&path.to_string_lossy(), home.as_deref());
+    let Some(session) = read_for_list(path) else {
+        return (None, format!("{id}  {shown_path}"));
     };
-    let Some(session) = listed() else {
-        return (None, format!("{id}  {place}"));
+
+    let now_ms = match Ids::new(ui) {
+        Ok(ids) => ids.now_ms(ui),
+        Err(_) => (ui.world.now_ms)(),
     };
-    let (age, project) = (
-        age(now, session.modified),
-        shown(&session.cwd.to_string_lossy()),
-    );
-    let title = display_title(&session.title(), session.messages);
-    let row = format!(
-        "{age:>6}  {id}  {project}  {}",
-        if with_path { &place } else { &title }
-    );
+    let age = age(now_ms, session.modified);
+    let project = below_home(&session.cwd.to_string_lossy(), home.as_deref());
+    let last = if with_path {
+        shown_path
+    } else {
+        display_title(&session.title(), session.messages).into()
+    };
+    let row = format!("{age:>6}  {id}  {project}  {last}");
     (Some(session.modified), row)
+}
+
+/// Reads a session as it is listed; `None` if it cannot be read.
+fn read_for_list(path: &Path) -> Option<Listed> {
+    let file = Glance::open(path).ok()?;
+    read_alone(path, &file, file.modified_ms()).ok()
 }
 
 /// Refuses to change all sessions below a directory that is too far up: the root, a home directory,

@@ -110,26 +110,29 @@ impl<'a> Move<'a> {
             return Ok(exit);
         }
         let hook = self.hook(ui);
-        let new = self.landing()?;
+        let new_leaf = self.landing()?;
         let summary = self.ready(hook.as_ref(), ui)?;
-        let (draft, name) = (self.draft()?, self.name()?);
-        let old = id_of(&self.open.session, self.navigation.old_leaf);
+        let draft = self.draft()?;
+        let label = self.name()?;
+        let old_leaf = id_of(&self.open.session, self.navigation.old_leaf);
         self.open.change(&self.options.write, ui, |now, fresh| {
-            let place =
-                |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
-            if from_leaf && id_of(&now.session, now.session.leaf) != old {
+            let session = &now.session;
+            if from_leaf && id_of(session, session.leaf) != old_leaf {
                 return Err(went_on(now));
             }
-            now.label_is_free(None, name.as_ref())?;
-            let from = if now.session.agent().summarizes_from_start {
-                &new
+            now.label_is_free(None, label.as_ref())?;
+
+            let find = |id: &Option<Text<'static>>| session.find(id.as_ref()?);
+            let parent = find(&new_leaf);
+            let from = if session.agent().summarizes_from_start {
+                parent
             } else {
-                &old
+                find(&old_leaf)
             };
-            let (from, parent) = (place(from), place(&new));
-            let change = branch_summary(&now.session, from, parent, &summary, name.as_ref(), fresh);
-            let moved = |hook| moved(hook, now, &change, old.as_ref(), Some(&summary));
-            let notification = hook.clone().map(moved);
+            let change = branch_summary(session, from, parent, &summary, label.as_ref(), fresh);
+            let notification = hook
+                .clone()
+                .map(|hook| moved(hook, now, &change, old_leaf.as_ref(), Some(&summary)));
             Ok(Decision {
                 change,
                 reported: 1,

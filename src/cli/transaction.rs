@@ -326,31 +326,35 @@ impl Outcome {
         Ok(Exit::Done)
     }
 
-    /// Reports the result to the user, then to the hook. The hook is notified even if printing
-    /// fails. A failure here does not undo the write (rule 7 of the store).
+    /// Reports the result to the user, then to the hook. The hook is notified even if printing fails. A
+    /// failure here does not undo the write (rule 7 of the store).
     fn report(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
-        let is_written = self.action != Action::Nothing && self.path != Path::new("-");
-        let late = |failure: Failure| {
+        let is_file = self.path != Path::new("-");
+        let is_written = self.action != Action::Nothing && is_file;
+        let after_writing = |failure: Failure| {
             if is_written {
                 failure.after_writing(&self.names.join(" "))
             } else {
                 failure
             }
         };
+
         let printed = self
             .print(write, ui)
             .and_then(|()| ui.flush())
-            .map_err(late);
-        let file = (self.path != Path::new("-")).then(|| ui.absolute(&self.path));
-        let notified = match self
-            .notification
-            .take()
-            .filter(|_| self.action != Action::Nothing)
+            .map_err(after_writing);
+        let mut notified = Ok(());
+        if self.action != Action::Nothing
+            && let Some(notification) = self.notification.take()
         {
-            Some(notification) => notification.send(file.as_deref(), ui).map_err(late),
-            None => Ok(()),
-        };
-        notified.and(printed).map(|()| Exit::Done)
+            let file = is_file.then(|| ui.absolute(&self.path));
+            notified = notification
+                .send(file.as_deref(), ui)
+                .map_err(after_writing);
+        }
+        notified?;
+        printed?;
+        Ok(Exit::Done)
     }
 
     /// Prints names and text on standard output, or on standard error if standard output carries

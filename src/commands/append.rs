@@ -9,7 +9,7 @@ use crate::cli::transaction::Decision;
 use crate::load::Options;
 use crate::ops::append::{Batch, shorthand};
 use crate::ops::{IdSource, Refusal};
-use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::entry::{Kind, Role};
 use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
@@ -347,53 +347,52 @@ fn reply(
     place: Position,
     asked: Option<(Text<'static>, Text<'static>)>,
 ) -> Result<Vec<u8>, Failure> {
-    let (session, reader) = (&open.session, open.reader());
-    let line = |ix: EntryIx| open.input.read(reader.line(ix));
-    let cannot = |what: String| {
-        open.input.cannot(format_args!("--assistant: {what}")).hint(
+    let session = &open.session;
+    let reader = open.reader();
+    let refuse = |why: String| {
+        open.input.cannot(format_args!("--assistant: {why}")).hint(
             "give the whole entry as JSON on standard input; `pisess show --json` prints examples",
         )
     };
+
     let mut model = asked;
     let mut has_reply = false;
     for ix in session.upwards(place) {
         if model.is_none() && session.entry(ix).kind == Kind::ModelChange {
-            model = changed_model(Raw::checked(line(ix)?.trim_ascii()));
+            let line = open.input.read(reader.line(ix))?;
+            model = changed_model(Raw::checked(line.trim_ascii()));
         }
         if !session.is_message(ix, Role::Assistant) {
             continue;
         }
-        let line = line(ix)?;
-        let message = Raw::checked(line.trim_ascii())
-            .get("message")
-            .unwrap_or(Raw::NULL);
-        let names_model = ["api", "provider", "model"]
-            .iter()
-            .all(|key| message.get_text(key).is_some());
-        return match &model {
-            _ if !names_model => Err(cannot(
-                "the earlier reply names no API or model to copy".to_owned(),
-            )),
-            None => Ok(message.bytes().to_vec()),
-            // A reply further up may be by this provider.
-            Some((provider, _)) if message.get_text("provider") != Some(provider.borrowed()) => {
-                has_reply = true;
-                continue;
+
+        let line = open.input.read(reader.line(ix))?;
+        let entry = Raw::checked(line.trim_ascii());
+        let message = entry.get("message").unwrap_or(Raw::NULL);
+        for key in ["api", "provider", "model"] {
+            if message.get_text(key).is_none() {
+                let why = "the earlier reply names no API or model to copy";
+                return Err(refuse(why.to_owned()));
             }
-            Some((_, id)) => {
-                let mut edit = Edit::new(message.bytes()).expect("it names a model");
-                edit.set("model", &encoded(id));
-                Ok(edit.finish())
-            }
+        }
+        let Some((provider, id)) = &model else {
+            return Ok(message.bytes().to_vec());
         };
+        if message.get_text("provider") == Some(provider.borrowed()) {
+            let mut edit = Edit::new(message.bytes()).expect("it names a model");
+            edit.set("model", &encoded(id));
+            return Ok(edit.finish());
+        }
+        // A reply further up may be by this provider.
+        has_reply = true;
     }
-    Err(cannot(match model.filter(|_| has_reply) {
-        Some((provider, _)) => {
+    Err(refuse(match model {
+        Some((provider, _)) if has_reply => {
             format!(
                 "there is no earlier reply from the provider {provider}, whose API could be copied"
             )
         }
-        None => "there is no earlier reply with an API and model to copy".to_owned(),
+        _ => "there is no earlier reply with an API and model to copy".to_owned(),
     }))
 }
 

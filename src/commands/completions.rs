@@ -92,19 +92,19 @@ impl Shell {
     fn line(self, candidate: &CompletionCandidate) -> String {
         let value = candidate.get_value().to_string_lossy();
         let help = candidate.get_help().map(ToString::to_string);
-        let start = help
-            .as_deref()
-            .and_then(|help| help.lines().next())
-            .filter(|start| !start.is_empty());
-        match (self, start.map(visible)) {
-            (Shell::Bash, _) | (_, None) if self != Shell::Zsh => value.into_owned(),
-            (Shell::Zsh, help) => {
+        let first_line = help.as_deref().and_then(|help| help.lines().next());
+        let help = visible(first_line.unwrap_or_default());
+        match self {
+            Shell::Zsh => {
                 let word = value.replace('\\', "\\\\").replace(':', "\\:");
-                help.map_or(word.clone(), |help| {
-                    format!("{word}:{}", help.replace('\\', "\\\\"))
-                })
+                if help.is_empty() {
+                    return word;
+                }
+                format!("{word}:{}", help.replace('\\', "\\\\"))
             }
-            (_, help) => format!("{value}\t{}", help.unwrap_or_default()),
+            Shell::Bash => value.into_owned(),
+            _ if help.is_empty() => value.into_owned(),
+            _ => format!("{value}\t{help}"),
         }
     }
 }

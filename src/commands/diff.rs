@@ -76,42 +76,41 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = match (args.context, args.stat || args.json) {
-        (true, _) => Options {
+    let options = if args.context {
+        Options {
             messages: true,
             ..Options::default()
-        },
-        (false, true) => Options::default(),
-        (false, false) => row_options(ui),
+        }
+    } else if args.stat || args.json {
+        Options::default()
+    } else {
+        row_options(ui)
     };
-    if [&args.session, &args.other]
-        .iter()
-        .all(|path| *path == Path::new("-"))
-        && args.to.is_none()
-    {
-        return Err(
-            Failure::usage("both sessions are standard input").hint("give one of them as a path")
-        );
+    let stdin = Path::new("-");
+    if args.session == stdin && args.other == stdin && args.to.is_none() {
+        let failure = Failure::usage("both sessions are standard input");
+        return Err(failure.hint("give one of them as a path"));
     }
+
     let open = OpenSession::open(&args.session, options.clone(), ui)?;
-    let Some(to) = &args.to else {
-        let other = other(args, options, ui)?;
-        let end = |open| End {
-            open,
-            name: open.input.name.clone(),
-            place: open.session.leaf,
+    if let Some(to) = &args.to {
+        let end = |reference: &str| -> Result<End, Failure> {
+            Ok(End {
+                open: &open,
+                name: format!("{} {}", open.input.name, visible(reference)),
+                place: open.resolve(reference)?,
+            })
         };
-        return print(args, &[end(&open), end(&other)], ui);
-    };
-    let end = |reference: &str| -> Result<End, Failure> {
-        let name = format!("{} {}", open.input.name, visible(reference));
-        Ok(End {
-            open: &open,
-            name,
-            place: open.resolve(reference)?,
-        })
-    };
-    print(args, &[end(&args.other.to_string_lossy())?, end(to)?], ui)
+        let ends = [end(&args.other.to_string_lossy())?, end(to)?];
+        return print(args, &ends, ui);
+    }
+    let other = other(args, options, ui)?;
+    let ends = [&open, &other].map(|open| End {
+        open,
+        name: open.input.name.clone(),
+        place: open.session.leaf,
+    });
+    print(args, &ends, ui)
 }
 
 fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {

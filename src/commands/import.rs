@@ -68,11 +68,10 @@ pub struct Args {
 /// the command half done.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (files, failures) = found(&args.sources, ui);
-    let mut worst = failures
-        .iter()
-        .map(|failure| ui.report(failure))
-        .max()
-        .unwrap_or(Exit::Done);
+    let mut worst = Exit::Done;
+    for failure in &failures {
+        worst = worst.max(ui.report(failure));
+    }
     let (mut sources, mut outcomes) = read(files, ui);
     let output = args.write.output.as_deref();
     let is_one_file = output.is_some_and(|output| !output.is_dir());
@@ -80,11 +79,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         sources.retain(|source| source.sub_agent.is_none());
     }
     if is_one_file && sources.len() > 1 {
-        return Err(
-            Failure::usage("-o names one file, and there are several sources")
-                .hint("give an existing directory with -o"),
-        );
+        let failure = Failure::usage("-o names one file, and there are several sources");
+        return Err(failure.hint("give an existing directory with -o"));
     }
+
     let importer = Importer::new(args.agent, &args.write.change, ui.stdout_is());
     let sources = destinations(sources, importer.agent, output, ui)?;
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
@@ -94,22 +92,27 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             (None, None) => Ok(worst),
         };
     }
-    let work = |destination: Destination| {
-        let done = importer.import(&destination);
-        Outcome {
-            path: destination.source.path.clone(),
-            source: Some(destination.source),
-            done,
-        }
-    };
+
     // What several files have of one session is imported one after another.
     let mut seen = HashSet::default();
-    let is_first = |Destination { source, .. }: &Destination| {
-        seen.insert((source.origin.name(), source.id.clone()))
+    let mut first = Vec::new();
+    let mut again = Vec::new();
+    for destination in sources {
+        let source = &destination.source;
+        let is_new = seen.insert((source.origin.name(), source.id.clone()));
+        if is_new {
+            first.push(destination);
+        } else {
+            again.push(destination);
+        }
+    }
+    let import = |destination: Destination| Outcome {
+        done: importer.import(&destination),
+        path: destination.source.path.clone(),
+        source: Some(destination.source),
     };
-    let (sources, again): (Vec<_>, Vec<_>) = sources.into_iter().partition(is_first);
-    ui.parallel(sources, work, |_, outcome| outcomes.push(outcome));
-    outcomes.extend(again.into_iter().map(work));
+    ui.parallel(first, import, |_, outcome| outcomes.push(outcome));
+    outcomes.extend(again.into_iter().map(import));
     worst = worst.max(report(outcomes, args, ui)?);
     Ok(worst)
 }

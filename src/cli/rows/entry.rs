@@ -259,25 +259,32 @@ impl Look<'_> {
         }
     }
 
-    /// Draws the body with the match; if the match would not be visible, the beginning of the body
-    /// and the text around the match.
+    /// Draws the body with the match; if the match would not be visible, the beginning of the body and
+    /// the text around the match.
     fn found(&self, rows: &mut Rows, ix: EntryIx, row: &Row, body: &str, style: Style) {
         let cut = rows
             .left
             .map(|left| fitted(body, left, self.glyphs.ellipsis));
         let shown = cut.as_deref().unwrap_or(body);
+        let is_visible = !self.drawing.words.all(shown).is_empty();
+        // The role and the type are in the row in any case.
         let hit = self
             .drawing
             .hit(ix)
             .filter(|hit| !matches!(&*hit.field, "message.role" | "type"));
-        match hit.filter(|_| self.drawing.words.all(shown).is_empty()) {
-            None => self.highlighted(rows, shown, style),
-            Some(hit)
-                if hit.field == "label" && self.drawing.session.entry(ix).kind != Kind::Label =>
-            {
-                rows.put(shown, style);
-            }
-            Some(hit) => self.snippet(rows, row, body, &hit, style),
+        let Some(hit) = hit else {
+            return self.highlighted(rows, shown, style);
+        };
+        if is_visible {
+            return self.highlighted(rows, shown, style);
+        }
+
+        // The label of another entry is drawn before its body.
+        let is_own_label = self.drawing.session.entry(ix).kind == Kind::Label;
+        if hit.field == "label" && !is_own_label {
+            rows.put(shown, style);
+        } else {
+            self.snippet(rows, row, body, &hit, style);
         }
     }
 

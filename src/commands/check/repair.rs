@@ -134,32 +134,27 @@ fn in_place(
     if !checkup.is_repairable() {
         return done(input, &checkup.findings, None, report, ui);
     }
-    let kept = backup.map(|suffix| with_suffix(path_of(input), suffix));
-    let (writing, workers) = (
-        report.write.change.options(checkup.session.dialect),
-        ui.processors(),
-    );
+
+    let backup = backup.map(|suffix| with_suffix(path_of(input), suffix));
+    let options = report.write.change.options(checkup.session.dialect);
+    let workers = ui.processors();
     let mut attempt = |grown: Option<Input>, locked: store::Locked| {
-        let checked_again = grown
-            .as_ref()
-            .map(|input| checked(input, workers, cwd))
-            .transpose()?;
+        // A session that has grown is checked again.
+        let checked_again = match &grown {
+            Some(input) => Some(checked(input, workers, cwd)?),
+            None => None,
+        };
         let checkup = checked_again.as_ref().unwrap_or(checkup);
         if !checkup.is_repairable() {
             return Ok((None, (checkup.findings.clone(), None)));
         }
-        let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(kept.as_deref(), fill);
+        let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
         let (attempt, rejected) = write_both(input, checkup, path_of(input), rewrite)?;
         Ok((Some(attempt), (checkup.findings.clone(), rejected)))
     };
-    let (committed, (findings, rejected)) = under_lock(input, &writing, &mut attempt)?;
-    done(
-        input,
-        &findings,
-        committed.map(|committed| (committed, rejected)),
-        report,
-        ui,
-    )
+    let (committed, (findings, rejected)) = under_lock(input, &options, &mut attempt)?;
+    let written = committed.map(|committed| (committed, rejected));
+    done(input, &findings, written, report, ui)
 }
 
 fn to_stdout(

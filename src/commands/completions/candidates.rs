@@ -158,41 +158,34 @@ impl KnownSession {
 /// Returns the sessions of the current directory, newest first and again as `last`, or the archived
 /// ones for the options that take those; none if the word is written as a path.
 fn sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
-    let word = words
-        .last()
-        .map(|word| word.to_string_lossy())
-        .unwrap_or_default();
-    if word.starts_with(['/', '\\', '.', '~', '-']) || is_windows(word.as_bytes()) {
+    let word = match words.last() {
+        Some(word) => word.to_string_lossy(),
+        None => "".into(),
+    };
+    let is_path = word.starts_with(['/', '\\', '.', '~', '-']) || is_windows(word.as_bytes());
+    if is_path {
         return Vec::new();
     }
+
     let places = Places::of(ui);
-    let takes_archived = |word: &OsString| {
-        ["--restore", "--delete"]
-            .iter()
-            .any(|option| word == option)
-    };
-    if words.iter().any(|word| word == "archive") && words.iter().any(takes_archived) {
+    let has_word = |wanted: &str| words.iter().any(|word| word == wanted);
+    if has_word("archive") && (has_word("--restore") || has_word("--delete")) {
         let archives = places.archived(true).unwrap_or_default();
-        return archives
-            .iter()
-            .take(SESSIONS)
-            .filter_map(|path| archived(path))
-            .collect();
+        let archives = archives.iter().take(SESSIONS);
+        return archives.filter_map(|path| archived(path)).collect();
     }
-    let known: Vec<_> = places
-        .newest()
-        .take(SESSIONS)
-        .filter_map(|path| known(&path))
-        .collect();
-    let last = |newest: &KnownSession| {
-        let question = newest.question.clone();
-        KnownSession {
+
+    let newest = places.newest().take(SESSIONS);
+    let mut sessions: Vec<_> = newest.filter_map(|path| known(&path)).collect();
+    if let Some(newest) = sessions.first() {
+        let last = KnownSession {
             id: "last".to_owned(),
             name: None,
-            question,
-        }
-    };
-    known.first().map(last).into_iter().chain(known).collect()
+            question: newest.question.clone(),
+        };
+        sessions.insert(0, last);
+    }
+    sessions
 }
 
 fn known(path: &Path) -> Option<KnownSession> {

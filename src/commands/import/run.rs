@@ -310,13 +310,15 @@ impl<'a> Importer<'a> {
 
 /// Returns the last record of an import in a session, and whether it is the last entry.
 fn record_in(open: &OpenSession) -> io::Result<Option<(Record, bool)>> {
-    let (session, reader) = (&open.session, open.reader());
-    let customs = session
-        .all()
-        .filter(|ix| session.entry(*ix).kind == Kind::Custom);
-    for ix in customs.collect::<Vec<_>>().into_iter().rev() {
+    let session = &open.session;
+    let reader = open.reader();
+    for ix in session.all().rev() {
+        if session.entry(ix).kind != Kind::Custom {
+            continue;
+        }
         if let Some(record) = Record::of(&reader.line(ix)?) {
-            return Ok(Some((record, ix.at() + 1 == session.entries.len())));
+            let is_last = ix.at() + 1 == session.entries.len();
+            return Ok(Some((record, is_last)));
         }
     }
     Ok(None)

@@ -147,28 +147,30 @@ impl Job<'_> {
             .collect()
     }
 
-    /// Returns the sessions in the stores whose header names this session as the one they were
-    /// forked from.
+    /// Returns the sessions in the stores whose header names this session as the one they were forked
+    /// from.
     fn forks_of(&self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
-        let id = &self.open.session.header.id;
-        let is_fork = |path: &PathBuf| {
-            let head = Glance::open(path)
-                .ok()
-                .and_then(|file| read_header(&file).ok());
-            head.is_some_and(|head| {
-                let parent = Raw::checked(&head.bytes).get_text("parentSession");
-                parent.is_some_and(|parent| {
-                    parent == *id || Path::new(&*parent.to_string_lossy()) == session
-                })
-            })
+        let mut forks = Vec::new();
+        for file in Places::of(ui).find(&Scope::All).files {
+            if file.owner.is_none() && self.is_fork(&file.path, session) {
+                forks.push(file.path);
+            }
+        }
+        forks
+    }
+
+    /// Whether the header of a file names this session, by its path or its id.
+    fn is_fork(&self, path: &Path, session: &Path) -> bool {
+        let Ok(file) = Glance::open(path) else {
+            return false;
         };
-        let files = Places::of(ui).find(&Scope::All).files;
-        files
-            .into_iter()
-            .filter(|file| file.owner.is_none())
-            .map(|file| file.path)
-            .filter(is_fork)
-            .collect()
+        let Ok(header) = read_header(&file) else {
+            return false;
+        };
+        let Some(parent) = Raw::checked(&header.bytes).get_text("parentSession") else {
+            return false;
+        };
+        parent == self.open.session.header.id || Path::new(&*parent.to_string_lossy()) == session
     }
 }
 

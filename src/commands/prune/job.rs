@@ -226,26 +226,29 @@ impl Job<'_> {
     /// Writes a pruned copy, whose file beside it includes what was pruned before.
     fn prune_elsewhere(&self, ui: &mut Ui) -> Result<(Option<Committed>, Outcome), Failure> {
         let prune = self.find(self.open, ui)?;
+        let session = &self.open.session;
+        let input = &self.open.input;
         let force = self.write.change.force;
-        let old = self
-            .open
-            .input
-            .file()
-            .map(|file| existing(&pruned_file(&own_path(file))))
-            .transpose()?
-            .flatten();
-        let is_needed = old.is_some() || !prune.is_empty();
-        let beside = is_needed
-            .then(|| self.write_pruned(self.open, &prune, old, force))
-            .transpose()?;
-        let (session, source) = (&self.open.session, self.open.input.source());
+        let pruned_before = match input.file() {
+            Some(file) => existing(&pruned_file(&own_path(file)))?,
+            None => None,
+        };
+
+        // The file beside the copy comes first: without it, what was pruned would be lost.
+        let is_needed = pruned_before.is_some() || !prune.is_empty();
+        let beside = if is_needed {
+            Some(self.write_pruned(self.open, &prune, pruned_before, force)?)
+        } else {
+            None
+        };
+        let source = input.source();
         let pruned = prune.pruned(session, source);
-        let written = store::create(&self.place, self.open.input.file(), force, &mut |out| {
+        let written = store::create(&self.place, input.file(), force, &mut |out| {
             copy_all(&pruned.over(source), out)
         })?;
-        beside
-            .into_iter()
-            .for_each(|beside| ui.warn_of(&beside.keep()));
+        if let Some(beside) = beside {
+            ui.warn_of(&beside.keep());
+        }
         Ok((Some(written), Outcome::of(&prune, session)))
     }
 }

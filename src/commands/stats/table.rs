@@ -243,77 +243,73 @@ impl Groups {
 
     /// Returns the table, with bars of this width and style.
     fn table(&self, layout: &Layout, bar: Option<(usize, Style)>) -> Table {
-        let Layout {
-            keys,
-            figures,
-            is_short,
-            ..
-        } = layout;
-        let name = |figure: &Figure| if *is_short { figure.short } else { figure.name };
-        let of_keys = self
-            .by
-            .iter()
-            .zip(keys)
-            .map(|(&by, &most)| Column::text(key_name(by)).at_most(most));
-        let of_figures = figures.iter().map(|figure| Column::number(name(figure)));
-        let of_bar = bar.map(|_| Column::text(""));
-        let mut table = Table::new(of_keys.chain(of_figures).chain(of_bar).collect::<Vec<_>>());
-        let cells = |keys: Vec<String>, totals: &Totals| -> Vec<Cell> {
-            let numbers = figures.iter().map(|figure| (figure.cell)(totals, layout));
-            keys.into_iter().chain(numbers).map(plain).collect()
-        };
-        let most = self
-            .list
-            .iter()
-            .map(|group| self.worth(&group.totals))
-            .fold(0.0, f64::max);
+        let mut columns = Vec::new();
+        for (&by, &most) in self.by.iter().zip(&layout.keys) {
+            columns.push(Column::text(key_name(by)).at_most(most));
+        }
+        for figure in &layout.figures {
+            let name = if layout.is_short {
+                figure.short
+            } else {
+                figure.name
+            };
+            columns.push(Column::number(name));
+        }
+        if bar.is_some() {
+            columns.push(Column::text(""));
+        }
+        let mut table = Table::new(columns);
+
+        let mut highest: f64 = 0.0;
         for group in &self.list {
-            let shown = keys
-                .iter()
-                .enumerate()
-                .map(|(at, &most)| self.fitted(group, at, most));
-            let mut row = cells(shown.collect(), &group.totals);
-            row.extend(
-                bar.map(|(bar, style)| vec![(drawn(self.worth(&group.totals) / most, bar), style)]),
-            );
+            highest = highest.max(self.worth(&group.totals));
+        }
+        for group in &self.list {
+            let mut row = Vec::new();
+            for (at, &most) in layout.keys.iter().enumerate() {
+                row.push(plain(self.fitted(group, at, most)));
+            }
+            push_figures(&mut row, layout, &group.totals);
+            if let Some((bar, style)) = bar {
+                let part = self.worth(&group.totals) / highest;
+                row.push(vec![(drawn(part, bar), style)]);
+            }
             table.row(row);
         }
         if self.list.len() > 1 {
-            let mut keys = vec![String::new(); self.by.len()];
-            keys[0].push_str("total");
-            table.row(cells(keys, &self.total));
+            let mut row = vec![plain("total".to_owned())];
+            row.resize(self.by.len(), plain(String::new()));
+            push_figures(&mut row, layout, &self.total);
+            table.row(row);
         }
         table
     }
 
     /// Returns the table of files, with the ends of the ids of their sessions.
     fn files(&self, width: Option<usize>) -> Table {
-        let [reads, writes, sessions] = ["reads", "writes", "sessions"].map(Column::number);
         // In a pipe, no path is cut.
-        let room = |width: usize| {
-            width
+        let longest_path = match width {
+            Some(width) => width
                 .saturating_sub(BESIDE_FILE)
-                .clamp(SHORTEST_KEY, KEY + SHORTEST_KEY)
+                .clamp(SHORTEST_KEY, KEY + SHORTEST_KEY),
+            None => usize::MAX,
         };
-        let most = width.map_or(usize::MAX, room);
         let mut table = Table::new([
             Column::text("file"),
-            reads,
-            writes,
-            sessions,
+            Column::number("reads"),
+            Column::number("writes"),
+            Column::number("sessions"),
             Column::text("in").cut(),
         ]);
         for group in &self.list {
             let ids: Vec<_> = group.sessions.iter().map(|(_, id)| visible(id)).collect();
-            let totals = &group.totals;
-            let counts =
-                [totals.reads, totals.writes, totals.sessions].map(|count| grouped(count as f64));
-            table.texts(
-                [self.fitted(group, 0, most)]
-                    .into_iter()
-                    .chain(counts)
-                    .chain([ids.join(" ")]),
-            );
+            table.texts([
+                self.fitted(group, 0, longest_path),
+                grouped(group.totals.reads as f64),
+                grouped(group.totals.writes as f64),
+                grouped(group.totals.sessions as f64),
+                ids.join(" "),
+            ]);
         }
         table
     }
@@ -377,6 +373,13 @@ impl Groups {
             _ if self.total.usage.cost > 0.0 => totals.usage.cost,
             _ => totals.usage.tokens(),
         }
+    }
+}
+
+/// Adds the cells of the figures of these totals to a row.
+fn push_figures(row: &mut Vec<Cell>, layout: &Layout, totals: &Totals) {
+    for figure in &layout.figures {
+        row.push(plain((figure.cell)(totals, layout)));
     }
 }
 
