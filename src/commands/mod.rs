@@ -81,7 +81,8 @@ struct Command {
     group: &'static str,
     name: &'static str,
     guide: Guide,
-    define: fn(clap::Command) -> clap::Command,
+    /// Adds its arguments and its description.
+    augment: fn(clap::Command) -> clap::Command,
     run: fn(&ArgMatches, &mut Ui) -> Result<Exit, Failure>,
 }
 
@@ -92,8 +93,8 @@ macro_rules! commands {
             group: $group,
             name: stringify!($file),
             guide: $file::GUIDE,
-            define: $file::Args::augment_args,
-            run: |matches, ui| $file::run(&read(matches)?, ui),
+            augment: $file::Args::augment_args,
+            run: |matches, ui| $file::run(&read_args(matches)?, ui),
         },)*)*]
     };
 }
@@ -111,7 +112,7 @@ const COMMANDS: &[Command] = commands! {
 };
 
 /// Returns the arguments of a command, which clap has validated.
-fn read<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
+fn read_args<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
     A::from_arg_matches(matches).map_err(Failure::usage)
 }
 
@@ -125,30 +126,31 @@ pub fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
     COMMANDS.iter().map(|command| (command.group, command.name))
 }
 
-/// Returns the command line as clap knows it, for man pages and completions.
+/// Returns the whole command line with all help, for man pages and completions.
 pub fn command() -> clap::Command {
-    let verbs = COMMANDS.iter().map(|command| {
-        let defined = command.defined();
+    let mut cli = Cli::command();
+    for command in COMMANDS {
+        let defined = command.define();
         let help = command.guide.help(&defined);
-        defined.after_long_help(help)
-    });
-    Cli::command()
-        .subcommands(verbs)
-        .subcommand(help())
+        cli = cli.subcommand(defined.after_long_help(help));
+    }
+    cli.subcommand(define_help())
         .after_help(guide::short_help())
         .after_long_help(guide::help())
         .allow_external_subcommands(true)
         .external_subcommand_value_parser(value_parser!(OsString))
 }
 
-/// `pisess help` is defined here, because topics and programs have a help, too.
-fn help() -> clap::Command {
+/// Defines `pisess help`. The one of clap prints only the help of commands, but topics and
+/// external programs have a help, too.
+fn define_help() -> clap::Command {
+    let topics: Vec<_> = guide::topics().collect();
     let name = Arg::new("NAME")
         .value_name("COMMAND|TOPIC")
         .help("The command or topic")
         .long_help(format!(
             "The command, or one of the topics {}",
-            guide::topics().collect::<Vec<_>>().join(", ")
+            topics.join(", ")
         ));
     clap::Command::new("help")
         .about("Print the help of a command or a topic")
@@ -161,26 +163,29 @@ impl Command {
         matches!(self.group, "look" | "find")
     }
 
-    fn defined(&self) -> clap::Command {
-        (self.define)(clap::Command::new(self.name))
+    fn define(&self) -> clap::Command {
+        (self.augment)(clap::Command::new(self.name))
     }
 
-    fn named(name: &OsStr) -> Option<&'static Command> {
+    fn find(name: &OsStr) -> Option<&'static Command> {
         COMMANDS.iter().find(|command| name == command.name)
     }
 }
 
-/// Runs one command line and returns its exit code. That of another program may have any value.
+/// Runs one command line and returns its exit code. That of an external program may have any value.
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));
-    let done = match parse(&args) {
+    let result = match parse(&args) {
         Ok(matches) => {
             dispatch(&matches, &mut ui).map_err(|failure| hints::with_session_first(failure, &args))
         }
-        Err(error) => usage(&error, &args, &mut ui),
+        Err(error) => handle_clap_error(&error, &args, &mut ui),
     };
-    let code = done.unwrap_or_else(|failure| ui.report(&failure).code());
+    let code = match result {
+        Ok(code) => code,
+        Err(failure) => ui.report(&failure).code(),
+    };
     ui.close();
     ui.exit(code)
 }
@@ -197,79 +202,104 @@ fn wants_json(args: &[OsString]) -> bool {
 /// only the command that is named is defined, without its guide. If parsing fails, all are defined,
 /// for messages and help.
 fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    let named = args.iter().skip(1).find_map(|arg| Command::named(arg));
-    let alone = named.map(|named| Cli::command().subcommand(named.defined()));
-    let parsed = alone.and_then(|command| command.try_get_matches_from(args).ok());
-    parsed.map_or_else(|| command().try_get_matches_from(args), Ok)
+    // The value of an option may be the name of a command, too: then this parse fails.
+    let named = args.iter().skip(1).find_map(|arg| Command::find(arg));
+    if let Some(named) = named {
+        let cli = Cli::command().subcommand(named.define());
+        if let Ok(matches) = cli.try_get_matches_from(args) {
+            return Ok(matches);
+        }
+    }
+    command().try_get_matches_from(args)
 }
 
+/// Runs the command, the external program or the help that the command line names, and returns the
+/// exit code.
 fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
-    let cli: Cli = read(matches)?;
+    let cli: Cli = read_args(matches)?;
     ui.configure(cli.color, cli.quiet);
-    let exit = match matches.subcommand() {
-        Some(_) if cli.list => {
-            return Err(Failure::usage("--list takes no command").hint(external::LOOK));
+
+    let Some((name, args)) = matches.subcommand() else {
+        if !cli.list {
+            return Err(Failure::usage("no command given").hint(external::LOOK));
         }
-        None if cli.list => external::list(command(), ui),
-        None => return Err(Failure::usage("no command given").hint(external::LOOK)),
-        Some(("help", args)) => {
-            return print_help(args.get_one::<String>("NAME"), cli.no_pager, ui);
-        }
-        Some((name, args)) => match Command::named(name.as_ref()) {
-            Some(command) => {
-                if command.is_paged() && !cli.no_pager {
-                    ui.page();
-                }
-                (command.run)(args, ui)
-            }
-            None => {
-                let args: Vec<_> = args.get_many("").into_iter().flatten().cloned().collect();
-                return external::run(name, &args, command(), ui);
-            }
-        },
-    }?;
+        let exit = external::list(command(), ui)?;
+        return flush_output(exit, ui);
+    };
+    if cli.list {
+        return Err(Failure::usage("--list takes no command").hint(external::LOOK));
+    }
+    if name == "help" {
+        return print_help(args.get_one::<String>("NAME"), cli.no_pager, ui);
+    }
+    let Some(named) = Command::find(name.as_ref()) else {
+        // clap keeps the arguments of an external program under an empty name.
+        let args: Vec<OsString> = args.get_many("").into_iter().flatten().cloned().collect();
+        return external::run(name, &args, command(), ui);
+    };
+
+    if named.is_paged() && !cli.no_pager {
+        ui.page();
+    }
+    let exit = (named.run)(args, ui)?;
+    flush_output(exit, ui)
+}
+
+/// Writes the rest of the output, and returns the exit code of the command.
+fn flush_output(exit: Exit, ui: &mut Ui) -> Result<u8, Failure> {
     match ui.flush() {
+        Ok(()) => Ok(exit.code()),
         // A closed pipe does not hide a failure that was reported.
         Err(failure) if failure.is_silent() && exit > Exit::Found => Ok(exit.code()),
-        flushed => flushed.map(|()| exit.code()),
+        Err(failure) => Err(failure),
     }
 }
 
+/// Prints the help of a topic, of a command, or of pisess.
+///
+/// `pisess help NAME` prints what `pisess NAME --help` prints. So for everything but a topic, that
+/// command line is run: clap then prints the help of a command, an external program prints its own,
+/// and an unknown name is refused with the usual hints.
 fn print_help(name: Option<&String>, no_pager: bool, ui: &mut Ui) -> Result<u8, Failure> {
     if let Some(text) = name.and_then(|name| guide::topic(name)) {
         if !no_pager {
             ui.page();
         }
         ui.print(&text)?;
-        return ui.flush().map(|()| Exit::Done.code());
+        ui.flush()?;
+        return Ok(Exit::Done.code());
     }
-    let option = no_pager.then_some("--no-pager");
-    let args = ["pisess"]
-        .into_iter()
-        .chain(option)
-        .chain(name.map(|name| &**name))
-        .chain(["--help"]);
-    let args: Vec<_> = args.map(OsString::from).collect();
+
+    let mut args = vec![OsString::from("pisess")];
+    if no_pager {
+        args.push(OsString::from("--no-pager"));
+    }
+    if let Some(name) = name {
+        args.push(OsString::from(name));
+    }
+    args.push(OsString::from("--help"));
     match parse(&args) {
         Ok(matches) => dispatch(&matches, ui),
-        Err(error) => usage(&error, &args, ui),
+        Err(error) => handle_clap_error(&error, &args, ui),
     }
 }
 
-/// Prints help and version as data, and reports anything else from clap as an error.
-fn usage(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
-    // `-h` is short.
+/// Handles what clap returns as an error: prints help and version to standard output, and returns
+/// anything else as a failure.
+fn handle_clap_error(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
+    // The help that `-h` prints is short.
     if !args.iter().any(|arg| arg == "--no-pager" || arg == "-h") {
         ui.page();
     }
     let text = error.render();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            ui.print(&if ui.wants_colour() {
+            let text = if ui.wants_colour() {
                 text.ansi().to_string()
             } else {
                 text.to_string()
-            })?;
+            };
+            ui.print(&text)?;
             ui.flush()?;
             Ok(Exit::Done.code())
         }
