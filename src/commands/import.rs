@@ -72,49 +72,67 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     for failure in &failures {
         worst = worst.max(ui.report(failure));
     }
-    let (mut sources, mut outcomes) = read(files, ui);
-    let output = args.write.output.as_deref();
-    let is_one_file = output.is_some_and(|output| !output.is_dir());
-    if is_one_file && sources.iter().any(|source| source.sub_agent.is_none()) {
-        sources.retain(|source| source.sub_agent.is_none());
-    }
-    if is_one_file && sources.len() > 1 {
-        let failure = Failure::usage("-o names one file, and there are several sources");
-        return Err(failure.hint("give an existing directory with -o"));
-    }
 
+    let (mut sources, mut outcomes) = survey_files(files, ui);
+    let output = args.write.output.as_deref();
+    if output.is_some_and(|output| !output.is_dir()) {
+        sources = require_one_session(sources)?;
+    }
     let importer = Importer::new(args.agent, &args.write.change, ui.stdout_is());
-    let sources = destinations(sources, importer.agent, output, ui)?;
+    let destinations = destinations(sources, importer.agent, output, ui)?;
+
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
-        return match (sources.first(), outcomes.pop()) {
-            (Some(destination), _) => stream(&importer, destination, args, ui),
-            (None, Some(outcome)) => outcome.done.map(|_| worst),
-            (None, None) => Ok(worst),
+        if let Some(destination) = destinations.first() {
+            return stream(&importer, destination, args, ui);
+        }
+        return match outcomes.pop() {
+            Some(outcome) => outcome.done.map(|_| worst),
+            None => Ok(worst),
         };
     }
 
-    // What several files have of one session is imported one after another.
+    outcomes.extend(import_all(&importer, destinations, ui));
+    Ok(worst.max(report(outcomes, args, ui)?))
+}
+
+/// Returns the sources for an output that is one file. Sub-agents are left out if a session is
+/// there, too; more than one source is refused.
+fn require_one_session(mut sources: Vec<Survey>) -> Result<Vec<Survey>, Failure> {
+    if sources.iter().any(|source| source.sub_agent.is_none()) {
+        sources.retain(|source| source.sub_agent.is_none());
+    }
+    if sources.len() > 1 {
+        return Err(
+            Failure::usage("-o names one file, and there are several sources")
+                .hint("give an existing directory with -o"),
+        );
+    }
+    Ok(sources)
+}
+
+/// Imports the sources, on all processors. Several files may contain parts of one session: all but
+/// the first of them are imported afterwards, one after another, since they grow the same file.
+fn import_all(importer: &Importer, destinations: Vec<Destination>, ui: &mut Ui) -> Vec<Outcome> {
     let mut seen = HashSet::default();
-    let mut first = Vec::new();
-    let mut again = Vec::new();
-    for destination in sources {
+    let mut firsts = Vec::new();
+    let mut repeats = Vec::new();
+    for destination in destinations {
         let source = &destination.source;
-        let is_new = seen.insert((source.origin.name(), source.id.clone()));
-        if is_new {
-            first.push(destination);
+        let is_first = seen.insert((source.origin.name(), source.id.clone()));
+        if is_first {
+            firsts.push(destination);
         } else {
-            again.push(destination);
+            repeats.push(destination);
         }
     }
-    let import = |destination: Destination| Outcome {
-        done: importer.import(&destination),
-        path: destination.source.path.clone(),
-        source: Some(destination.source),
-    };
-    ui.parallel(first, import, |_, outcome| outcomes.push(outcome));
-    outcomes.extend(again.into_iter().map(import));
-    worst = worst.max(report(outcomes, args, ui)?);
-    Ok(worst)
+
+    let mut outcomes = Vec::new();
+    let import = |destination| Outcome::of_import(importer, destination);
+    ui.parallel(firsts, import, |_, outcome| outcomes.push(outcome));
+    for destination in repeats {
+        outcomes.push(Outcome::of_import(importer, destination));
+    }
+    outcomes
 }
 
 /// What became of a file.
@@ -125,20 +143,30 @@ struct Outcome {
     done: Result<Done, Failure>,
 }
 
-/// Reads the sources, on all processors. Returns those that can be imported, and why others that
-/// were named cannot.
-fn read(files: Vec<FoundFile>, ui: &mut Ui) -> (Vec<Survey>, Vec<Outcome>) {
+/// Surveys the files, on all processors. Returns those that can be imported, and an outcome for
+/// each of the others that the user named.
+fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> (Vec<Survey>, Vec<Outcome>) {
+    let mut surveyed = Vec::new();
     let work = |file: FoundFile| {
-        let read = survey(&file.path);
-        (file, read)
+        let result = survey(&file.path);
+        (file, result)
     };
-    let (mut sources, mut failures) = (Vec::new(), Vec::new());
-    ui.parallel(files, work, |_, (file, read)| {
+    ui.parallel(files, work, |_, file_and_result| {
+        surveyed.push(file_and_result)
+    });
+
+    let mut sources = Vec::new();
+    let mut failures = Vec::new();
+    for (file, result) in surveyed {
         let name = visible(&file.path.to_string_lossy());
         let refused = |what: &str| Failure::cannot(format_args!("{name}: {what}")).path(&name);
-        let failure = match read {
-            Ok(Some(source)) if source.messages > 0 => return sources.push(source),
-            Ok(_) if !file.named => return,
+        let failure = match result {
+            Ok(Some(source)) if source.messages > 0 => {
+                sources.push(source);
+                continue;
+            }
+            // A directory contains other files, too.
+            Ok(_) if !file.named => continue,
             Ok(Some(_)) => refused("it has no messages"),
             Ok(None) => refused("not a session of Claude Code or Codex"),
             Err(failure) => failure,
@@ -148,27 +176,28 @@ fn read(files: Vec<FoundFile>, ui: &mut Ui) -> (Vec<Survey>, Vec<Outcome>) {
             source: None,
             done: Err(failure),
         });
-    });
+    }
     (sources, failures)
 }
 
+/// Writes the session of a source to standard output.
 fn stream(
     importer: &Importer,
-    to: &Destination,
+    destination: &Destination,
     args: &Args,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     if args.write.change.json {
         return Err(Failure::carries_session());
     }
-    importer.print(to, &mut *ui.verbatim())?;
+    importer.print(destination, &mut *ui.verbatim())?;
     ui.flush()?;
-    note(&to.source, ui);
+    warn_if_torn(&destination.source, ui);
     Ok(Exit::Done)
 }
 
-/// Reports what of a source was not read.
-fn note(source: &Survey, ui: &mut Ui) {
+/// Warns of a last line that is not whole, as the other agent is writing it.
+fn warn_if_torn(source: &Survey, ui: &mut Ui) {
     if source.is_torn {
         let name = source.path.to_string_lossy();
         ui.warn(&format!(
@@ -235,7 +264,7 @@ fn print_outcomes(
 ) -> Result<(), Failure> {
     for outcome in outcomes {
         if let Some(source) = &outcome.source {
-            note(source, ui);
+            warn_if_torn(source, ui);
         }
         match &outcome.done {
             Ok(done) => {
@@ -266,6 +295,15 @@ fn print_outcomes(
 }
 
 impl Outcome {
+    fn of_import(importer: &Importer, destination: Destination) -> Outcome {
+        let done = importer.import(&destination);
+        Outcome {
+            path: destination.source.path.clone(),
+            source: Some(destination.source),
+            done,
+        }
+    }
+
     fn print(&self, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
         if args.write.change.json {
             return ui.print_json(&self.json(args.write.change.dry_run));

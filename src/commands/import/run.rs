@@ -90,19 +90,19 @@ impl<'a> Importer<'a> {
         if !to.exists {
             return self.create(to, &to.id, &to.path);
         }
-        let open = OpenSession::load(
-            Input::open_path(&to.path, self.stdout_is)?,
-            Options::default(),
-        )?;
+        let input = Input::open_path(&to.path, self.stdout_is)?;
+        let open = OpenSession::load(input, Options::default())?;
         let file = SessionFile::open(&to.source.path)?;
         let state = match self.state(to, &file, &open) {
+            Ok(state) => state,
             Err(_) if self.change.force => State::Continued,
-            state => state?,
+            Err(failure) => return Err(failure),
         };
         match (state, &to.beside) {
             (State::Current, _) => Ok(Done::to(&to.path, Action::Nothing, 0)),
             (State::Grown(_), _) => match self.append(to, &file, &open)? {
                 Some(done) => Ok(done),
+                // The session was continued since its state was determined.
                 None => self.import(to),
             },
             (State::Continued, Some((id, path))) => self.create(to, id, path),
@@ -120,77 +120,82 @@ impl<'a> Importer<'a> {
     /// If the source cannot be read, or the stream not be written.
     pub fn print(&self, to: &Destination, out: &mut dyn Write) -> Result<(), Failure> {
         let file = Input::open_path(&to.source.path, self.stdout_is)?;
-        self.fill(to, &to.id, out)
-            .map(drop)
-            .map_err(|error| output_or_input(&file, error))
+        match self.write_session(to, &to.id, out) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(output_or_input(&file, error)),
+        }
     }
 
     /// Writes the whole session; returns the number of its entries.
-    fn fill(&self, to: &Destination, id: &str, out: &mut dyn Write) -> io::Result<usize> {
+    fn write_session(&self, to: &Destination, id: &str, out: &mut dyn Write) -> io::Result<usize> {
         let source = &to.source;
         let file = SessionFile::open(&source.path).map_err(io::Error::other)?;
         let target = Target {
             agent: self.agent,
             id,
-            source: &real(&source.path),
+            source: &real_path(&source.path),
             earlier: &[],
         };
         let entries = write(&file, source, &target, &to.cwd, out)?;
-        unchanged(&file, source)?;
+        require_unchanged(&file, source)?;
         Ok(entries)
     }
 
-    /// Creates a session.
+    /// Creates a session. Its directory is made, too, unless the user gave the path.
     fn create(&self, to: &Destination, id: &str, path: &Path) -> Result<Done, Failure> {
-        let mut entries = 0;
-        let mut fill = |out: &mut dyn Write| {
-            entries = self.fill(to, id, out)?;
-            Ok(())
-        };
-        let folder = path.parent().filter(|_| !to.is_given);
+        let folder = if to.is_given { None } else { path.parent() };
         if let Some(folder) = folder {
             refuse_control_characters(&to.source, folder)?;
         }
+
         if self.change.dry_run {
-            fill(&mut io::sink()).map_err(|error| unreadable(&to.source, error))?;
+            let entries = self
+                .write_session(to, id, &mut io::sink())
+                .map_err(|error| unreadable(&to.source, error))?;
             return Ok(Done::to(path, Action::Create, entries));
         }
-        let made = folder.map(NewFolder::make).transpose()?;
-        let put = self.put(&to.source.path, path, &mut fill);
-        match made {
-            Some(made) if put.is_ok() => made.keep(),
-            Some(made) => self.leave(made),
-            None => {}
+
+        let mut entries = 0;
+        let mut fill = |out: &mut dyn Write| {
+            entries = self.write_session(to, id, out)?;
+            Ok(())
+        };
+        let new_folder = folder.map(NewFolder::make).transpose()?;
+        let created = self.create_file(&to.source.path, path, &mut fill);
+        if let Some(new_folder) = new_folder {
+            if created.is_ok() {
+                new_folder.keep();
+            } else {
+                self.remove_later(new_folder);
+            }
         }
         Ok(Done {
-            committed: Some(put?),
+            committed: Some(created?),
             ..Done::to(path, Action::Create, entries)
         })
     }
 
-    /// Leaves a directory to the other sources.
-    fn leave(&self, folder: NewFolder) {
+    /// Keeps a new directory until all sources are done: another source may be about to use it.
+    fn remove_later(&self, folder: NewFolder) {
         let unused = self.unused.lock();
         unused.unwrap_or_else(PoisonError::into_inner).push(folder);
     }
 
     /// Writes a new file. In a store, it has the time of the source, so that the agents do not take
     /// it for the session that was used last.
-    fn put(&self, source: &Path, path: &Path, fill: &mut Fill) -> Result<Committed, Failure> {
+    fn create_file(
+        &self,
+        source: &Path,
+        path: &Path,
+        fill: &mut Fill,
+    ) -> Result<Committed, Failure> {
         if self.change.force {
-            return Ok(store::create(
-                path,
-                Some(&SessionFile::open(source)?),
-                true,
-                fill,
-            )?);
+            let like = SessionFile::open(source)?;
+            return Ok(store::create(path, Some(&like), true, fill)?);
         }
         let modified = store::modified(source).unwrap_or(UNIX_EPOCH);
-        Ok(store::restore(
-            path,
-            &Member::new(String::new(), 0, modified, 0o600),
-            fill,
-        )?)
+        let member = Member::new(String::new(), 0, modified, 0o600);
+        Ok(store::restore(path, &member, fill)?)
     }
 
     /// Appends what the source has grown by. Returns `None` if the session was continued meanwhile.
@@ -200,19 +205,15 @@ impl<'a> Importer<'a> {
         file: &SessionFile,
         open: &OpenSession,
     ) -> Result<Option<Done>, Failure> {
-        let grown = |now: &OpenSession| -> Result<Option<(Change, Done)>, Failure> {
-            let State::Grown(earlier) = self.state(to, file, now)? else {
-                return Ok(None);
-            };
-            let change = self.growth(to, file, &now.session, &earlier)?;
-            let done = Done::to(&to.path, change.action(&now.session), change.entries.len());
-            Ok(Some((change, done)))
-        };
         if self.change.dry_run {
-            return Ok(grown(open)?.map(|(_, done)| done));
+            return match self.plan_growth(to, file, open)? {
+                Some((_, done)) => Ok(Some(done)),
+                None => Ok(None),
+            };
         }
+        // Under the lock, the session may have changed, so the growth is planned there.
         let mut attempt = |now: &OpenSession, locked: Locked| -> Attempted<Option<Done>> {
-            let Some((change, done)) = grown(now)? else {
+            let Some((change, done)) = self.plan_growth(to, file, now)? else {
                 return Ok((None, None));
             };
             Ok((commit(&change, now, locked)?, Some(done)))
@@ -221,7 +222,25 @@ impl<'a> Importer<'a> {
         Ok(done.map(|done| Done { committed, ..done }))
     }
 
-    /// Returns the entries that the source has grown by.
+    /// Returns the change that appends what the source has grown by, and its outcome; `None` if the
+    /// source has not grown, or the session was continued.
+    fn plan_growth(
+        &self,
+        to: &Destination,
+        file: &SessionFile,
+        open: &OpenSession,
+    ) -> Result<Option<(Change, Done)>, Failure> {
+        let State::Grown(earlier) = self.state(to, file, open)? else {
+            return Ok(None);
+        };
+        let change = self.growth(to, file, &open.session, &earlier)?;
+        let action = change.action(&open.session);
+        let done = Done::to(&to.path, action, change.entries.len());
+        Ok(Some((change, done)))
+    }
+
+    /// Returns the change that appends the entries that the source has grown by. If the source was
+    /// renamed in them, so is the session.
     fn growth(
         &self,
         to: &Destination,
@@ -234,30 +253,33 @@ impl<'a> Importer<'a> {
         let target = Target {
             agent: self.agent,
             id: &id,
-            source: &real(&source.path),
+            source: &real_path(&source.path),
             earlier,
         };
+        let mut lines = Vec::new();
+        let mut collect_line = |line: &[u8]| {
+            lines.push(line.to_vec());
+            Ok(())
+        };
+        convert(file, source, &target, &mut collect_line)
+            .and_then(|()| require_unchanged(file, source))
+            .map_err(|error| unreadable(source, error))?;
+
         let mut change = Change::default();
         let mut is_renamed = false;
-        let mut take = |line: &[u8]| {
-            let entry = Raw::checked(line);
-            is_renamed |= entry
-                .get("type")
-                .is_some_and(|kind| kind.is("title_change"));
+        for line in lines {
+            let entry = Raw::checked(&line);
+            let kind = entry.get("type");
+            if kind.is_some_and(|kind| kind.is("title_change")) {
+                is_renamed = true;
+            }
             let id = entry
                 .get_text("id")
                 .map(Text::into_owned)
                 .unwrap_or_default();
-            change.entries.push(NewEntry {
-                id,
-                line: line.to_vec(),
-            });
-            Ok(())
-        };
-        convert(file, source, &target, &mut take)
-            .and_then(|()| unchanged(file, source))
-            .map_err(|error| unreadable(source, error))?;
-        if let Some(name) = source.name.as_ref().filter(|_| is_renamed) {
+            change.entries.push(NewEntry { id, line });
+        }
+        if is_renamed && let Some(name) = &source.name {
             let time = pisess_json::time::iso_string(source.created_ms);
             change.title_line = (session.agent().title_line)(name, &time);
         }
@@ -265,51 +287,64 @@ impl<'a> Importer<'a> {
     }
 
     /// Returns what is left to do for a session that was made of the source.
+    ///
+    /// # Errors
+    /// If the session was not made of this source, or if the source is no longer what was imported.
+    /// What was imported is compared by the hash of its bytes.
     fn state(
         &self,
         to: &Destination,
         file: &SessionFile,
         open: &OpenSession,
     ) -> Result<State, Failure> {
-        let (source, input) = (&to.source, &open.input);
-        let Some((record, is_last)) = input.read(record_in(open))? else {
+        let source = &to.source;
+        let input = &open.input;
+        let Some(last) = input.read(last_import(open))? else {
             return Err(input
                 .cannot("it exists, and has no record of an import")
                 .hint("give another path with -o, or import the source again with --force"));
         };
-        let is_other = record.origin != source.origin || record.id != source.id;
-        if is_other || open.session.dialect != self.agent {
+        let record = last.record;
+        let is_other_source = record.origin != source.origin || record.id != source.id;
+        if is_other_source || open.session.dialect != self.agent {
             return Err(input
                 .cannot("it was made of another session, or for another agent")
                 .hint("give another path with -o, or overwrite it with --force"));
         }
-        let read = record.read.last().copied().unwrap_or(0);
-        let name = visible(&source.path.to_string_lossy());
-        let refused = |what: &str| {
-            let failure =
-                Failure::cannot(format_args!("{name}: {what} since it was imported")).path(&name);
-            failure.hint("--force imports it again, into a new session")
-        };
-        if read > source.read {
-            return Err(refused("it has become shorter"));
+
+        let read_before = record.read.last().copied().unwrap_or(0);
+        if read_before > source.read {
+            return Err(changed_since_import(source, "it has become shorter"));
         }
-        let is_all = read == source.read;
-        let start = if is_all {
-            source.sha256.clone()
+        let has_grown = read_before != source.read;
+        let sha256 = if has_grown {
+            input.read(digest(file, read_before))?
         } else {
-            input.read(digest(file, read))?
+            source.sha256.clone()
         };
-        Ok(match () {
-            () if start != record.sha256 => return Err(refused("it was edited")),
-            () if is_all => State::Current,
-            () if is_last => State::Grown(record.read),
-            () => State::Continued,
-        })
+        if sha256 != record.sha256 {
+            return Err(changed_since_import(source, "it was edited"));
+        }
+
+        if !has_grown {
+            Ok(State::Current)
+        } else if last.is_last_entry {
+            Ok(State::Grown(record.read))
+        } else {
+            Ok(State::Continued)
+        }
     }
 }
 
-/// Returns the last record of an import in a session, and whether it is the last entry.
-fn record_in(open: &OpenSession) -> io::Result<Option<(Record, bool)>> {
+/// The newest record of an import in a session.
+struct LastImport {
+    record: Record,
+    /// Whether no entry follows it: the session was not continued since.
+    is_last_entry: bool,
+}
+
+/// Returns the newest record of an import in a session; `None` if it was not imported.
+fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
     let session = &open.session;
     let reader = open.reader();
     for ix in session.all().rev() {
@@ -317,15 +352,18 @@ fn record_in(open: &OpenSession) -> io::Result<Option<(Record, bool)>> {
             continue;
         }
         if let Some(record) = Record::of(&reader.line(ix)?) {
-            let is_last = ix.at() + 1 == session.entries.len();
-            return Ok(Some((record, is_last)));
+            let is_last_entry = ix.at() + 1 == session.entries.len();
+            return Ok(Some(LastImport {
+                record,
+                is_last_entry,
+            }));
         }
     }
     Ok(None)
 }
 
-/// Fails if what was read of a source is no longer there.
-fn unchanged(file: &SessionFile, survey: &Survey) -> io::Result<()> {
+/// Fails if the bytes that were read of a source are no longer there.
+fn require_unchanged(file: &SessionFile, survey: &Survey) -> io::Result<()> {
     if file.still_same().map_err(io::Error::other)? && digest(file, survey.read)? == survey.sha256 {
         return Ok(());
     }
@@ -352,7 +390,15 @@ fn unreadable(source: &Survey, error: io::Error) -> Failure {
     Failure::reading(&visible(&source.path.to_string_lossy()), error)
 }
 
-fn real(path: &Path) -> PathBuf {
+/// Returns the failure for a source that no longer begins with what was imported.
+fn changed_since_import(source: &Survey, what: &str) -> Failure {
+    let name = visible(&source.path.to_string_lossy());
+    Failure::cannot(format_args!("{name}: {what} since it was imported"))
+        .path(&name)
+        .hint("--force imports it again, into a new session")
+}
+
+fn real_path(path: &Path) -> PathBuf {
     use crate::agents::stores::Disk as _;
     store::OnDisk.real(path)
 }
