@@ -1,7 +1,7 @@
 //! `pisess export`: writes a session as a page or a document.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::named::{FoundSessions, expanded};
+use crate::cli::named::expanded;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui, visible};
@@ -23,11 +23,14 @@ use crate::ops::tree::Filter;
 use crate::session::reference::LEAF;
 use foldhash::HashSet;
 use pisess_json::write::Object;
-use pisess_store::{self as store, Committed, Fill, Reach, StoreError};
+use pisess_store::{self as store, Committed, Fill, Reach, ReadAt, StoreError};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// The number of bytes that are collected before they are written.
+const WRITE_BUFFER: usize = 1 << 18;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -152,29 +155,31 @@ pub struct Args {
 impl Args {
     /// Returns the format that was asked for, or that of the output's extension.
     fn format(&self) -> Result<Rendition, Failure> {
-        let extension = self
-            .output
-            .as_deref()
-            .and_then(Path::extension)
-            .map(|text| text.to_string_lossy());
-        match (
-            self.format,
-            extension.as_deref().map(str::to_ascii_lowercase).as_deref(),
-        ) {
-            (Some(Rendition::Page), _) | (None, None | Some("html" | "htm")) => {
-                Ok(if self.is_static {
-                    Rendition::StaticPage
-                } else {
-                    Rendition::Page
-                })
-            }
-            (Some(format), _) => Ok(format),
-            (None, Some("md" | "markdown")) => Ok(Rendition::Markdown),
-            (None, Some(extension)) => Err(Failure::usage(format_args!(
+        match self.format {
+            Some(Rendition::Page) => return Ok(self.page_format()),
+            Some(format) => return Ok(format),
+            None => {}
+        }
+        let Some(extension) = self.output.as_deref().and_then(Path::extension) else {
+            return Ok(self.page_format());
+        };
+        let extension = extension.to_string_lossy();
+        match extension.to_ascii_lowercase().as_str() {
+            "html" | "htm" => Ok(self.page_format()),
+            "md" | "markdown" => Ok(Rendition::Markdown),
+            lowercase => Err(Failure::usage(format_args!(
                 "no format has the extension .{}",
-                visible(extension)
+                visible(lowercase)
             ))
             .hint("give the format: --as html, --as markdown or --as atif")),
+        }
+    }
+
+    fn page_format(&self) -> Rendition {
+        if self.is_static {
+            Rendition::StaticPage
+        } else {
+            Rendition::Page
         }
     }
 
@@ -187,117 +192,134 @@ impl Args {
             last: None,
         }
     }
+
+    /// Refuses options that contradict the format, or each other.
+    fn require_consistent(&self, format: Rendition) -> Result<(), Failure> {
+        let leaves_out = self.cuts() != Cuts::default() || self.max_size.is_some();
+        if format == Rendition::Trajectory && leaves_out {
+            return Err(
+                Failure::usage("a trajectory is complete: nothing can be left out of it")
+                    .hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size"),
+            );
+        }
+        if self.attach && format != Rendition::Page {
+            return Err(
+                Failure::usage("--attach applies only to a page with scripts")
+                    .hint("omit --static, and give an output that ends in .html"),
+            );
+        }
+        if self.attach && leaves_out {
+            return Err(Failure::usage("with --attach, the page contains every entry whole")
+                .hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size, or omit --attach"));
+        }
+        if self.is_static && format != Rendition::StaticPage {
+            let cause = if self.format.is_some() {
+                "--as"
+            } else {
+                "give an output that ends in .html"
+            };
+            return Err(Failure::usage("--static applies only to HTML")
+                .hint(format!("omit --static or {cause}")));
+        }
+        if !self.redact && self.redaction != RedactionArgs::default() {
+            return Err(Failure::usage(
+                "--env-file, --secret-file, --paths and --keep-images need --redact",
+            )
+            .hint("add --redact, or omit them"));
+        }
+        Ok(())
+    }
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let format = args.format()?;
-    let cuts = args.cuts();
-    if format == Rendition::Trajectory && (cuts != Cuts::default() || args.max_size.is_some()) {
-        return Err(
-            Failure::usage("a trajectory is complete: nothing can be left out of it")
-                .hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size"),
-        );
-    }
-    if args.attach && format != Rendition::Page {
-        return Err(
-            Failure::usage("--attach applies only to a page with scripts")
-                .hint("omit --static, and give an output that ends in .html"),
-        );
-    }
-    if args.attach && (cuts != Cuts::default() || args.max_size.is_some()) {
-        return Err(Failure::usage("with --attach, the page contains every entry whole")
-            .hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size, or omit --attach"));
-    }
-    if args.is_static && format != Rendition::StaticPage {
-        let cause = if args.format.is_some() {
-            "--as"
-        } else {
-            "give an output that ends in .html"
-        };
-        return Err(Failure::usage("--static applies only to HTML")
-            .hint(format!("omit --static or {cause}")));
-    }
-    if !args.redact && args.redaction != RedactionArgs::default() {
-        return Err(Failure::usage(
-            "--env-file, --secret-file, --paths and --keep-images need --redact",
-        )
-        .hint("add --redact, or omit them"));
-    }
+    args.require_consistent(format)?;
     if args.session.is_dir() && args.output.as_deref() != Some(Path::new("-")) {
-        return all(args, format, ui);
+        return export_all(args, format, ui);
     }
-    one(args, &args.session, format, ui)
+    export_session(args, &args.session, format, ui)
 }
 
 /// Exports the sessions below a directory. Those of sub-agents belong to the session that started
 /// them.
-fn all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
+fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.at.is_some() {
         return Err(
             Failure::usage("REF is an entry of one session").hint("omit REF, or give a session")
         );
     }
-    if args
-        .output
-        .as_deref()
-        .is_some_and(|output| !ui.absolute(output).is_dir())
-    {
+    let output = args.output.as_deref();
+    if output.is_some_and(|output| !ui.absolute(output).is_dir()) {
         return Err(
             Failure::usage("the sessions of a directory are exported to a directory")
                 .hint("give an existing directory with -o"),
         );
     }
-    let FoundSessions {
-        files, failures, ..
-    } = expanded(std::slice::from_ref(&args.session), Reach::Whole, ui);
-    let mut worst = failures
-        .iter()
-        .map(|failure| ui.report(failure))
-        .max()
-        .unwrap_or(Exit::Done);
+
+    let found = expanded(std::slice::from_ref(&args.session), Reach::Whole, ui);
+    let mut worst = Exit::Done;
+    for failure in &found.failures {
+        worst = worst.max(ui.report(failure));
+    }
+
     let mut names = HashSet::default();
-    for file in files.into_iter().filter(|file| file.owner.is_none()) {
-        let exported = if names.insert(file.path.file_stem().map(OsString::from)) {
-            one(args, &file.path, format, ui)
+    for file in found.files {
+        if file.owner.is_some() {
+            continue;
+        }
+        let is_first_of_name = names.insert(file.path.file_stem().map(OsString::from));
+        let exported = if is_first_of_name {
+            export_session(args, &file.path, format, ui)
         } else {
-            let name = visible(&file.path.to_string_lossy());
-            let failure = Failure::cannot(format_args!(
-                "{name}: another session has the same file name"
-            ));
-            Err(failure.path(&name).hint("export it with another -o"))
+            Err(same_file_name(&file.path))
         };
-        worst = match exported {
-            Ok(_) => worst,
-            Err(failure) if failure.is_transcript() => worst,
+        let Err(failure) = exported else { continue };
+        if failure.is_transcript() {
+            continue;
+        }
+        if failure.exit() == Exit::Found {
             // A session without messages is ordinary in a store.
-            Err(failure) if failure.exit() == Exit::Found => {
-                ui.warn(&failure.line());
-                worst
-            }
-            Err(failure) => worst.max(ui.report(&failure)),
-        };
+            ui.warn(&failure.line());
+        } else {
+            worst = worst.max(ui.report(&failure));
+        }
     }
     Ok(worst)
 }
 
-fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
-    let cuts = args.cuts();
-    let input = Input::open(session, ui)?;
-    let (input, mut removed) = if args.redact {
-        let (input, removed) = Removed::taken_from(input, &args.redaction, ui)?;
-        (input, Some(removed))
-    } else {
-        (input, None)
-    };
-    let open = OpenSession::of(input, options(ui), ui)?;
+/// Returns the failure for a session whose export would overwrite that of another.
+fn same_file_name(session: &Path) -> Failure {
+    let name = visible(&session.to_string_lossy());
+    Failure::cannot(format_args!(
+        "{name}: another session has the same file name"
+    ))
+    .path(&name)
+    .hint("export it with another -o")
+}
+
+/// Exports a session: the one that the user gave, or one below the directory that was given.
+fn export_session(
+    args: &Args,
+    path: &Path,
+    format: Rendition,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let mut input = Input::open(path, ui)?;
+    let mut removed = None;
+    if args.redact {
+        let (redacted, removed_from_session) = Removed::taken_from(input, &args.redaction, ui)?;
+        input = redacted;
+        removed = Some(removed_from_session);
+    }
+
+    let open = OpenSession::of(input, load_options(ui), ui)?;
     let end = open.resolve(args.at.as_deref().unwrap_or(LEAF))?;
     let is_trajectory = format == Rendition::Trajectory;
     let path_only = args.at.is_some() || is_trajectory;
     let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
     contents.requests = requests(&open, path_only.then_some(end));
-    contents.rendered = args
-        .renderers
-        .render(&open, contents.entries.iter().copied(), ui)?;
+    let shown = contents.entries.iter().copied();
+    contents.rendered = args.renderers.render(&open, shown, ui)?;
     if is_trajectory && !has_steps(&contents) {
         return Err(open
             .input
@@ -309,37 +331,32 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
     } else {
         Vec::new()
     };
-    contents.cut(cuts);
-    // The hint is to give REF, which those of a directory do not take.
+
+    contents.cut(args.cuts());
+    let is_of_directory = path != args.session;
+    // The hint is to give REF, which the sessions of a directory do not take.
     if format != Rendition::Page
-        && session == args.session
+        && !is_of_directory
         && let Some(others) = contents.others()
     {
         ui.warn(&format!(
             "{others} not exported (hint: give the REF of another branch; `pisess branches` lists them)"
         ));
     }
-    let workers = ui.processors();
-    let removed = removed.as_ref();
+
     let export = Export {
         args,
         format,
         session: &open.input,
-        is_of_directory: session != args.session,
-        removed,
+        is_of_directory,
+        removed: removed.as_ref(),
         agents: &agents,
-        workers,
+        workers: ui.processors(),
     };
-    if let Some(most) = args.max_size {
-        let _waiting = ui.spinner("fitting");
-        if !open.input.read(fit(&mut contents, most, &|contents, out| {
-            export.write(contents, out)
-        }))? {
-            let problem = format_args!("{most} bytes are too few even for the first request");
-            return Err(open.input.cannot(problem).hint("give a larger --max-size"));
-        }
+    if let Some(max_size) = args.max_size {
+        export.fit(&mut contents, max_size, ui)?;
     }
-    let output = output(args, format, &open.input, ui);
+    let output = output_path(args, format, &open.input, ui);
     if output == Path::new("-") {
         export.print(&contents, ui)?;
         return Ok(Exit::Done);
@@ -347,23 +364,12 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
     if let Some(committed) = export.create(&contents, &output, ui)? {
         ui.warn_of(&committed);
     }
-    let path = output.to_string_lossy();
-    ui.print_after(&path, |ui| {
-        if !args.json {
-            return ui.print_path(&path);
-        }
-        let row = Object::new()
-            .str("path", &path)
-            .number("entries", contents.entries.len() as f64);
-        ui.print_json(
-            &row.with(removed, |row, removed| counted(row, &removed.report))
-                .finish(),
-        )
-    })?;
+    export.report(&contents, &output, ui)?;
     Ok(Exit::Done)
 }
 
-fn options(ui: &Ui) -> Options {
+/// What is loaded of a session: rows, and the usage that pages and trajectories show.
+fn load_options(ui: &Ui) -> Options {
     Options {
         usage: true,
         ..row_options(ui)
@@ -378,15 +384,17 @@ fn sub_agents(
     mut removed: Option<&mut Removed>,
     ui: &mut Ui,
 ) -> Result<Vec<OpenSession>, Failure> {
-    let folder = session
-        .file()
-        .map(|file| file.path().with_extension(""))
-        .filter(|folder| folder.is_dir());
-    let files = folder.map(|folder| store::find(&[folder], Reach::Whole).files);
+    let Some(file) = session.file() else {
+        return Ok(Vec::new());
+    };
+    let folder = file.path().with_extension("");
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+
     let mut agents = Vec::new();
-    for file in files.into_iter().flatten() {
-        let opened = Input::open_path(&file.path, ui.stdout_is());
-        let mut input = match opened.and_then(|input| input.header().map(|_| input)) {
+    for file in store::find(&[folder], Reach::Whole).files {
+        let mut input = match open_session(&file.path, ui) {
             Ok(input) => input,
             Err(failure) if failure.is_transcript() => continue,
             Err(failure) => {
@@ -395,14 +403,21 @@ fn sub_agents(
             }
         };
         if let Some(removed) = removed.as_deref_mut() {
-            let (copy, of_agent) = Removed::taken_from(input, &args.redaction, ui)?;
-            summarize(&of_agent.report, &copy, true, ui);
+            let (redacted, of_agent) = Removed::taken_from(input, &args.redaction, ui)?;
+            summarize(&of_agent.report, &redacted, true, ui);
             removed.add(of_agent);
-            input = copy;
+            input = redacted;
         }
-        agents.push(OpenSession::of(input, options(ui), ui)?);
+        agents.push(OpenSession::of(input, load_options(ui), ui)?);
     }
     Ok(agents)
+}
+
+/// Opens a file, and fails if its first line is not the header of a session.
+fn open_session(path: &Path, ui: &Ui) -> Result<Input, Failure> {
+    let input = Input::open_path(path, ui.stdout_is())?;
+    input.header()?;
+    Ok(input)
 }
 
 struct Export<'a> {
@@ -419,8 +434,24 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    /// Writes the export to a new file, which appears only if no secret is left in it. Returns `None`
-    /// if it is there already.
+    /// Leaves out as little as possible so that at most `max_size` bytes are written.
+    fn fit(&self, contents: &mut Contents, max_size: u64, ui: &Ui) -> Result<(), Failure> {
+        let _waiting = ui.spinner("fitting");
+        let fits = fit(contents, max_size, &|contents, out| {
+            self.write(contents, out)
+        });
+        if self.session.read(fits)? {
+            return Ok(());
+        }
+        let problem = format_args!("{max_size} bytes are too few even for the first request");
+        Err(self
+            .session
+            .cannot(problem)
+            .hint("give a larger --max-size"))
+    }
+
+    /// Writes the export to a new file, which appears only if no secret is left in it. Returns
+    /// `None` if it is there already.
     fn create(
         &self,
         contents: &Contents,
@@ -428,44 +459,44 @@ impl Export<'_> {
         ui: &mut Ui,
     ) -> Result<Option<Committed>, Failure> {
         let session = self.session;
-        let (path, force) = (ui.absolute(path), self.args.force);
+        let path = ui.absolute(path);
+        let force = self.args.force;
         let _waiting = ui.spinner("exporting");
         let mut write = |out: &mut dyn io::Write| self.write(contents, out);
         let Some(removed) = self.removed else {
             let committed = store::create(&path, session.file(), force, &mut write);
-            return self.unless_complete(&path, committed, &mut write);
+            return self.accept_complete(&path, committed, &mut write);
         };
+
         let mut left = BTreeSet::new();
-        let committed =
-            store::create_checked(&path, session.file(), force, &mut write, &mut |written| {
-                left = left_over(self.format, written, &removed.secrets)?;
-                refuse_any(!left.is_empty())
-            });
+        let mut check = |written: &dyn ReadAt| {
+            left = left_over(self.format, written, &removed.secrets)?;
+            refuse_any(!left.is_empty())
+        };
+        let committed = store::create_checked(&path, session.file(), force, &mut write, &mut check);
         removed.none_in(&left, session)?;
         summarize(&removed.report, session, true, ui);
-        // A run wrote it only if no secret was left in it.
-        self.unless_complete(&path, committed, &mut write)
+        // An earlier run kept its export only if no secret was left in it.
+        self.accept_complete(&path, committed, &mut write)
     }
 
     /// Accepts an export of a directory's session that an earlier run completed before it was
-    /// killed: the file has the same content.
-    fn unless_complete(
+    /// killed: the file has the same content. Returns `None` for it.
+    fn accept_complete(
         &self,
         path: &Path,
         committed: Result<Committed, StoreError>,
         write: &mut Fill,
     ) -> Result<Option<Committed>, Failure> {
-        match committed {
-            Ok(committed) => Ok(Some(committed)),
-            Err(error)
-                if self.is_of_directory
-                    && error.kind() == Some(io::ErrorKind::AlreadyExists)
-                    && store::has_content(path, write)? =>
-            {
-                Ok(None)
-            }
-            Err(error) => Err(error.into()),
+        let error = match committed {
+            Ok(committed) => return Ok(Some(committed)),
+            Err(error) => error,
+        };
+        let exists = error.kind() == Some(io::ErrorKind::AlreadyExists);
+        if self.is_of_directory && exists && store::has_content(path, write)? {
+            return Ok(None);
         }
+        Err(error.into())
     }
 
     /// Writes the export to standard output, but only if no secret is left in it.
@@ -475,49 +506,63 @@ impl Export<'_> {
             return self.write(contents, ui.stdout()).map_err(Failure::output);
         };
         let written = store::spool_written(&mut |out| self.write(contents, out))?;
-        removed.none_in(
-            &session.read(left_over(self.format, &written, &removed.secrets))?,
-            session,
-        )?;
+        let left = session.read(left_over(self.format, &written, &removed.secrets))?;
+        removed.none_in(&left, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::output)?;
         ui.flush()?;
         summarize(&removed.report, session, true, ui);
         Ok(())
     }
 
-    /// Returns the sub-agents with ids that are unique among them.
-    fn nested(&self) -> Vec<SubAgent<'_>> {
-        let mut nested: Vec<SubAgent> = Vec::new();
+    /// Prints the path of the new file.
+    fn report(&self, contents: &Contents, path: &Path, ui: &mut Ui) -> Result<(), Failure> {
+        let path = path.to_string_lossy();
+        ui.print_after(&path, |ui| {
+            if !self.args.json {
+                return ui.print_path(&path);
+            }
+            let row = Object::new()
+                .str("path", &path)
+                .number("entries", contents.entries.len() as f64)
+                .with(self.removed, |row, removed| counted(row, &removed.report));
+            ui.print_json(&row.finish())
+        })
+    }
+
+    /// Returns the contents of the sub-agents. Several may have one id: from the second on, their
+    /// number is appended to it, so that ids are unique in the trajectory.
+    fn sub_agent_contents(&self) -> Vec<SubAgent<'_>> {
+        let mut agents: Vec<SubAgent> = Vec::new();
         for OpenSession { input, session, .. } in self.agents {
             let contents = Contents::new(session, input.source(), true, session.leaf);
             if !has_steps(&contents) {
                 continue;
             }
-            let name = session.header.id.to_string_lossy();
-            let alike = nested
+            let mut id = session.header.id.to_string_lossy().into_owned();
+            let with_same_id = agents
                 .iter()
                 .filter(|agent| agent.contents.session.header.id == session.header.id)
                 .count();
-            nested.push(SubAgent {
-                id: if alike == 0 {
-                    name.into_owned()
-                } else {
-                    format!("{name}-{}", alike + 1)
-                },
+            if with_same_id > 0 {
+                id += &format!("-{}", with_same_id + 1);
+            }
+            agents.push(SubAgent {
+                id,
                 path: path_of(input),
                 contents,
             });
         }
-        nested
+        agents
     }
 
     fn write(&self, contents: &Contents, out: &mut dyn io::Write) -> io::Result<()> {
-        let mut out = io::BufWriter::with_capacity(1 << 18, out);
+        let mut out = io::BufWriter::with_capacity(WRITE_BUFFER, out);
         match self.format {
             Rendition::Markdown => document(contents, self.workers, &mut out)?,
             Rendition::Trajectory => {
                 let path = path_of(self.session);
-                trajectory(contents, &path, &self.nested(), self.workers, &mut out)?
+                let agents = self.sub_agent_contents();
+                trajectory(contents, &path, &agents, self.workers, &mut out)?
             }
             Rendition::StaticPage => static_page(contents, self.workers, &mut out)?,
             Rendition::Page => page(contents, self.workers, self.args.attach, &mut out)?,
@@ -528,23 +573,25 @@ impl Export<'_> {
 
 /// Returns the path of a session; an empty text for a stream.
 fn path_of(input: &Input) -> String {
-    input.file().map_or_else(String::new, |file| {
-        file.path().to_string_lossy().into_owned()
-    })
+    match input.file() {
+        Some(file) => file.path().to_string_lossy().into_owned(),
+        None => String::new(),
+    }
 }
 
 /// Returns where to write: to `-o`, or in it or the current directory to a file named after the
 /// session; standard output if the input is a stream.
-fn output(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBuf {
+fn output_path(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBuf {
     let extension = match format {
         Rendition::Page | Rendition::StaticPage => ".html",
         Rendition::Markdown => ".md",
         Rendition::Trajectory => ".json",
     };
     let stem = input.file().and_then(|file| file.path().file_stem());
-    let name = stem.map_or("-".into(), |stem| {
-        store::with_suffix(Path::new(stem), extension)
-    });
+    let name = match stem {
+        Some(stem) => store::with_suffix(Path::new(stem), extension),
+        None => PathBuf::from("-"),
+    };
     match &args.output {
         Some(folder) if ui.absolute(folder).is_dir() => folder.join(name),
         Some(output) => output.clone(),
