@@ -77,12 +77,18 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+/// What became of a file.
 struct Outcome {
     path: PathBuf,
-    /// The version that it had, and its number of entries.
-    was: Result<(&'static str, usize), Failure>,
+    found: Result<Found, Failure>,
     status: Status,
     committed: Option<Committed>,
+}
+
+/// What a file contained before it was migrated.
+struct Found {
+    version: &'static str,
+    entries: usize,
 }
 
 impl Args {
@@ -92,30 +98,22 @@ impl Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let has_output = args.write.output.is_some();
     if let [session] = &args.sessions[..]
-        && (session == Path::new("-") || args.write.output.is_some())
+        && (session == Path::new("-") || has_output)
     {
-        if session.is_dir() {
-            return Err(Failure::cannot(format_args!(
-                "-o takes only one session, and {} is a directory",
-                visible(&session.to_string_lossy())
-            ))
-            .hint(
-                "without -o, the files in it are migrated in place; --backup keeps the old ones",
-            ));
-        }
         return convert(session, args, ui);
     }
-    if args
+    let has_stdin = args
         .sessions
         .iter()
-        .any(|session| session == Path::new("-"))
-    {
+        .any(|session| session == Path::new("-"));
+    if has_stdin {
         return Err(
             Failure::cannot("standard input cannot be combined with paths").hint("give - alone"),
         );
     }
-    if args.write.output.is_some() {
+    if has_output {
         return Err(Failure::cannot("-o takes only one session")
             .hint("without -o, each file is migrated in place"));
     }
@@ -123,6 +121,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::usage("--all requires --check or -n")
             .hint("to migrate the sessions in a directory, give it with -r"));
     }
+    migrate_in_place(args, ui)
+}
+
+/// Migrates the files that are given, and those in the directories that are given.
+fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let reach = if args.writes() {
         reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
     } else {
@@ -138,40 +141,47 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         mut failures,
         ..
     } = expanded(sessions, reach, ui);
+    // The only argument was not found: the command fails, and prints no table.
     if sessions.len() == 1
         && files.is_empty()
         && let Some(failure) = failures.pop()
     {
         return Err(failure);
     }
-    let batch = Batch::default();
+
+    let mut outcomes = Vec::new();
     // An argument that was not found, or a directory that could not be searched.
-    let missing = |failure: Failure| {
-        Outcome::failed(
-            Path::new(&failure.path.clone().unwrap_or_default()),
-            failure,
-        )
-    };
-    let mut outcomes: Vec<_> = failures.into_iter().map(missing).collect();
-    outcomes.extend(migrated(files, args, &batch, ui));
+    for failure in failures {
+        let path = PathBuf::from(failure.path.clone().unwrap_or_default());
+        outcomes.push(Outcome::failed(&path, failure));
+    }
+    let batch = Batch::default();
+    outcomes.extend(migrate_all(files, args, &batch, ui));
     for warning in batch.finish() {
         ui.warn(&warning.to_string());
     }
+
     let exit = report(&outcomes, args, ui)?;
-    let mut outdated = outcomes
-        .iter()
-        .filter(|outcome| outcome.status == Status::Outdated);
-    if !args.writes()
-        && !args.recursive
-        && outdated.any(|outcome| is_below(sessions, &outcome.path))
-    {
-        ui.warn(NEEDS_RECURSION);
+    if !args.writes() && !args.recursive {
+        let needs_recursion = outcomes
+            .iter()
+            .any(|outcome| outcome.status == Status::Outdated && is_below(sessions, &outcome.path));
+        if needs_recursion {
+            ui.warn(NEEDS_RECURSION);
+        }
     }
     Ok(exit)
 }
 
 /// Migrates one session to standard output or to another file.
 fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    if session.is_dir() {
+        let name = visible(&session.to_string_lossy());
+        return Err(Failure::cannot(format_args!(
+            "-o takes only one session, and {name} is a directory"
+        ))
+        .hint("without -o, the files in it are migrated in place; --backup keeps the old ones"));
+    }
     if args.backup.is_some() {
         return Err(
             Failure::cannot("--backup has no effect: the session itself is not changed")
@@ -179,10 +189,13 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         );
     }
     let open = OpenSession::open(session, Options::default(), ui)?;
-    let (loaded, source) = (&open.session, open.input.source());
-    if args.write.change.dry_run || args.check {
-        return report(&[Outcome::of(session, loaded, before(loaded))], args, ui);
+    let loaded = &open.session;
+    let source = open.input.source();
+    if !args.writes() {
+        let outcome = Outcome::new(session, loaded, status_before(loaded));
+        return report(&[outcome], args, ui);
     }
+
     // A version 3 file is copied byte for byte.
     let mut fill = |out: &mut dyn std::io::Write| match loaded.format {
         Format::V3 => copy_all(source, out),
@@ -193,42 +206,53 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Migrates many files on all processors; returns the outcomes in the order of the files.
-fn migrated(files: Vec<FoundFile>, args: &Args, batch: &Batch, ui: &mut Ui) -> Vec<Outcome> {
-    let workers = ui.processors() / ui.processors().min(files.len()).max(1);
+/// Migrates many files on all processors; returns the outcomes in the order of the files. Of a
+/// directory, files that are not sessions are left out.
+fn migrate_all(files: Vec<FoundFile>, args: &Args, batch: &Batch, ui: &mut Ui) -> Vec<Outcome> {
+    // The processors that remain if there are fewer files than processors read ranges of a file.
+    let workers_per_file = ui.processors() / ui.processors().min(files.len()).max(1);
     let options = Options {
-        workers,
+        workers: workers_per_file,
         ..Options::default()
     };
-    let work = |file: FoundFile| match one(&file.path, args, batch, &options) {
+    let work = |file: FoundFile| match migrate(&file.path, args, batch, &options) {
+        Ok(outcome) => Some(outcome),
         Err(failure) if failure.is_transcript() && !file.named => None,
         Err(failure) => Some(Outcome::failed(&file.path, failure)),
-        Ok(outcome) => Some(outcome),
     };
-    let mut done = Vec::new();
-    ui.parallel(files, work, |_, outcome| done.extend(outcome));
-    done
+    let mut outcomes = Vec::new();
+    ui.parallel(files, work, |_, outcome| outcomes.extend(outcome));
+    outcomes
 }
 
 /// Migrates one file. If another process changes or replaces it in the meantime, as another
 /// migration does, the file is opened again, until the wait is over.
-fn one(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
-    let (start, wait) = (Instant::now(), args.write.change.wait);
+fn migrate(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
+    let start = Instant::now();
     loop {
-        match attempt(path, args, batch, options) {
-            Err(failure) if failure.is_change && start.elapsed() < wait => {}
+        let result = try_migrate(path, args, batch, options);
+        let may_retry = start.elapsed() < args.write.change.wait;
+        match result {
+            Err(failure) if failure.is_change && may_retry => {}
             result => return result,
         }
     }
 }
 
-fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
+/// Migrates one file; fails if it is changed or replaced in the meantime.
+fn try_migrate(
+    path: &Path,
+    args: &Args,
+    batch: &Batch,
+    options: &Options,
+) -> Result<Outcome, Failure> {
     let file = SessionFile::open(path)?;
     let session = load(&file, options)
         .map_err(|error| Failure::load(&visible(&path.to_string_lossy()), error))?;
     if session.format == Format::V3 || !args.writes() {
-        return Ok(Outcome::of(path, &session, before(&session)));
+        return Ok(Outcome::new(path, &session, status_before(&session)));
     }
+
     let backup = args
         .backup
         .as_ref()
@@ -240,11 +264,11 @@ fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result
         .done()?;
     Ok(Outcome {
         committed: Some(committed),
-        ..Outcome::of(path, &session, Status::Migrated)
+        ..Outcome::new(path, &session, Status::Migrated)
     })
 }
 
-fn before(session: &Session) -> Status {
+fn status_before(session: &Session) -> Status {
     if session.format == Format::V3 {
         Status::Current
     } else {
@@ -253,17 +277,19 @@ fn before(session: &Session) -> Status {
 }
 
 impl Outcome {
-    fn of(path: &Path, session: &Session, status: Status) -> Outcome {
+    fn new(path: &Path, session: &Session, status: Status) -> Outcome {
         let version = match session.format {
             Format::V1 => "v1",
             Format::Draft => "draft",
             Format::V2 => "v2",
             Format::V3 => "v3",
         };
-        let was = Ok((version, session.entries.len()));
         Outcome {
             path: path.to_owned(),
-            was,
+            found: Ok(Found {
+                version,
+                entries: session.entries.len(),
+            }),
             status,
             committed: None,
         }
@@ -272,21 +298,29 @@ impl Outcome {
     fn failed(path: &Path, failure: Failure) -> Outcome {
         Outcome {
             path: path.to_owned(),
-            was: Err(failure),
+            found: Err(failure),
             status: Status::Failed,
             committed: None,
         }
     }
 
+    /// Returns the version that the file had; `None` if it could not be read.
+    fn version(&self) -> Option<&'static str> {
+        match &self.found {
+            Ok(found) => Some(found.version),
+            Err(_) => None,
+        }
+    }
+
     fn json(&self) -> Vec<u8> {
-        let was = self.was.as_ref().ok();
+        let found = self.found.as_ref().ok();
         Object::new()
             .str("path", &self.path.to_string_lossy())
-            .str_or_null("from", was.map(|(version, _)| *version))
-            .str_or_null("to", was.map(|_| "v3"))
-            .number_or_null("entries", was.map(|(_, entries)| *entries as f64))
+            .str_or_null("from", self.version())
+            .str_or_null("to", found.map(|_| "v3"))
+            .number_or_null("entries", found.map(|found| found.entries as f64))
             .json("status", &self.status.json())
-            .with(self.was.as_ref().err(), |row, failure| {
+            .with(self.found.as_ref().err(), |row, failure| {
                 row.str("error", &failure.line())
             })
             .finish()
@@ -296,43 +330,31 @@ impl Outcome {
 /// Prints the outcomes; returns the worst exit code among them. A failure here does not undo a
 /// migration (rule 7 of the store).
 fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let failures: Vec<_> = outcomes
-        .iter()
-        .filter_map(|outcome| outcome.was.as_ref().err())
-        .collect();
-    let work = args.check
-        && outcomes
-            .iter()
-            .any(|outcome| outcome.status == Status::Outdated);
-    let worst = failures.iter().map(|failure| failure.exit());
-    let exit = worst
-        .chain(work.then_some(Exit::Found))
-        .max()
-        .unwrap_or(Exit::Done);
+    let mut exit = Exit::Done;
+    let mut migrated = Vec::new();
+    let mut failed = 0;
     for outcome in outcomes {
-        outcome
-            .committed
-            .iter()
-            .for_each(|committed| ui.warn_of(committed));
-        if outcome.status == Status::Migrated && is_by_name(&args.sessions, &outcome.path) {
-            ui.status(&format!("changed {}", outcome.path.to_string_lossy()));
+        if let Some(committed) = &outcome.committed {
+            ui.warn_of(committed);
         }
-        if let Err(failure) = &outcome.was {
+        if outcome.status == Status::Migrated {
+            migrated.push(outcome.path.to_string_lossy());
+            if is_by_name(&args.sessions, &outcome.path) {
+                ui.status(&format!("changed {}", outcome.path.to_string_lossy()));
+            }
+        }
+        if args.check && outcome.status == Status::Outdated {
+            exit = exit.max(Exit::Found);
+        }
+        if let Err(failure) = &outcome.found {
+            exit = exit.max(failure.exit());
+            failed += 1;
             ui.error(&failure.line());
         }
     }
-    let changed = outcomes
-        .iter()
-        .filter(|outcome| outcome.status == Status::Migrated);
-    let migrated: Vec<_> = changed
-        .map(|outcome| outcome.path.to_string_lossy())
-        .collect();
-    if outcomes.len() > 1 && !failures.is_empty() && args.writes() {
-        ui.status(&format!(
-            "{} migrated, {} failed",
-            migrated.len(),
-            failures.len()
-        ));
+
+    if outcomes.len() > 1 && failed > 0 && args.writes() {
+        ui.status(&format!("{} migrated, {failed} failed", migrated.len()));
     }
     if migrated.is_empty() {
         print(outcomes, args, ui)?
@@ -342,30 +364,35 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
     Ok(exit)
 }
 
+/// Prints one outcome on a line; of several, those that are or need to be migrated, and a table.
 fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     if args.write.change.json {
-        return outcomes
-            .iter()
-            .try_for_each(|outcome| ui.print_json(&outcome.json()));
+        for outcome in outcomes {
+            ui.print_json(&outcome.json())?;
+        }
+        return Ok(());
     }
-    match outcomes {
-        [outcome] if outcome.was.is_err() => Ok(()),
-        [outcome] => ui.print(&one_line(outcome)),
-        outcomes => {
-            let is_listed =
-                |outcome: &&Outcome| matches!(outcome.status, Status::Migrated | Status::Outdated);
-            outcomes
-                .iter()
-                .filter(is_listed)
-                .try_for_each(|outcome| ui.print(&one_line(outcome)))?;
-            table(outcomes, args).print(ui)
+    if let [outcome] = outcomes {
+        // A failure was reported already.
+        if outcome.found.is_err() {
+            return Ok(());
+        }
+        return ui.print(&one_line(outcome));
+    }
+    for outcome in outcomes {
+        if matches!(outcome.status, Status::Migrated | Status::Outdated) {
+            ui.print(&one_line(outcome))?;
         }
     }
+    table(outcomes, args).print(ui)
 }
 
 fn one_line(outcome: &Outcome) -> String {
     let path = visible(&outcome.path.to_string_lossy());
-    let (from, entries) = outcome.was.as_ref().map_or(("?", 0), |was| *was);
+    let (from, entries) = match &outcome.found {
+        Ok(found) => (found.version, found.entries),
+        Err(_) => ("?", 0),
+    };
     match outcome.status {
         Status::Current => format!("{path}: already version 3, {entries} entries\n"),
         Status::Outdated => format!("{path}: {from}, {entries} entries, to be migrated\n"),
@@ -373,42 +400,59 @@ fn one_line(outcome: &Outcome) -> String {
     }
 }
 
-/// Returns a table of the results, with a row for each version found.
+/// Returns a table of the results, with a row for each version found, and one for the files that
+/// could not be read.
 fn table(outcomes: &[Outcome], args: &Args) -> Table {
-    let done = if args.writes() {
+    let migrated = if args.writes() {
         "migrated"
     } else {
         "to migrate"
     };
-    let numbers = ["files", "entries", done, "current", "failed"].map(Column::number);
+    let numbers = ["files", "entries", migrated, "current", "failed"].map(Column::number);
     let mut table = Table::new([&[Column::text("from")], &numbers[..]].concat());
-    for from in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
-        let is_from =
-            |outcome: &&Outcome| outcome.was.as_ref().ok().map(|(version, _)| *version) == from;
-        let group: Vec<_> = outcomes.iter().filter(is_from).collect();
-        let count = |status: Status| {
-            group
-                .iter()
-                .filter(|outcome| outcome.status == status)
-                .count()
-        };
-        if group.is_empty() {
-            continue;
+    for version in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
+        let mut counts = Counts::default();
+        for outcome in outcomes {
+            if outcome.version() == version {
+                counts.add(outcome);
+            }
         }
-        let cells = [
-            from.unwrap_or("-").to_owned(),
-            group.len().to_string(),
-            group
-                .iter()
-                .flat_map(|outcome| &outcome.was)
-                .map(|(_, entries)| entries)
-                .sum::<usize>()
-                .to_string(),
-            (count(Status::Migrated) + count(Status::Outdated)).to_string(),
-            count(Status::Current).to_string(),
-            count(Status::Failed).to_string(),
-        ];
-        table.texts(cells);
+        if counts.files > 0 {
+            table.texts([
+                version.unwrap_or("-").to_owned(),
+                counts.files.to_string(),
+                counts.entries.to_string(),
+                counts.migrated.to_string(),
+                counts.current.to_string(),
+                counts.failed.to_string(),
+            ]);
+        }
     }
     table
+}
+
+/// A row of the table.
+#[derive(Default)]
+struct Counts {
+    files: usize,
+    entries: usize,
+    /// The files that are migrated, or need to be.
+    migrated: usize,
+    current: usize,
+    failed: usize,
+}
+
+impl Counts {
+    fn add(&mut self, outcome: &Outcome) {
+        self.files += 1;
+        if let Ok(found) = &outcome.found {
+            self.entries += found.entries;
+        }
+        match outcome.status {
+            Status::Migrated | Status::Outdated => self.migrated += 1,
+            Status::Current => self.current += 1,
+            Status::Failed => self.failed += 1,
+            _ => {}
+        }
+    }
 }
