@@ -19,7 +19,7 @@ use crate::session::search::Words;
 use crate::session::tree::TreeRow;
 use crate::session::usage::UsageSums;
 use foldhash::HashMap;
-use painter::Painter;
+use painter::{Painter, RowArgs};
 use pisess_json::write::Object;
 use std::path::PathBuf;
 
@@ -129,7 +129,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.follow {
         ui.unpage();
     }
-    let open = OpenSession::open(&args.session, options(args, ui), ui)?;
+    let open = OpenSession::open(&args.session, load_options(args, ui), ui)?;
     let leaf = open.resolve(args.at.as_ref().unwrap_or(&args.leaf))?;
     if args.follow {
         follow(args, FollowedSession::of(open)?, ui)
@@ -138,6 +138,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 }
 
+/// Prints the tree that is there now.
 fn print_all(
     args: &Args,
     open: &OpenSession,
@@ -146,7 +147,11 @@ fn print_all(
 ) -> Result<Exit, Failure> {
     let drawing = draw(&open.session, leaf, args.filter, &args.search);
     let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
-    let usage = ui.stdout_is_terminal().then(|| usage(open));
+    let usage = if ui.stdout_is_terminal() {
+        Some(whole_usage(open))
+    } else {
+        None
+    };
     print(args, open, drawing, usage, ui)?;
     Ok(if found_none { Exit::Found } else { Exit::Done })
 }
@@ -179,25 +184,29 @@ fn print(
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let is_live = drawing.is_live();
-    let around = args.around.filter(|_| !is_live);
+    // New entries are all printed, however far from the leaf.
+    let around = if is_live { None } else { args.around };
     if args.json {
-        let rows = drawing.around(drawing.places.iter().map(|place| place.entry), around);
-        for place in &drawing.places[rows] {
+        let entries = drawing.places.iter().map(|place| place.entry);
+        let shown = drawing.around(entries, around);
+        for place in &drawing.places[shown] {
             ui.print_json(&json_row(&open.session, &drawing, place))?;
         }
         return Ok(());
     }
+
     let drawn = drawing.places.iter().map(|place| place.entry);
     drawing.rendered = args.renderers.rows(open, drawn, ui)?;
-    let (mut edits, mut pruned) = (HashMap::default(), 0);
+    let mut edits = HashMap::default();
+    let mut pruned_entries = 0;
     if !is_live {
         drawing.undone = open.input.read(undone(&open.session, &open.reader()))?;
         edits = open.edits(drawing.leaf)?;
-        pruned = pruned::pruned(open)
-            .iter()
-            .map(|operation| operation.entries)
-            .sum();
+        for operation in &pruned::pruned(open) {
+            pruned_entries += operation.entries;
+        }
     }
+
     let glyphs = if args.ascii {
         Glyphs::ASCII
     } else {
@@ -209,26 +218,25 @@ fn print(
         styles: ui.styles,
         glyphs,
     };
-    let painter = Painter::new(look, args.folds() && !is_live, !args.no_ids, ui)?;
-    painter.paint(
-        usage,
-        args.times.then(|| Clock::new(ui)),
-        around,
-        pruned,
-        ui,
-    )
+    let rows = RowArgs {
+        folds_tools: args.folds() && !is_live,
+        shows_ids: !args.no_ids,
+        clock: args.times.then(|| Clock::new(ui)),
+    };
+    let painter = Painter::new(look, rows, ui)?;
+    painter.paint(usage, around, pruned_entries, ui)
 }
 
 /// Returns the usage of a session, with that of what was pruned from it.
-fn usage(open: &OpenSession) -> UsageSums {
-    let whole = requests(open, None);
-    whole.map_or_else(
-        || open.session.usage(),
-        |whole| whole.iter().map(|(_, usage)| usage).collect(),
-    )
+fn whole_usage(open: &OpenSession) -> UsageSums {
+    match requests(open, None) {
+        Some(requests) => requests.iter().map(|(_, usage)| usage).collect(),
+        None => open.session.usage(),
+    }
 }
 
-fn options(args: &Args, ui: &Ui) -> Options {
+/// What is loaded of the session: texts of rows, and what the search and the heading need.
+fn load_options(args: &Args, ui: &Ui) -> Options {
     let mut options = row_options_of(args.json, ui);
     options.search = Words::new(&args.search);
     if let Some(rows) = &mut options.rows {
@@ -243,12 +251,13 @@ fn options(args: &Args, ui: &Ui) -> Options {
 fn json_row(session: &Session, drawing: &Drawing, place: &TreeRow) -> Vec<u8> {
     let ix = place.entry;
     let entry = session.entry(ix);
-    let searched = !drawing.words.is_empty();
-    Object::new()
-        .text_or_null(
-            "id",
-            (!entry.id.is_empty()).then(|| session.id(ix)).as_ref(),
-        )
+    let id = if entry.id.is_empty() {
+        None
+    } else {
+        Some(session.id(ix))
+    };
+    let mut row = Object::new()
+        .text_or_null("id", id.as_ref())
         .text_or_null("parentId", session.parent_id(ix).as_ref())
         .text("type", &session.kind_name(ix))
         .text_or_null("role", session.role_name(ix).as_ref())
@@ -258,18 +267,17 @@ fn json_row(session: &Session, drawing: &Drawing, place: &TreeRow) -> Vec<u8> {
         .text_or_null("label", drawing.label(ix).as_ref())
         .bool("active", drawing.is_active(ix))
         .bool("leaf", drawing.is_leaf(ix))
-        .text("text", &drawing.text(ix))
-        .with(drawing.labelled(ix), |row, labelled| {
-            row.text("targetId", &labelled)
-        })
-        .with(
-            drawing.is_live().then(|| drawing.turn(ix).is_some()),
-            |row, turns| row.bool("branched", turns),
-        )
-        .with(searched.then(|| hit_json(drawing, ix)), |row, hit| {
-            row.json("match", &hit)
-        })
-        .finish()
+        .text("text", &drawing.text(ix));
+    if let Some(labelled) = drawing.labelled(ix) {
+        row = row.text("targetId", &labelled);
+    }
+    if drawing.is_live() {
+        row = row.bool("branched", drawing.turn(ix).is_some());
+    }
+    if !drawing.words.is_empty() {
+        row = row.json("match", &hit_json(drawing, ix));
+    }
+    row.finish()
 }
 
 /// Returns the position of the words; `null` if only the agent's own search matches the row.

@@ -23,44 +23,38 @@ const MOST_LEVELS: usize = 24;
 const RULE: usize = 2;
 
 /// Prints the heading of the session, above its tree: its name, its project, its size, and its
-/// usage.
+/// usage. The name is cut if the line is too long, but keeps a third of it.
 fn print_heading(
     session: &Session,
     usage: UsageSums,
     glyphs: Glyphs,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let (home, cwd) = (
-        ui.home().filter(|home| home.len() > 1),
-        session.header.cwd.as_ref(),
-    );
-    let folder = cwd.map(|cwd| visible(&below_home(&cwd.to_string(), home.as_deref())));
-    let facts = [
-        folder,
-        Some(counted(session.entries.len(), "entry", "entries")),
-        (usage.tokens() > 0.0).then(|| format!("{} tokens", tokens(usage.tokens()))),
-        (usage.cost > 0.0).then(|| dollars(usage.cost)),
-    ];
-    let facts = facts
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(glyphs.dot);
+    let mut facts = Vec::new();
+    if let Some(cwd) = &session.header.cwd {
+        // If the home directory is `/`, every path would begin with `~`.
+        let home = ui.home().filter(|home| home.len() > 1);
+        facts.push(visible(&below_home(&cwd.to_string(), home.as_deref())));
+    }
+    facts.push(counted(session.entries.len(), "entry", "entries"));
+    if usage.tokens() > 0.0 {
+        facts.push(format!("{} tokens", tokens(usage.tokens())));
+    }
+    if usage.cost > 0.0 {
+        facts.push(dollars(usage.cost));
+    }
+    let facts = facts.join(glyphs.dot);
+
     let width = ui.width().unwrap_or(usize::MAX);
-    let room = width
-        .saturating_sub(columns(&facts) + columns(glyphs.dot))
-        .max(width / 3);
-    let whole = session
-        .name()
-        .map(|name| visible(&name.to_string()))
-        .unwrap_or_default();
-    let name = fitted(&whole, room, glyphs.ellipsis);
-    let between = if name.is_empty() { "" } else { glyphs.dot };
-    let rest = fitted(
-        &format!("{between}{facts}"),
-        width.saturating_sub(columns(&name)),
-        glyphs.ellipsis,
-    );
+    let facts_width = columns(&facts) + columns(glyphs.dot);
+    let name_width = width.saturating_sub(facts_width).max(width / 3);
+    let name = match session.name() {
+        Some(name) => fitted(&visible(&name.to_string()), name_width, glyphs.ellipsis),
+        None => String::new(),
+    };
+    let separator = if name.is_empty() { "" } else { glyphs.dot };
+    let rest_width = width.saturating_sub(columns(&name));
+    let rest = fitted(&format!("{separator}{facts}"), rest_width, glyphs.ellipsis);
     ui.print(&format!(
         "{}{}\n",
         styled(&name, ui.styles.bold),
@@ -69,183 +63,230 @@ fn print_heading(
 }
 
 /// Returns the bars that continue past a row, given those before it: a bit for each level above the
-/// row. Those that are deeper than the row end. Only the first [`MOST_LEVELS`] are ever drawn.
+/// row. The bars of deeper levels end there. Only the first [`MOST_LEVELS`] are ever drawn.
 fn bars_past(bars: u32, place: &TreeRow) -> u32 {
     let levels = place.branch_points - u32::from(place.connector);
-    bars & !u32::MAX.checked_shl(levels).unwrap_or(0)
+    let deeper = u32::MAX.checked_shl(levels).unwrap_or(0);
+    bars & !deeper
 }
 
 /// Returns the bars after a row, given those that continue past it: one leads to its next sibling.
 fn bars_after(bars: u32, place: &TreeRow) -> u32 {
-    let has_next = place.connector && !place.last;
-    bars | if has_next {
-        1_u32.checked_shl(place.branch_points - 1).unwrap_or(0)
-    } else {
-        0
+    let has_next_sibling = place.connector && !place.last;
+    if !has_next_sibling {
+        return bars;
     }
+    let to_sibling = 1_u32.checked_shl(place.branch_points - 1).unwrap_or(0);
+    bars | to_sibling
+}
+
+/// How the rows are drawn.
+pub struct RowArgs {
+    /// Whether consecutive tool results become one row.
+    pub folds_tools: bool,
+    pub shows_ids: bool,
+    /// The clock for the time of each row, if times are shown.
+    pub clock: Option<Clock>,
 }
 
 /// Draws rows, one after the other.
 pub struct Painter<'a> {
     look: Look<'a>,
-    /// The positions that each row to draw represents, by the last of them.
+    /// The positions in the drawing that each row represents; the last of them is the entry that
+    /// the row shows.
     folds: Vec<Range<usize>>,
+    /// The size and age of the branch below each entry; empty if no branch is drawn.
     extents: Vec<Extent>,
     now_ms: i64,
+    /// The number of levels that are drawn, at most [`MOST_LEVELS`].
     most_levels: usize,
     /// The width of the ids, if rows have them.
     id_width: Option<usize>,
+    clock: Option<Clock>,
+    /// The entry with the mark of the leaf.
     marked: Position,
 }
 
+/// A remark at the end of a row.
+struct Mark {
+    text: String,
+    style: Style,
+}
+
+impl Mark {
+    fn new(text: String, style: Style) -> Mark {
+        Mark { text, style }
+    }
+}
+
+/// Returns the number of levels that a terminal has room for, at 3 columns each. Half of a narrow
+/// terminal, but at least 24 columns, is left for the text, as in oh-my-pi.
+fn levels_that_fit(width: usize) -> usize {
+    let for_text = (width / 2).max(24) + 4;
+    let levels = width.saturating_sub(for_text) / 3;
+    levels.max(1)
+}
+
 impl<'a> Painter<'a> {
-    /// Prepares the rows of a drawing: with folded runs of tool rows, and with ids, if these are
-    /// wanted.
-    pub fn new(
-        look: Look<'a>,
-        wants_folds: bool,
-        wants_ids: bool,
-        ui: &Ui,
-    ) -> Result<Self, Failure> {
-        let (drawing, session) = (look.drawing, look.drawing.session);
-        // Half of a narrow terminal is left for the text, as in oh-my-pi.
-        let levels = |width: usize| (width.saturating_sub((width / 2).max(24) + 4) / 3).max(1);
-        let ids = drawing
-            .places
-            .iter()
-            .map(|place| session.entry(place.entry).id.len as usize);
-        let branches = drawing.places.iter().any(|place| place.connector);
+    pub fn new(look: Look<'a>, args: RowArgs, ui: &Ui) -> Result<Self, Failure> {
+        let drawing = look.drawing;
+        let session = drawing.session;
+        let now_ms = Ids::new(ui)?.now_ms(ui);
+
+        let folds = if args.folds_tools {
+            folds(drawing, look.edits)
+        } else {
+            (0..drawing.places.len()).map(|at| at..at + 1).collect()
+        };
+        let has_branches = drawing.places.iter().any(|place| place.connector);
+        let extents = if has_branches {
+            extents(session)
+        } else {
+            Vec::new()
+        };
+        let most_levels = match ui.width() {
+            Some(width) => levels_that_fit(width).min(MOST_LEVELS),
+            None => MOST_LEVELS,
+        };
+        let mut id_width = None;
+        if args.shows_ids {
+            let lengths = drawing
+                .places
+                .iter()
+                .map(|place| session.entry(place.entry).id.len as usize);
+            id_width = Some(lengths.max().unwrap_or(0).min(ID_COLUMNS));
+        }
         Ok(Painter {
-            folds: if wants_folds {
-                folds(drawing, look.edits)
-            } else {
-                (0..drawing.places.len()).map(|at| at..at + 1).collect()
-            },
-            extents: if branches {
-                extents(session)
-            } else {
-                Vec::new()
-            },
-            now_ms: Ids::new(ui)?.now_ms(ui),
-            most_levels: ui.width().map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
-            id_width: wants_ids.then(|| ids.max().unwrap_or(0).min(ID_COLUMNS)),
+            folds,
+            extents,
+            now_ms,
+            most_levels,
+            id_width,
+            clock: args.clock,
             marked: drawing.marked(),
             look,
         })
     }
 
-    /// Prints the heading if the usage for it is given, how many entries were pruned, and the rows,
-    /// with their times if there is a clock. If a distance is given (`around`), only the rows
-    /// within it from the leaf are printed, and how many are left out before and after them. After
-    /// a heading, a pager opens at the leaf.
+    /// Prints the heading if the usage for it is given, how many entries were pruned, and the rows.
+    /// If a distance is given (`around`), only the rows within it from the leaf are printed, and
+    /// how many are left out above and below them. After a heading, a pager opens at the leaf.
     pub fn paint(
         &self,
         usage: Option<UsageSums>,
-        clock: Option<Clock>,
         around: Option<usize>,
         pruned: usize,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let entries = || {
-            self.folds
-                .iter()
-                .map(|fold| self.look.drawing.places[fold.end - 1].entry)
-        };
-        let shown = self.look.drawing.around(entries(), around);
-        let (above, below) = (shown.start, self.folds.len() - shown.end);
+        let glyphs = self.look.glyphs;
+        let entries = self.folds.iter().map(|fold| self.entry(fold));
+        let shown = self.look.drawing.around(entries, around);
+        let above = shown.start;
+        let below = self.folds.len() - shown.end;
+
         if let Some(usage) = usage {
-            let leaf = entries()
-                .position(|ix| self.marked == Some(ix))
-                .unwrap_or(0);
-            let has = |count: usize| usize::from(count > 0);
-            let before = has(above) + has(pruned);
+            let leaf = self
+                .folds
+                .iter()
+                .position(|fold| self.marked == Some(self.entry(fold)));
+            let leaf = leaf.unwrap_or(0);
+            let lines_before = usize::from(above > 0) + usize::from(pruned > 0);
+            let lines_after = usize::from(below > 0);
+            // The heading is line 1, so without lines between, the first row is line 2.
             ui.page_at(
-                2 + before + leaf - shown.start,
-                1 + before + shown.len() + has(below),
+                2 + lines_before + leaf - shown.start,
+                1 + lines_before + shown.len() + lines_after,
             );
-            print_heading(self.look.drawing.session, usage, self.look.glyphs, ui)?;
+            print_heading(self.look.drawing.session, usage, glyphs, ui)?;
         }
-        let glyphs = &self.look.glyphs;
-        let entries = if pruned == 1 { "entry" } else { "entries" };
-        let line = format!(
-            "{} {} {entries} pruned",
-            glyphs.ellipsis,
-            grouped(pruned as f64)
-        );
-        self.left_out(pruned, &line, ui)?;
-        let line = |count| format!("{}{}", glyphs.fold, counted(count, "row", "rows"));
-        self.left_out(above, &(line(above) + " above"), ui)?;
-        self.paint_rows(shown, clock, ui)?;
-        self.left_out(below, &(line(below) + " below"), ui)
+
+        if pruned > 0 {
+            let entries = if pruned == 1 { "entry" } else { "entries" };
+            let number = grouped(pruned as f64);
+            let line = format!("{} {number} {entries} pruned", glyphs.ellipsis);
+            self.print_dim(&line, ui)?;
+        }
+        if above > 0 {
+            let rows = counted(above, "row", "rows");
+            self.print_dim(&format!("{}{rows} above", glyphs.fold), ui)?;
+        }
+        self.paint_rows(shown, ui)?;
+        if below > 0 {
+            let rows = counted(below, "row", "rows");
+            self.print_dim(&format!("{}{rows} below", glyphs.fold), ui)?;
+        }
+        Ok(())
     }
 
-    /// Prints a line about rows that are not drawn, if there are any.
-    fn left_out(&self, count: usize, line: &str, ui: &mut Ui) -> Result<(), Failure> {
-        if count == 0 {
-            Ok(())
-        } else {
-            ui.print(&(styled(line, self.look.styles.dim) + "\n"))
-        }
+    /// Returns the entry that a row shows: the last of those that are folded into it.
+    fn entry(&self, fold: &Range<usize>) -> EntryIx {
+        self.look.drawing.places[fold.end - 1].entry
     }
 
-    fn paint_rows(
-        &self,
-        shown: Range<usize>,
-        clock: Option<Clock>,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
+    /// Prints a line about rows that are not drawn.
+    fn print_dim(&self, line: &str, ui: &mut Ui) -> Result<(), Failure> {
+        ui.print(&(styled(line, self.look.styles.dim) + "\n"))
+    }
+
+    /// Prints rows in batches, which are drawn in parallel. The bars at the start of each batch
+    /// follow from all rows before it, so they are computed first.
+    fn paint_rows(&self, shown: Range<usize>, ui: &mut Ui) -> Result<(), Failure> {
         let places = &self.look.drawing.places;
-        let time = |fold: &Range<usize>| {
-            self.look
-                .drawing
-                .session
-                .entry(places[fold.end - 1].entry)
-                .time_ms
-        };
-        // Ranges of rows are drawn independently, so the bars at the start of each are computed
-        // first.
         let mut bars = 0;
-        let mut starts = Vec::new();
+        let mut bars_at_starts = Vec::new();
         for (at, fold) in self.folds[..shown.end].iter().enumerate() {
             if at >= shown.start && (at - shown.start).is_multiple_of(BATCH) {
-                starts.push(bars);
+                bars_at_starts.push(bars);
             }
             let place = &places[fold.end - 1];
             bars = bars_after(bars_past(bars, place), place);
         }
+
         let folds = &self.folds[shown];
         let draw = |rows: &mut Rows, batch: Range<usize>| {
-            let mut bars = starts[batch.start / BATCH];
-            rows.follow(
-                batch
-                    .start
-                    .checked_sub(1)
-                    .map(|before| time(&folds[before])),
-            );
-            for fold in &folds[batch] {
-                if self.look.drawing.is_live() {
-                    rows.follow(None);
-                }
-                let place = &places[fold.end - 1];
-                bars = bars_past(bars, place);
-                self.row(fold, place, bars, rows);
-                bars = bars_after(bars, place);
-            }
+            let bars = bars_at_starts[batch.start / BATCH];
+            self.draw_batch(folds, batch, bars, rows);
         };
-        let pen = Rows::new(ui.width(), self.look.glyphs.ellipsis, clock);
+        let pen = Rows::new(ui.width(), self.look.glyphs.ellipsis, self.clock.clone());
         draw_batches(&pen, folds.len(), draw, ui)
     }
 
-    fn row(&self, fold: &Range<usize>, place: &TreeRow, bars: u32, rows: &mut Rows) {
-        let (
-            ix,
-            Look {
-                drawing,
-                styles,
-                glyphs,
-                ..
-            },
-        ) = (place.entry, &self.look);
+    /// Draws one batch of rows, given the bars before its first row.
+    fn draw_batch(
+        &self,
+        folds: &[Range<usize>],
+        batch: Range<usize>,
+        bars_at_start: u32,
+        rows: &mut Rows,
+    ) {
+        let drawing = self.look.drawing;
+        // The date is shown where it differs from that of the row before.
+        let row_before = batch.start.checked_sub(1);
+        let time_before =
+            row_before.map(|at| drawing.session.entry(self.entry(&folds[at])).time_ms);
+        rows.follow(time_before);
+
+        let mut bars = bars_at_start;
+        for fold in &folds[batch] {
+            if drawing.is_live() {
+                rows.follow(None);
+            }
+            let place = &drawing.places[fold.end - 1];
+            bars = bars_past(bars, place);
+            self.draw_row(fold, place, bars, rows);
+            bars = bars_after(bars, place);
+        }
+    }
+
+    /// Draws a row: its id, its time, its bars, the dot of the active path, its text, and its marks.
+    fn draw_row(&self, fold: &Range<usize>, place: &TreeRow, bars: u32, rows: &mut Rows) {
+        let ix = place.entry;
+        let Look {
+            drawing,
+            styles,
+            glyphs,
+            ..
+        } = &self.look;
         let is_active = drawing.is_active(ix);
         rows.begin();
         if let Some(width) = self.id_width {
@@ -259,105 +300,118 @@ impl<'a> Painter<'a> {
             rows.push_str("  ");
             rows.put_part(styles.dim);
         }
-        self.prefix(place, bars, rows);
+        self.push_prefix(place, bars, rows);
         rows.put_part(styles.dim);
         if is_active {
             rows.put(glyphs.bullet, styles.active);
         }
-        let is_rule = matches!(
-            drawing.session.entry(ix).kind,
-            Kind::Compaction | Kind::ResetBoundary
-        );
+
+        // A compaction is drawn as a rule, which the text interrupts.
+        let kind = drawing.session.entry(ix).kind;
+        let is_rule = matches!(kind, Kind::Compaction | Kind::ResetBoundary);
         let rule_style = if is_active {
             styles.summary
         } else {
             styles.dim
         };
+        // The marks and the end of a rule stay visible if the text is cut, unless there is room for
+        // nothing else.
         let marks = self.marks(place);
-        let marked: usize = marks.iter().map(|(mark, _)| columns(mark)).sum();
-        let reserved = marked + if is_rule { 1 + RULE } else { 0 };
-        // The leaf's mark and the end of a rule stay visible if the text does not fit.
+        let mut reserved: usize = marks.iter().map(|mark| columns(&mark.text)).sum();
+        if is_rule {
+            reserved += 1 + RULE;
+        }
         let fits = rows.left.is_none_or(|left| left > reserved);
-        rows.left = rows
-            .left
-            .map(|left| if fits { left - reserved } else { left });
+        if fits {
+            rows.left = rows.left.map(|left| left - reserved);
+        }
+
         if is_rule {
             rows.put(&format!("{} ", glyphs.rule.repeat(RULE)), rule_style);
         }
-        match fold.len() {
-            1 => self.look.put(rows, ix, !is_active),
-            _ => self.fold(fold, rows, !is_active),
+        if fold.len() == 1 {
+            self.look.put(rows, ix, !is_active);
+        } else {
+            self.draw_fold(fold, rows, !is_active);
         }
         if fits {
-            let rest = rows.left.take().unwrap_or(0);
+            let unused = rows.left.take().unwrap_or(0);
             if is_rule {
-                rows.put(&format!(" {}", glyphs.rule.repeat(RULE + rest)), rule_style);
+                let rule = glyphs.rule.repeat(RULE + unused);
+                rows.put(&format!(" {rule}"), rule_style);
             }
-            marks
-                .iter()
-                .for_each(|(mark, style)| rows.put(mark, *style));
+            for mark in &marks {
+                rows.put(&mark.text, mark.style);
+            }
         }
         rows.end();
     }
 
-    fn marks(&self, place: &TreeRow) -> Vec<(String, Style)> {
-        let (
-            ix,
-            Look {
-                drawing,
-                styles,
-                glyphs,
-                ..
-            },
-        ) = (place.entry, &self.look);
+    /// Returns what is remarked at the end of a row.
+    fn marks(&self, place: &TreeRow) -> Vec<Mark> {
+        let ix = place.entry;
+        let Look {
+            drawing,
+            styles,
+            glyphs,
+            ..
+        } = &self.look;
+        let flags = drawing.session.entry(ix).flags;
         let mut marks = Vec::new();
+
         if self.marked == Some(ix) {
             // What follows the conversation, such as a label or the mark of a switch, is no part of
             // it.
             let is_last = drawing.is_leaf(ix)
                 || last_of_conversation(drawing.session, drawing.leaf) == Some(ix);
             let hidden = if is_last { "" } else { " below, not shown" };
-            marks.push((format!("  {}{hidden}", glyphs.leaf), styles.active));
-        }
-        if drawing.is_undone(ix) {
-            marks.push(("  (undone)".to_owned(), styles.dim));
-        }
-        if drawing.session.entry(ix).flags.has(Flags::HIDDEN) {
-            marks.push(("  (hidden)".to_owned(), styles.dim));
-        }
-        if drawing.session.entry(ix).flags.has(Flags::IN_CYCLE) {
-            marks.push(("  (cycle of parents)".to_owned(), styles.error));
-        }
-        let id = |ix: EntryIx| visible(&drawing.session.id(ix).to_string_lossy());
-        if let Some(labelled) = drawing.labelled(ix) {
-            marks.push((
-                format!("  (on {})", visible(&labelled.to_string_lossy())),
-                styles.dim,
+            marks.push(Mark::new(
+                format!("  {}{hidden}", glyphs.leaf),
+                styles.active,
             ));
         }
-        if let Some(parent) = drawing.turn(ix) {
-            let above = parent.map_or_else(|| "root".to_owned(), id);
-            marks.push((format!("  (after {above})"), styles.active));
+        if drawing.is_undone(ix) {
+            marks.push(Mark::new("  (undone)".to_owned(), styles.dim));
         }
-        if let Some(extent) = place.connector.then(|| self.extent(ix)).flatten() {
-            marks.push((format!("  {extent}"), styles.dim));
+        if flags.has(Flags::HIDDEN) {
+            marks.push(Mark::new("  (hidden)".to_owned(), styles.dim));
+        }
+        if flags.has(Flags::IN_CYCLE) {
+            marks.push(Mark::new("  (cycle of parents)".to_owned(), styles.error));
+        }
+        if let Some(labelled) = drawing.labelled(ix) {
+            let id = visible(&labelled.to_string_lossy());
+            marks.push(Mark::new(format!("  (on {id})"), styles.dim));
+        }
+        if let Some(parent) = drawing.turn(ix) {
+            let parent = match parent {
+                Some(parent) => visible(&drawing.session.id(parent).to_string_lossy()),
+                None => "root".to_owned(),
+            };
+            marks.push(Mark::new(format!("  (after {parent})"), styles.active));
+        }
+        if place.connector
+            && let Some(extent) = self.branch_extent(ix)
+        {
+            marks.push(Mark::new(format!("  {extent}"), styles.dim));
         }
         marks
     }
 
-    /// Returns the size of a branch and the age of its newest entry; nothing if it has only notes.
-    fn extent(&self, ix: EntryIx) -> Option<String> {
+    /// Returns the size of the branch below an entry and the age of its newest entry; `None` if it
+    /// has only labels and other bookkeeping.
+    fn branch_extent(&self, ix: EntryIx) -> Option<String> {
         let extent = self.extents[ix.at()];
         let entries = counted(extent.entries as usize, "entry", "entries");
-        let age = extent
-            .newest_ms
-            .map(|newest| format!(", {}", age(self.now_ms, newest)));
-        (extent.entries > 0 || age.is_some())
-            .then(|| format!("({entries}{})", age.unwrap_or_default()))
+        match extent.newest_ms {
+            Some(newest) => Some(format!("({entries}, {})", age(self.now_ms, newest))),
+            None if extent.entries > 0 => Some(format!("({entries})")),
+            None => None,
+        }
     }
 
     /// `⋯ 9 tools: 4 read, 3 edit, 2 bash, 1 failed`
-    fn fold(&self, fold: &Range<usize>, rows: &mut Rows, is_dim: bool) {
+    fn draw_fold(&self, fold: &Range<usize>, rows: &mut Rows, is_dim: bool) {
         let Look {
             drawing,
             styles,
@@ -368,46 +422,47 @@ impl<'a> Painter<'a> {
         rows.push_number(fold.len(), 0);
         rows.push_str(" tools: ");
         rows.put_part(styles.dim);
+
         for (at, (name, count)) in folded_tools(drawing, fold).iter().enumerate() {
-            rows.push_str(if at == 0 { "" } else { ", " });
+            if at > 0 {
+                rows.push_str(", ");
+            }
             rows.push_number(*count, 0);
             rows.push_str(" ");
             rows.push_text(name);
         }
         rows.put_part(if is_dim { styles.dim } else { Style::new() });
-        let has_failed =
-            |place: &&TreeRow| Ending::of(drawing.session.entry(place.entry)).is_some();
-        let failed = drawing.places[fold.clone()]
-            .iter()
-            .filter(has_failed)
-            .count();
+
+        let mut failed = 0;
+        for place in &drawing.places[fold.clone()] {
+            let entry = drawing.session.entry(place.entry);
+            if Ending::of(entry).is_some() {
+                failed += 1;
+            }
+        }
         if failed > 0 {
-            rows.put(
-                &format!(", {failed} failed"),
-                if is_dim { styles.dim } else { styles.error },
-            );
+            let style = if is_dim { styles.dim } else { styles.error };
+            rows.put(&format!(", {failed} failed"), style);
         }
     }
 
-    /// Draws bars and connector. Levels beyond the maximum become one mark.
-    fn prefix(&self, place: &TreeRow, bars: u32, rows: &mut Rows) {
+    /// Appends the bars and the connector of a row. Levels beyond the maximum become one mark.
+    fn push_prefix(&self, place: &TreeRow, bars: u32, rows: &mut Rows) {
         let glyphs = &self.look.glyphs;
-        let level = place.branch_points as usize;
         let connector = match (place.connector, place.last) {
             (true, true) => glyphs.corner,
             (true, false) => glyphs.tee,
             (false, _) => "",
         };
-        let above = level - usize::from(place.connector);
-        let shown = above.min(self.most_levels - usize::from(place.connector));
+        // The connector takes a level.
+        let connector_levels = usize::from(place.connector);
+        let levels = place.branch_points as usize - connector_levels;
+        let shown = levels.min(self.most_levels - connector_levels);
         for level in 0..shown {
-            rows.push_str(if bars >> level & 1 == 1 {
-                glyphs.bar
-            } else {
-                "   "
-            });
+            let has_bar = bars >> level & 1 == 1;
+            rows.push_str(if has_bar { glyphs.bar } else { "   " });
         }
-        if shown < above {
+        if shown < levels {
             rows.push_str(glyphs.ellipsis);
             rows.push_str(" ");
         }
