@@ -119,13 +119,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ..Options::default()
     };
     let open = OpenSession::open(&args.session, options, ui)?;
-    let given = given(&mut args, &open.input, ui)?;
+    // All is read before anything is locked.
+    let given_lines = if args.gives_entries() {
+        args.read_texts(&open.input, ui)?;
+        None
+    } else {
+        Some(read_lines(&args, &open.input, ui)?)
+    };
+
     let mut unknown = BTreeSet::new();
     let exit = open.change(&args.write, ui, |now, fresh| {
         let place = now.resolve(&args.at)?;
         now.new_parent(place)?;
         let mut batch = Batch::under(&now.session, place);
-        match &given {
+        match &given_lines {
             Some((name, text)) => add_lines(name, text, &mut batch, fresh)?,
             None => args.append(now, place, &mut batch, fresh)?,
         }
@@ -140,24 +147,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns the lines of JSON to append, and the name of their source for messages; `None` if
-/// entries are given by options, whose texts are then read. All is read before anything is locked.
-fn given(
-    args: &mut Args,
-    session: &Input,
-    ui: &mut Ui,
-) -> Result<Option<(String, Vec<u8>)>, Failure> {
-    let by_options = args.gives_entries();
-    if by_options && args.input.is_some() {
-        return Err(
-            Failure::cannot("--input: entries are already given by options")
-                .hint("run append twice, or give all entries as JSON"),
-        );
-    }
-    if by_options {
-        args.read(session, ui)?;
-        return Ok(None);
-    }
+/// Reads the lines of JSON to append, from `--input` or standard input. Returns them with the name
+/// of their source, for messages.
+fn read_lines(args: &Args, session: &Input, ui: &mut Ui) -> Result<(String, Vec<u8>), Failure> {
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
     if path == Path::new("-") && (session.is_stream() || ui.world.terminals.stdin) {
         let what = if session.is_stream() {
@@ -177,7 +169,6 @@ fn given(
         Some(session),
         ui,
     )
-    .map(Some)
 }
 
 /// Adds lines of JSON. `name` is that of their source, for messages.
@@ -187,26 +178,25 @@ fn add_lines(
     batch: &mut Batch,
     fresh: &mut IdSource,
 ) -> Result<(), Failure> {
-    let lines = text
-        .split(|&byte| byte == b'\n')
-        .map(<[u8]>::trim_ascii)
-        .zip(1_u32..);
-    for (entry, line) in lines.filter(|(entry, _)| !entry.is_empty()) {
+    for (line, number) in text.split(|&byte| byte == b'\n').zip(1_u32..) {
+        let entry = line.trim_ascii();
+        if entry.is_empty() {
+            continue;
+        }
         // Plain text instead of JSON.
         let is_text = batch.change.is_empty() && !entry.starts_with(b"{");
-        batch.add(entry, fresh).map_err(|refused| {
+        batch.add(entry, fresh).map_err(|refusal| {
             let failure = Failure::cannot(format_args!(
-                "{name}:{line}: {refused}; nothing was written"
+                "{name}:{number}: {refusal}; nothing was written"
             ));
-            let hint = match refused {
+            let hint = match &refusal {
                 _ if is_text => "--user - appends plain text as a user message",
                 Refusal::Impossible {
-                    hint: Some(ref hint),
-                    ..
+                    hint: Some(hint), ..
                 } => hint,
                 _ => "`pisess path --json` prints entries of the session as examples",
             };
-            failure.path(name).on_line(line).hint(hint)
+            failure.path(name).on_line(number).hint(hint)
         })?;
     }
     Ok(())
@@ -225,56 +215,48 @@ impl Args {
         self.model.is_some() || texts.into_iter().any(Option::is_some)
     }
 
-    /// Reads a text given as `-`, and validates what does not depend on the session.
-    fn read(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
-        let mut read = false;
-        for text in [&mut self.text, &mut self.user, &mut self.assistant]
-            .into_iter()
-            .flatten()
-        {
-            if text == "-" {
-                if std::mem::replace(&mut read, true) {
-                    return Err(Failure::cannot("two options read from standard input")
-                        .hint("give one of the texts on the command line"));
-                }
-                *text = read_text(Path::new("-"), session, ui)?;
+    /// Reads the texts of the options, of which one may be `-` for standard input, and validates
+    /// what does not depend on the session.
+    fn read_texts(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
+        if self.input.is_some() {
+            return Err(
+                Failure::cannot("--input: entries are already given by options")
+                    .hint("run append twice, or give all entries as JSON"),
+            );
+        }
+        let mut is_stdin_read = false;
+        let texts = [&mut self.text, &mut self.user, &mut self.assistant];
+        for text in texts.into_iter().flatten() {
+            if text != "-" {
+                continue;
             }
+            if is_stdin_read {
+                return Err(Failure::cannot("two options read from standard input")
+                    .hint("give one of the texts on the command line"));
+            }
+            is_stdin_read = true;
+            *text = read_text(Path::new("-"), session, ui)?;
         }
-        let wrong = |what: &str, hint: &str| Err(Failure::cannot(what).hint(hint));
-        let is_empty =
-            |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
-        if [&self.text, &self.user, &self.assistant]
-            .into_iter()
-            .any(is_empty)
-        {
-            return wrong(
-                "the text of the message is empty",
-                "give a text, or omit the option",
-            );
+
+        if is_blank(&self.text) || is_blank(&self.user) || is_blank(&self.assistant) {
+            return Err(Failure::cannot("the text of the message is empty")
+                .hint("give a text, or omit the option"));
         }
-        if [&self.custom, &self.custom_message]
-            .into_iter()
-            .any(is_empty)
-        {
-            return wrong(
-                "the custom type is empty",
-                "give a name by which programs can find the entry",
-            );
+        if is_blank(&self.custom) || is_blank(&self.custom_message) {
+            return Err(Failure::cannot("the custom type is empty")
+                .hint("give a name by which programs can find the entry"));
         }
-        if self
-            .data
-            .as_ref()
-            .is_some_and(|data| Raw::parse(data.as_bytes()).is_err())
+        if let Some(data) = &self.data
+            && Raw::parse(data.as_bytes()).is_err()
         {
-            return wrong(
-                "--data: not JSON",
-                "quote it for the shell, as in --data '{\"n\":1}'",
-            );
+            return Err(Failure::cannot("--data: not JSON")
+                .hint("quote it for the shell, as in --data '{\"n\":1}'"));
         }
         Ok(())
     }
 
-    /// Adds the entries given by options.
+    /// Adds the entries given by options. A name is also set in the title line of an oh-my-pi
+    /// session.
     fn append(
         &self,
         open: &OpenSession,
@@ -285,12 +267,12 @@ impl Args {
         for line in self.lines(open, place)? {
             batch
                 .add(&line, fresh)
-                .map_err(|refused| open.input.cannot(refused))?;
+                .map_err(|refusal| open.input.cannot(refusal))?;
         }
         if let Some(name) = &self.name {
             let agent = open.session.agent();
-            batch.change.title_line =
-                (agent.title_line)(&(agent.stored_name)(name), &fresh.timestamp());
+            let name = (agent.stored_name)(name);
+            batch.change.title_line = (agent.title_line)(&name, &fresh.timestamp());
         }
         Ok(())
     }
@@ -349,14 +331,8 @@ fn reply(
 ) -> Result<Vec<u8>, Failure> {
     let session = &open.session;
     let reader = open.reader();
-    let refuse = |why: String| {
-        open.input.cannot(format_args!("--assistant: {why}")).hint(
-            "give the whole entry as JSON on standard input; `pisess show --json` prints examples",
-        )
-    };
-
     let mut model = asked;
-    let mut has_reply = false;
+    let mut has_reply_of_other_provider = false;
     for ix in session.upwards(place) {
         if model.is_none() && session.entry(ix).kind == Kind::ModelChange {
             let line = open.input.read(reader.line(ix))?;
@@ -369,45 +345,65 @@ fn reply(
         let line = open.input.read(reader.line(ix))?;
         let entry = Raw::checked(line.trim_ascii());
         let message = entry.get("message").unwrap_or(Raw::NULL);
-        for key in ["api", "provider", "model"] {
-            if message.get_text(key).is_none() {
-                let why = "the earlier reply names no API or model to copy";
-                return Err(refuse(why.to_owned()));
-            }
+        let names_model = ["api", "provider", "model"]
+            .iter()
+            .all(|key| message.get_text(key).is_some());
+        if !names_model {
+            let what = "the earlier reply names no API or model to copy";
+            return Err(cannot_copy_reply(open, what));
         }
         let Some((provider, id)) = &model else {
             return Ok(message.bytes().to_vec());
         };
-        if message.get_text("provider") == Some(provider.borrowed()) {
-            let mut edit = Edit::new(message.bytes()).expect("it names a model");
-            edit.set("model", &encoded(id));
-            return Ok(edit.finish());
+        if message.get_text("provider") != Some(provider.borrowed()) {
+            // A reply further up may be by this provider.
+            has_reply_of_other_provider = true;
+            continue;
         }
-        // A reply further up may be by this provider.
-        has_reply = true;
+        let mut edit = Edit::new(message.bytes()).expect("it names a model");
+        edit.set("model", &encoded(id));
+        return Ok(edit.finish());
     }
-    Err(refuse(match model {
-        Some((provider, _)) if has_reply => {
-            format!(
+
+    match model {
+        Some((provider, _)) if has_reply_of_other_provider => {
+            let what = format!(
                 "there is no earlier reply from the provider {provider}, whose API could be copied"
-            )
+            );
+            Err(cannot_copy_reply(open, &what))
         }
-        _ => "there is no earlier reply with an API and model to copy".to_owned(),
-    }))
+        _ => {
+            let what = "there is no earlier reply with an API and model to copy";
+            Err(cannot_copy_reply(open, what))
+        }
+    }
+}
+
+fn cannot_copy_reply(open: &OpenSession, what: &str) -> Failure {
+    open.input.cannot(format_args!("--assistant: {what}")).hint(
+        "give the whole entry as JSON on standard input; `pisess show --json` prints examples",
+    )
+}
+
+/// Whether an option was given a text without any visible character.
+fn is_blank(text: &Option<String>) -> bool {
+    text.as_ref().is_some_and(|text| text.trim().is_empty())
 }
 
 /// Returns the provider and id of the model that an entry changes to, in the format of either
 /// agent.
 fn changed_model(entry: Raw) -> Option<(Text<'static>, Text<'static>)> {
+    // pi names provider and model apart.
     if let Some(provider) = entry.get_text("provider") {
-        return Some((
-            provider.into_owned(),
-            entry.get_text("modelId")?.into_owned(),
-        ));
+        let id = entry.get_text("modelId")?;
+        return Some((provider.into_owned(), id.into_owned()));
     }
-    // oh-my-pi also records models for other roles.
+    // oh-my-pi writes PROVIDER/MODEL. It also records models for other roles.
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
-    let whole = entry.get_text("model").filter(|_| is_default)?.to_string();
+    if !is_default {
+        return None;
+    }
+    let whole = entry.get_text("model")?.to_string();
     let (provider, id) = whole.split_once('/')?;
     Some((Text::from(provider.to_owned()), Text::from(id.to_owned())))
 }
