@@ -13,10 +13,12 @@ use crate::format::counted;
 use crate::ops::plan::copy_all;
 use crate::ops::redact::{Found, Report, left_over, redact};
 use crate::redact::Redactor;
+use crate::redact::values::Value;
 use pisess_json::write::{Object, array};
-use pisess_store::{self as store, Reach};
+use pisess_store::{self as store, Reach, ReadAt};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -110,8 +112,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Prints what is found: in one session, a row per secret; in several, a row per kind and name. A
-/// session that cannot be read does not
-/// stop the others.
+/// session that cannot be read does not stop the others.
 fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sessions = if args.all {
         &everything(ui)
@@ -124,70 +125,84 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ..
     } = expanded(sessions, Reach::Whole, ui);
     let is_one = files.len() + failures.len() == 1;
-    if let Some(failure) = failures.pop_if(|_| is_one) {
+    if is_one && let Some(failure) = failures.pop() {
         return Err(failure);
     }
-    let mut exit = failures
-        .iter()
-        .map(|failure| ui.report(failure))
-        .max()
-        .unwrap_or(Exit::Done);
-    let (mut values, mut searched, mut secrets) = (None, 0, 0);
+    let mut exit = Exit::Done;
+    for failure in &failures {
+        exit = exit.max(ui.report(failure));
+    }
+
+    // The given values are read once, for the first session that can be opened.
+    let mut values = None;
+    let mut searched = 0;
+    let mut secrets = 0;
     let mut groups = Groups::default();
     for file in files {
         let input = Input::open(&file.path, ui);
-        if let (Ok(input), None) = (&input, &values) {
+        if let Ok(input) = &input
+            && values.is_none()
+        {
             values = Some(args.redaction.values(input, ui)?);
         }
-        let found = input.and_then(|input| {
-            let mut redactor =
-                args.redaction
-                    .redactor(&input, values.clone().unwrap_or_default(), ui)?;
-            Ok((
-                input.read(redact(input.source(), &mut redactor, ui.processors(), None))?,
-                input,
-            ))
+        let result = input.and_then(|input| {
+            let values = values.clone().unwrap_or_default();
+            let report = find_secrets(args, &input, values, ui)?;
+            Ok((report, input))
         });
-        match found {
-            Ok((report, input)) => {
-                let found = report.secrets();
-                for places in &found {
-                    if args.write.change.json {
-                        ui.print_json(&row(&file.path, places))?
-                    } else if is_one {
-                        ui.print(&line(&input, places))?
-                    } else {
-                        groups.add(&input, places);
-                    }
-                }
-                (searched, secrets) = (searched + 1, secrets + found.len());
-                if is_one {
-                    // The findings come first, also where both streams are one.
-                    ui.flush()?;
-                    summarize(&report, &input, false, ui);
-                } else {
-                    groups.addresses += report.addresses;
-                    groups.examples += report.examples;
-                }
-            }
-            Err(failure) if failure.is_transcript() && !file.named => {}
+        let (report, input) = match result {
+            Ok(report_and_input) => report_and_input,
+            Err(failure) if failure.is_transcript() && !file.named => continue,
             Err(failure) if is_one => return Err(failure),
-            Err(failure) => exit = exit.max(ui.report(&failure)),
+            Err(failure) => {
+                exit = exit.max(ui.report(&failure));
+                continue;
+            }
+        };
+
+        let found = report.secrets();
+        for places in &found {
+            if args.write.change.json {
+                ui.print_json(&row(&file.path, places))?
+            } else if is_one {
+                ui.print(&line(&input, places))?
+            } else {
+                groups.add(&input, places);
+            }
+        }
+        searched += 1;
+        secrets += found.len();
+        if is_one {
+            // The findings come first, also where both streams are one.
+            ui.flush()?;
+            summarize(&report, &input, false, ui);
+        } else {
+            groups.addresses += report.addresses;
+            groups.examples += report.examples;
         }
     }
+
     groups.print(ui)?;
     if searched > 1 {
+        let sessions = counted(searched, "session", "sessions");
         let secrets = counted(secrets, "secret", "secrets");
-        ui.status(&format!(
-            "{} searched: {secrets}",
-            counted(searched, "session", "sessions")
-        ));
+        ui.status(&format!("{sessions} searched: {secrets}"));
     }
-    Ok(exit.max(if secrets == 0 || args.write.change.dry_run {
-        Exit::Done
-    } else {
-        Exit::Found
-    }))
+    if secrets > 0 && !args.write.change.dry_run {
+        exit = exit.max(Exit::Found);
+    }
+    Ok(exit)
+}
+
+/// Searches a session for secrets, and for the given values.
+fn find_secrets(
+    args: &Args,
+    input: &Input,
+    values: Vec<Value>,
+    ui: &Ui,
+) -> Result<Report, Failure> {
+    let mut redactor = args.redaction.redactor(input, values, ui)?;
+    input.read(redact(input.source(), &mut redactor, ui.processors(), None))
 }
 
 /// The secrets of several sessions, by their kind and the name to which they are assigned: the same
@@ -261,40 +276,41 @@ fn create(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, 
     if path == Path::new("-") {
         return print(args, input, &mut redactor, ui);
     }
-    let (report, mut left, workers) =
-        (RefCell::new(Report::default()), Vec::new(), ui.processors());
+
+    // Both the function that writes the copy and the one that checks it use these two.
     let redactor = RefCell::new(redactor);
-    let committed = store::create_checked(
-        path,
-        input.file(),
-        args.write.change.force,
-        &mut |out| {
-            report.replace(redact(
-                input.source(),
-                &mut redactor.borrow_mut(),
-                workers,
-                Some(out),
-            )?);
-            Ok(())
-        },
-        &mut |copy| {
-            left = left_over(
-                copy,
-                &mut redactor.borrow_mut(),
-                &mut report.borrow_mut(),
-                workers,
-            )?;
-            refuse_any(!left.is_empty())
-        },
-    );
+    let report = RefCell::new(Report::default());
+    let workers = ui.processors();
+    let mut write = |out: &mut dyn io::Write| {
+        let redacted = redact(
+            input.source(),
+            &mut redactor.borrow_mut(),
+            workers,
+            Some(out),
+        )?;
+        report.replace(redacted);
+        Ok(())
+    };
+    let mut left = Vec::new();
+    let mut check = |copy: &dyn ReadAt| {
+        let mut redactor = redactor.borrow_mut();
+        let mut report = report.borrow_mut();
+        left = left_over(copy, &mut redactor, &mut report, workers)?;
+        refuse_any(!left.is_empty())
+    };
+    let force = args.write.change.force;
+    let committed = store::create_checked(path, input.file(), force, &mut write, &mut check);
+    // That a secret is left explains the failure better than the refusal to commit.
     none_left(&left, input)?;
-    let (committed, report) = (committed?, report.into_inner());
+    let committed = committed?;
+    let report = report.into_inner();
+
     ui.warn_of(&committed);
     summarize(&report, input, true, ui);
     let name = path.to_string_lossy();
     ui.print_after(&name, |ui| {
         if args.write.change.json {
-            ui.print_json(&outcome(&name, &report))
+            ui.print_json(&outcome_json(&name, &report))
         } else {
             ui.print_path(&name)
         }
@@ -322,54 +338,65 @@ fn print(
 /// Returns a secret as text: its first place, and the lines of the others.
 fn line(input: &Input, places: &[&Found]) -> String {
     let found = places[0];
-    let mut lines: Vec<_> = places
-        .iter()
-        .map(|place| place.line.0.to_string())
-        .collect();
-    lines.dedup();
-    let places = match places.len() {
-        1 => String::new(),
-        count => format!(" ({count} places, lines {})", first_few(lines)),
+    let secret = &found.secret;
+    let id = match &found.id {
+        Some(id) => visible(&id.to_string_lossy()),
+        None => "-".to_owned(),
     };
-    let id = found
-        .id
-        .as_ref()
-        .map_or_else(|| "-".to_owned(), |id| visible(&id.to_string_lossy()));
-    let (secret, field) = (&found.secret, place(found));
     let name = if secret.name.is_empty() {
         String::new()
     } else {
         format!(" of {}", visible(&secret.name))
     };
+    let mut others = String::new();
+    if places.len() > 1 {
+        let mut lines: Vec<_> = places
+            .iter()
+            .map(|place| place.line.0.to_string())
+            .collect();
+        lines.dedup();
+        others = format!(" ({} places, lines {})", places.len(), first_few(lines));
+    }
     format!(
-        "{}:{}: {id} {}{name} in {field}, {} bytes{places}\n",
-        input.name, found.line.0, secret.placeholder, secret.length
+        "{}:{}: {id} {}{name} in {}, {} bytes{others}\n",
+        input.name,
+        found.line.0,
+        secret.placeholder,
+        place(found),
+        secret.length
     )
 }
 
+/// Returns a secret as JSON: its first place, and all places.
 fn row(path: &Path, places: &[&Found]) -> Vec<u8> {
     let found = places[0];
-    let place = |found: &&Found| {
-        let place = Object::new().text_or_null("id", found.id.as_ref());
-        place
-            .number("line", f64::from(found.line.0))
-            .str("field", &found.secret.field)
-            .finish()
-    };
+    let secret = &found.secret;
     Object::new()
         .str("path", &path.to_string_lossy())
         .text_or_null("id", found.id.as_ref())
         .number("line", f64::from(found.line.0))
-        .str("field", &found.secret.field)
-        .str("kind", found.secret.kind)
-        .str("name", &found.secret.name)
-        .str("placeholder", &found.secret.placeholder)
-        .number("length", found.secret.length as f64)
-        .json("places", &array(places.iter().map(place)))
+        .str("field", &secret.field)
+        .str("kind", secret.kind)
+        .str("name", &secret.name)
+        .str("placeholder", &secret.placeholder)
+        .number("length", secret.length as f64)
+        .json(
+            "places",
+            &array(places.iter().map(|found| place_json(found))),
+        )
         .finish()
 }
 
-fn outcome(path: &str, report: &Report) -> Vec<u8> {
+fn place_json(found: &Found) -> Vec<u8> {
+    Object::new()
+        .text_or_null("id", found.id.as_ref())
+        .number("line", f64::from(found.line.0))
+        .str("field", &found.secret.field)
+        .finish()
+}
+
+/// Returns what was written as JSON.
+fn outcome_json(path: &str, report: &Report) -> Vec<u8> {
     let row = Object::new()
         .str("path", path)
         .str("action", "create")
