@@ -12,6 +12,7 @@ use crate::cli::sessions::{PathsArgs, Sessions, SessionsArgs};
 use crate::load::Options;
 use crate::ops::grep::{Pattern, PatternOptions, Query, roles};
 use crate::session::fields::Scope;
+use crate::session::period::Period;
 use crate::session::search::SnippetSize;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
@@ -168,35 +169,14 @@ pub enum SortKey {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     let period = args.period.read(ui)?;
-    let is_listed = args.count || args.only.is_set();
-    let size = |width: usize| SnippetSize {
-        before: width,
-        after: width,
-    };
-    let size = ui
-        .width()
-        .filter(|_| !args.json)
-        .map_or_else(SnippetSize::default, size);
-    let query = Query {
-        pattern: pattern(&mut args)?,
-        scope: if args.raw {
-            Scope::Everything
-        } else {
-            Scope::Said
-        },
-        roles: std::mem::take(&mut args.role),
-        period,
-        inverted: args.invert_match,
-        active: args.active,
-        snippets: (!is_listed).then_some(size),
-    };
+    let query = query(&mut args, period, ui)?;
     let mut sessions = args.sessions.find(period, ui)?;
-    let default = if ui.stdout_is_terminal() {
+    let default_order = if ui.stdout_is_terminal() {
         SortKey::Time
     } else {
         SortKey::Path
     };
-    if args.sort.unwrap_or(default) == SortKey::Time {
+    if args.sort.unwrap_or(default_order) == SortKey::Time {
         sessions.newest_first();
     }
     let scope = sessions.scope.take();
@@ -208,6 +188,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.follow {
         ui.unpage();
     }
+
     let mut searcher = Searcher {
         query,
         painter: painter(&args, &sessions, ui),
@@ -218,25 +199,60 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         workers: if sessions.is_one { ui.processors() } else { 1 },
     };
     let buffers = Pool::new(PageBuffer::default);
-    // What is known of the sessions, to go on with them, and the one whose rows were printed last.
-    let (mut searched, mut last) = (HashMap::default(), None);
+    // With --follow, what is known of each session, to continue there.
+    let mut states = HashMap::default();
+    // The session whose rows were printed last.
+    let mut last_printed = None;
     let exit = sessions.read(
         ui,
         |path, input| buffers.with(|buffer| searcher.search(path, input, buffer)),
-        |ui, path, (answer, known)| {
-            searcher.print(&answer, &mut last, ui)?;
+        |ui, path, (matches, state)| {
+            searcher.print(&matches, &mut last_printed, ui)?;
             if args.follow {
-                searched.insert(path.to_owned(), known);
+                states.insert(path.to_owned(), state);
             }
             Ok(())
         },
     )?;
-    let mut matched = last.is_some();
-    if let Some(scope) = scope.filter(|_| args.follow) {
-        searcher.follow(&Places::of(ui), &scope, searched, last, ui)?;
-        matched = true;
+
+    if args.follow
+        && let Some(scope) = scope
+    {
+        // It ends only after as many matches as requested.
+        searcher.follow(&Places::of(ui), &scope, states, last_printed, ui)?;
+        return Ok(exit);
     }
-    Ok(exit.max(if matched { Exit::Done } else { Exit::Found }))
+    if last_printed.is_none() {
+        return Ok(exit.max(Exit::Found));
+    }
+    Ok(exit)
+}
+
+/// Returns the query of the options. The pattern and the roles are taken out of `args`; with -e,
+/// the first argument becomes a path.
+fn query(args: &mut Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
+    let prints_rows = !args.count && !args.only.is_set();
+    let size = match ui.width() {
+        Some(width) if !args.json => SnippetSize {
+            before: width,
+            after: width,
+        },
+        _ => SnippetSize::default(),
+    };
+    let scope = if args.raw {
+        Scope::Everything
+    } else {
+        Scope::Said
+    };
+    Ok(Query {
+        pattern: pattern(args)?,
+        scope,
+        roles: std::mem::take(&mut args.role),
+        period,
+        inverted: args.invert_match,
+        active: args.active,
+        snippets: prints_rows.then_some(size),
+    })
 }
 
 /// Returns the pattern; with -e, the first argument is a path instead.
@@ -259,8 +275,8 @@ fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
 }
 
 fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
-    let around = |side: Option<usize>| side.or(args.around).unwrap_or(0);
     let is_for_people = !args.count && !args.only.is_set() && !args.json && ui.stdout_is_terminal();
+    let on_both_sides = args.around.unwrap_or(0);
     Painter {
         counts: args.count,
         only: args.only,
@@ -269,8 +285,8 @@ fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
         headings: is_for_people && !sessions.is_one,
         by_id: args.sessions.paths.is_empty(),
         paths: !sessions.is_one && !is_for_people,
-        most_above: around(args.before_context),
-        most_below: around(args.after_context),
+        most_above: args.before_context.unwrap_or(on_both_sides),
+        most_below: args.after_context.unwrap_or(on_both_sides),
         options: Options {
             timestamps: args.json,
             ..row_options(ui)

@@ -54,6 +54,16 @@ pub struct SessionState {
     trail: Trail,
 }
 
+impl SessionState {
+    fn new(path: &Path, name: String) -> SessionState {
+        SessionState {
+            path: path.to_owned(),
+            name,
+            ..SessionState::default()
+        }
+    }
+}
+
 impl Searcher {
     /// Searches a session from the start.
     pub fn search(
@@ -62,82 +72,74 @@ impl Searcher {
         input: &Input,
         buffer: &mut PageBuffer,
     ) -> Result<(Matches, SessionState), Failure> {
-        let (path, name) = (path.to_owned(), input.name.clone());
-        let mut known = SessionState {
-            path,
-            name,
-            ..SessionState::default()
-        };
-        let mut search = |source: &dyn ReadAt| self.search_source(source, &mut known, buffer);
-        let found = match if self.with_pruned {
+        let mut state = SessionState::new(path, input.name.clone());
+        let source = input.source();
+        let pruned = if self.with_pruned {
             pruned_of(input)?
         } else {
             None
-        } {
-            Some(pruned) => search(&pruned.whole(input.source())),
-            None if self.follows => search(&input.read(WholeLines::of(input.source()))?),
-            None => search(input.source()),
-        }?;
-        known.seen = input.file().map(|file| file.snapshot().clone());
-        Ok((found, known))
+        };
+        let matches = if let Some(pruned) = pruned {
+            self.search_source(&pruned.whole(source), &mut state, buffer)?
+        } else if self.follows {
+            // A line that is being written is searched when it is whole.
+            let whole_lines = input.read(WholeLines::of(source))?;
+            self.search_source(&whole_lines, &mut state, buffer)?
+        } else {
+            self.search_source(source, &mut state, buffer)?
+        };
+        state.seen = input.file().map(|file| file.snapshot().clone());
+        Ok((matches, state))
     }
 
-    /// Searches a source from where the search ended before. If it fails, what is known stays as it
-    /// is.
+    /// Searches a source from where the search ended before. If it fails, the state stays as it is.
     fn search_source(
         &self,
         source: &dyn ReadAt,
-        known: &mut SessionState,
+        state: &mut SessionState,
         buffer: &mut PageBuffer,
     ) -> Result<Matches, Failure> {
-        let (path, name) = (&known.path, &known.name);
-        let (painter, mut count, mut rows) = (&self.painter, 0, Vec::new());
-        let (mut matches, mut keys) = (Vec::new(), Vec::new());
-        let most = self.most.saturating_sub(known.printed.len() as u64);
-        let unreadable = |error| Failure::reading(name, error);
-        let from = known.resume.map(|resume| resume.end);
-        let is_live = known.seen.is_some();
-        let read = if is_live {
-            known.trail.clone().read_appended(source, from, buffer)
+        let name = &state.name;
+        let is_live = state.seen.is_some();
+        let trail = if is_live {
+            let appended_from = state.resume.map(|resume| resume.end);
+            let trail = state.trail.clone();
+            trail.read_appended(source, appended_from, buffer)
         } else if self.follows {
             Trail::at_end_of(source)
         } else {
             Ok(Trail::default())
         };
-        let mut trail = read.map_err(unreadable)?;
-        let printed = &known.printed;
-        let mut take = |header: &Header, mut hit: Match| {
-            if self.follows {
-                let key = key(&hit);
-                if printed.contains(&key) {
-                    return ControlFlow::Continue(());
-                }
-                keys.push(key);
-                hit.turn = is_live.then(|| trail.advance_to(&hit.id));
-            }
-            count += 1;
-            if painter.has_rows() && painter.has_context() {
-                matches.push(hit);
-            } else if painter.has_rows() {
-                painter.row(path, header, &hit, false, &mut rows);
-            }
-            // One match is enough for a path.
-            let is_enough = count >= most || !painter.has_rows() && !painter.counts;
-            if is_enough {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+        let mut collector = Collector {
+            searcher: self,
+            path: &state.path,
+            printed: &state.printed,
+            is_live,
+            trail: trail.map_err(|error| Failure::reading(name, error))?,
+            most: self.most.saturating_sub(state.printed.len() as u64),
+            count: 0,
+            rows: Vec::new(),
+            matches: Vec::new(),
+            keys: Vec::new(),
         };
         let searched = search(
             source,
             &self.query,
-            known.resume,
+            state.resume,
             self.workers,
             buffer,
-            &mut take,
+            &mut |header, hit| collector.collect(header, hit),
         )
         .map_err(|error| Failure::load(name, error))?;
+
+        let Collector {
+            trail,
+            count,
+            mut rows,
+            matches,
+            keys,
+            ..
+        } = collector;
         let lines = [
             "line that may match is not JSON",
             "lines that may match are not JSON",
@@ -145,18 +147,20 @@ impl Searcher {
         let note = searched.unread.map(|unread| skipped(name, unread, lines));
         if !matches.is_empty() {
             let session =
-                load(source, &painter.options).map_err(|error| Failure::load(name, error))?;
-            painter.rows_around(path, &matches, &session, &mut rows);
+                load(source, &self.painter.options).map_err(|error| Failure::load(name, error))?;
+            self.painter
+                .rows_around(&state.path, &matches, &session, &mut rows);
         }
         if count > 0 {
-            painter.summary(path, &searched.header, count, &mut rows);
+            self.painter
+                .summary(&state.path, &searched.header, count, &mut rows);
         }
-        let path = path.clone();
-        known.printed.extend(keys);
-        known.resume = Some(searched.resume);
-        known.trail = trail.advance_to_end();
+
+        state.printed.extend(keys);
+        state.resume = Some(searched.resume);
+        state.trail = trail.advance_to_end();
         Ok(Matches {
-            path,
+            path: state.path.clone(),
             header: searched.header,
             count,
             rows,
@@ -164,37 +168,38 @@ impl Searcher {
         })
     }
 
-    /// Prints the matches in a session. `last` is the session whose rows were printed last.
+    /// Prints the matches in a session. `last_printed` is the session whose rows were printed last.
     pub fn print(
         &self,
-        answer: &Matches,
-        last: &mut Option<PathBuf>,
+        matches: &Matches,
+        last_printed: &mut Option<PathBuf>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        if let Some(note) = &answer.note {
+        if let Some(note) = &matches.note {
             ui.warn(note);
         }
-        if answer.count == 0 {
+        if matches.count == 0 {
             return Ok(());
         }
-        if last.as_ref() != Some(&answer.path) {
+        if last_printed.as_ref() != Some(&matches.path) {
+            let is_first = last_printed.is_none();
             let heading = self
                 .painter
-                .heading(&answer.path, &answer.header, last.is_none(), ui);
-            *last = Some(answer.path.clone());
+                .heading(&matches.path, &matches.header, is_first, ui);
+            *last_printed = Some(matches.path.clone());
             ui.print(&heading)?;
         }
         let written = if self.painter.json {
-            ui.verbatim().write_all(&answer.rows)
+            ui.verbatim().write_all(&matches.rows)
         } else {
-            ui.stdout().write_all(&answer.rows)
+            ui.stdout().write_all(&matches.rows)
         };
         written.map_err(Failure::output)
     }
 
-    /// Searches what is written to the sessions of a scope from now on, and new ones. `searched` is
-    /// what is known of them, `last` the session whose rows were printed last. Returns only if a
-    /// single session is searched and has as many matches as requested.
+    /// Searches what is written to the sessions of a scope from now on, and new ones. `states` is
+    /// what is known of them, `last_printed` the session whose rows were printed last. Returns only
+    /// if a single session is searched and has as many matches as requested.
     ///
     /// # Errors
     /// If standard output cannot be written; a session that cannot be read is waited for.
@@ -202,42 +207,41 @@ impl Searcher {
         &mut self,
         places: &Places,
         scope: &Scope,
-        mut searched: HashMap<PathBuf, SessionState>,
-        mut last: Option<PathBuf>,
+        mut states: HashMap<PathBuf, SessionState>,
+        mut last_printed: Option<PathBuf>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let mut watched = places.folders(scope);
         watched.retain(|path| path.exists());
         let mut wait = watch(&watched);
         let mut buffer = PageBuffer::default();
-        let (mut paths, mut names) = (Vec::new(), HashSet::default());
+        let mut paths: Vec<PathBuf> = Vec::new();
+        let mut names: HashSet<OsString> = HashSet::default();
         let mut changed = Changed::default();
         // Each entry is on the path to the leaf when it is written.
         self.query.active = false;
         loop {
+            // A file that is not known may be a new session.
             if changed.has_others(&names) {
-                // Some may be new.
-                paths = places
-                    .find(scope)
-                    .files
-                    .into_iter()
-                    .map(|file| file.path)
-                    .collect::<Vec<_>>();
-                let name = |path: &PathBuf| path.file_name().map(OsString::from);
-                names = paths.iter().filter_map(name).collect();
-            }
-            for path in paths.iter().filter(|path| changed.has(path)) {
-                let name = path.to_string_lossy().into_owned();
-                let new = || SessionState {
-                    path: path.clone(),
-                    name,
-                    ..SessionState::default()
-                };
-                let known = searched.entry(path.clone()).or_insert_with(new);
-                if let Some(answer) = self.search_on(known, &mut buffer, ui) {
-                    self.print(&answer, &mut last, ui)?;
+                paths.clear();
+                names.clear();
+                for file in places.find(scope).files {
+                    names.extend(file.path.file_name().map(OsString::from));
+                    paths.push(file.path);
                 }
-                if self.painter.is_of_one && self.is_full(known) {
+            }
+
+            for path in &paths {
+                if !changed.has(path) {
+                    continue;
+                }
+                let state = states.entry(path.clone()).or_insert_with(|| {
+                    SessionState::new(path, path.to_string_lossy().into_owned())
+                });
+                if let Some(matches) = self.search_appended(state, &mut buffer, ui) {
+                    self.print(&matches, &mut last_printed, ui)?;
+                }
+                if self.painter.is_of_one && self.is_full(state) {
                     return Ok(());
                 }
             }
@@ -246,39 +250,93 @@ impl Searcher {
     }
 
     /// Whether as many matches of a session were printed as requested.
-    fn is_full(&self, known: &SessionState) -> bool {
-        known.printed.len() as u64 >= self.most
+    fn is_full(&self, state: &SessionState) -> bool {
+        state.printed.len() as u64 >= self.most
     }
 
-    /// Searches what was written to a session since.
-    fn search_on(
+    /// Searches what was written to a session since; all of it if the file was replaced. Returns
+    /// `None` if it has not changed, cannot be read, or has as many matches as requested.
+    fn search_appended(
         &self,
-        known: &mut SessionState,
+        state: &mut SessionState,
         buffer: &mut PageBuffer,
         ui: &Ui,
     ) -> Option<Matches> {
-        let changed = match &known.seen {
-            Some(seen) => seen.look(&known.path),
-            None => SessionFile::open(&known.path).map(Some),
+        let file = match &state.seen {
+            Some(seen) => seen.look(&state.path).ok()??,
+            None => SessionFile::open(&state.path).ok()?,
         };
-        let file = changed.ok()??;
-        let has_grown = known
-            .seen
-            .as_ref()
-            .map_or(Ok(false), |seen| seen.is_start_of(&file))
-            .ok()?;
-        known.resume = known.resume.filter(|_| has_grown);
-        known.seen = Some(file.snapshot().clone());
-        if self.is_full(known) || ui.stdout_is()(file.handle()) {
+        let has_grown = match &state.seen {
+            Some(seen) => seen.is_start_of(&file).ok()?,
+            None => false,
+        };
+        if !has_grown {
+            state.resume = None;
+        }
+        state.seen = Some(file.snapshot().clone());
+
+        if self.is_full(state) || ui.stdout_is()(file.handle()) {
             return None;
         }
         let source = WholeLines::of(&file).ok()?;
-        self.search_source(&source, known, buffer).ok()
+        self.search_source(&source, state, buffer).ok()
+    }
+}
+
+/// Collects the matches in one session.
+struct Collector<'a> {
+    searcher: &'a Searcher,
+    path: &'a Path,
+    /// The keys of the matches that were printed before.
+    printed: &'a HashSet<Vec<u8>>,
+    /// Whether the session was searched before, so that these matches are new.
+    is_live: bool,
+    /// The path that the new entries take through the tree.
+    trail: Trail,
+    /// The number of matches after which the search ends.
+    most: u64,
+    count: u64,
+    /// The rows to print.
+    rows: Vec<u8>,
+    /// The matches whose rows are made later, with the entries around them.
+    matches: Vec<Match>,
+    /// With `--follow`, the keys of the collected matches.
+    keys: Vec<Vec<u8>>,
+}
+
+impl Collector<'_> {
+    /// Adds a match, unless it was printed before. Breaks if no other match is needed.
+    fn collect(&mut self, header: &Header, mut hit: Match) -> ControlFlow<()> {
+        let painter = &self.searcher.painter;
+        if self.searcher.follows {
+            let key = match_key(&hit);
+            if self.printed.contains(&key) {
+                return ControlFlow::Continue(());
+            }
+            self.keys.push(key);
+            if self.is_live {
+                hit.turn = Some(self.trail.advance_to(&hit.id));
+            }
+        }
+        self.count += 1;
+        if painter.has_rows() && painter.has_context() {
+            self.matches.push(hit);
+        } else if painter.has_rows() {
+            painter.row(self.path, header, &hit, false, &mut self.rows);
+        }
+
+        // One match is enough for a path.
+        let needs_one = !painter.has_rows() && !painter.counts;
+        if self.count >= self.most || needs_one {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }
 
 /// Returns what identifies a match: the id of its entry, or its text if it has none.
-fn key(hit: &Match) -> Vec<u8> {
+fn match_key(hit: &Match) -> Vec<u8> {
     if hit.id.is_empty() {
         hit.hit.snippet.clone().into_bytes()
     } else {
