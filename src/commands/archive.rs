@@ -99,12 +99,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let older_than = args
-        .older_than
-        .as_deref()
-        .map(|time| period::named("--older-than", time, ui));
+    let before_ms = match &args.older_than {
+        Some(time) => Some(period::named("--older-than", time, ui)?.start),
+        None => None,
+    };
     let filter = Filter {
-        before_ms: older_than.transpose()?.map(|time| time.start),
+        before_ms,
         empty: args.empty,
     };
     let project = args
@@ -115,6 +115,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.list {
         return list(&places, args.all, filter, args.change.json, ui);
     }
+
     if args.restore || args.delete {
         // A filter chooses sessions to archive, and none to restore.
         if args.sessions.is_empty() {
@@ -130,12 +131,28 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
         return args.change_archives(&places, ui);
     }
-    let is_chosen = filter.before_ms.is_some() || args.empty || args.project.is_some() || args.all;
-    if !is_chosen && args.sessions.is_empty() {
+
+    let is_filtered =
+        filter.before_ms.is_some() || args.empty || args.project.is_some() || args.all;
+    if !is_filtered && args.sessions.is_empty() {
         return Err(Failure::usage("neither a session nor a filter is given")
             .hint("name sessions, or choose them with --older-than, --empty, --project or --all"));
     }
-    args.archive(places, is_chosen.then_some(filter), ui)
+    args.archive(places, is_filtered.then_some(filter), ui)
+}
+
+/// Warns of the sessions that an agent may have open, or that changed recently: the first of them,
+/// and the number of the others.
+fn warn_of_skipped(skipped: &[Failure], ui: &mut Ui) {
+    let Some((first, others)) = skipped.split_first() else {
+        return;
+    };
+    let mut warning = format!("skipped {}", first.line());
+    if !others.is_empty() {
+        let others = counted(others.len(), "other", "others");
+        warning += &format!(", and {others}");
+    }
+    ui.warn(&warning);
 }
 
 impl Args {
@@ -147,14 +164,15 @@ impl Args {
         filter: Option<Filter>,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
+        let is_filtered = filter.is_some();
         let mut done = Vec::new();
-        for (archive, failure) in self.finish_interrupted(&places, filter.is_some(), ui)? {
+        for (archive, failure) in self.finish_interrupted(&places, is_filtered, ui)? {
             done.push((archive, Err(failure)));
         }
         let mut sessions = Vec::new();
         // A directory that cannot be read may contain sessions that the filter chooses.
         let mut unread = Exit::Done;
-        if filter.is_some() {
+        if is_filtered {
             let scope = if self.all { Scope::All } else { Scope::Here };
             let found = places.find(&scope);
             for failure in named::failures(found.troubles, true, ui) {
@@ -172,6 +190,7 @@ impl Args {
                 Err(failure) => done.push((session.clone(), Err(failure))),
             }
         }
+
         let packer = Packer {
             places,
             filter,
@@ -183,27 +202,31 @@ impl Args {
             let archived = packer.archive(&path);
             (path, archived)
         };
-        let mut skipped: Vec<Failure> = Vec::new();
-        ui.parallel(sessions, work, |_, (path, archived)| match archived {
-            Ok(None) => {}
-            Ok(Some(row)) => done.push((path, Ok(row))),
-            // Files that are not sessions, and those that another process just moved.
-            Err(failure) if filter.is_some() && (failure.is_other_file() || failure.is_missing) => {
-            }
-            Err(failure) if filter.is_some() && failure.exit() == Exit::Busy => {
-                skipped.push(failure)
-            }
-            Err(failure) => done.push((path, Err(failure))),
+        let mut results = Vec::new();
+        ui.parallel(sessions, work, |_, path_and_result| {
+            results.push(path_and_result);
         });
-        if let [failure, others @ ..] = &skipped[..] {
-            let others = format!(", and {}", counted(others.len(), "other", "others"));
-            let others = if skipped.len() > 1 { &others } else { "" };
-            ui.warn(&format!("skipped {}{others}", failure.line()));
+
+        let mut skipped: Vec<Failure> = Vec::new();
+        for (path, result) in results {
+            match result {
+                // The filter does not choose it.
+                Ok(None) => {}
+                Ok(Some(row)) => done.push((path, Ok(row))),
+                // A file that is not a session, or that another process just moved.
+                Err(failure) if is_filtered && (failure.is_other_file() || failure.is_missing) => {}
+                Err(failure) if is_filtered && failure.exit() == Exit::Busy => {
+                    skipped.push(failure);
+                }
+                Err(failure) => done.push((path, Err(failure))),
+            }
         }
+        warn_of_skipped(&skipped, ui);
         if done.is_empty() && skipped.is_empty() {
             ui.status("no session is chosen");
         }
-        report(done, self.change.json, ui).map(|exit| exit.max(unread))
+        let exit = report(done, self.change.json, ui)?;
+        Ok(exit.max(unread))
     }
 
     /// Restores what earlier runs of the command left that were killed: of all archives among

@@ -13,10 +13,14 @@ use pisess_store::{Archive, Glance, ReadAt};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
+/// An archived session.
 pub struct Archived {
+    /// The path of the archive.
     path: PathBuf,
     pub facts: Facts,
+    /// The number of files in the archive.
     files: usize,
+    /// The size of these files, and that of the archive.
     bytes: u64,
     archived: u64,
 }
@@ -30,15 +34,15 @@ impl Archived {
         let name = visible(&path.to_string_lossy());
         let file = Glance::open(path)?;
         let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
-        let archive = archive
-            .ok_or_else(|| Failure::cannot(format_args!("{name} is not an archive")).path(&name))?;
+        let Some(archive) = archive else {
+            return Err(Failure::cannot(format_args!("{name} is not an archive")).path(&name));
+        };
         let facts = Facts::read(&archive.head).map_err(|error| Failure::load(&name, error))?;
         let bytes = archive.members.iter().map(|member| member.size).sum();
-        let (path, files) = (path.to_owned(), archive.members.len());
         Ok(Archived {
-            path,
+            path: path.to_owned(),
             facts,
-            files,
+            files: archive.members.len(),
             bytes,
             archived: file.len(),
         })
@@ -53,7 +57,9 @@ pub fn list(
     json: bool,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let (now, mut exit, mut list) = (Ids::new(ui)?.now_ms(ui), Exit::Done, Vec::new());
+    let now_ms = Ids::new(ui)?.now_ms(ui);
+    let mut exit = Exit::Done;
+    let mut list = Vec::new();
     for path in places.archived(all)? {
         match Archived::read(&path) {
             Ok(archived) if filter.fits(archived.facts.modified, archived.facts.messages) => {
@@ -65,8 +71,9 @@ pub fn list(
     }
     list.sort_by_key(|archived| Reverse(archived.facts.modified));
     if json {
-        list.iter()
-            .try_for_each(|archived| ui.print_json(&archived.json(places)))?;
+        for archived in &list {
+            ui.print_json(&archived.json(places))?;
+        }
         return Ok(exit);
     }
     let home = ui.home();
@@ -88,7 +95,7 @@ pub fn list(
             .as_ref()
             .map(|cwd| below_home(&cwd.to_string_lossy(), home.as_deref()));
         table.texts([
-            age(now, facts.modified),
+            age(now_ms, facts.modified),
             visible(id_end(&facts.header.id.to_string_lossy(), ID)),
             visible(&cwd.unwrap_or_default()),
             facts.messages.to_string(),

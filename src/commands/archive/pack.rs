@@ -2,7 +2,7 @@
 //! is removed. A run that is killed while it removes leaves the session hidden;
 //! [`super::interrupted`] finds it.
 
-use super::report::ArchiveResult;
+use super::report::{ArchiveResult, Sizes};
 use crate::cli::locate::Places;
 use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
@@ -82,11 +82,11 @@ impl Packer<'_> {
                 path,
                 to: Some(to),
                 status: Status::Planned,
-                bytes: None,
+                sizes: None,
                 troubles: Vec::new(),
             }));
         }
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<Packed> {
+        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<Sizes> {
             if grown.is_some() && self.filter.is_some() {
                 return Err(input.busy("it is being written to"));
             }
@@ -94,12 +94,12 @@ impl Packer<'_> {
             let input = grown.as_ref().unwrap_or(&input);
             self.pack(input, reread.as_ref().unwrap_or(&listed), &to, locked)
         };
-        let (committed, packed) = under_lock(&input, &self.options(), &mut attempt)?;
+        let (committed, sizes) = under_lock(&input, &self.options(), &mut attempt)?;
         Ok(Some(ArchiveResult {
             path,
             to: Some(to),
             status: Status::Archived,
-            bytes: Some((packed.bytes, packed.archived)),
+            sizes: Some(sizes),
             troubles: committed.map_or_else(Vec::new, |committed| committed.troubles),
         }))
     }
@@ -144,21 +144,21 @@ impl Packer<'_> {
 
     /// Archives a session under its lock. Until all of its files are hidden, an error leaves
     /// everything as it was, without the archive (rule 7).
-    fn pack(&self, input: &Input, listed: &Listed, to: &Path, locked: Locked) -> Attempted<Packed> {
+    fn pack(&self, input: &Input, listed: &Listed, to: &Path, locked: Locked) -> Attempted<Sizes> {
         let sources = self.sources(input)?;
         let header = input.header()?;
         let facts = input.read(Facts::written(listed, input.source(), &header))?;
         let folder = NewFolder::make(to.parent().unwrap_or(Path::new("/")))?;
         let archive = write(&facts, &sources, to)?;
-        let packed = Packed {
-            bytes: sources.iter().map(|source| source.member.size).sum(),
-            archived: archive.bytes,
+        let sizes = Sizes {
+            files: sources.iter().map(|source| source.member.size).sum(),
+            archive: archive.bytes,
         };
         let mut committed = match remove(&sources, locked) {
             Ok(Attempt::Done(committed)) => committed,
             Ok(stale) => {
                 archive.take_back(to)?;
-                return Ok((Some(stale), packed));
+                return Ok((Some(stale), sizes));
             }
             Err(unremoved) if unremoved.is_undone => {
                 archive.take_back(to)?;
@@ -174,7 +174,7 @@ impl Packer<'_> {
             let removed = store::remove_empty_folders(&folder);
             committed.troubles.extend(removed.err());
         }
-        Ok((Some(Attempt::Done(committed)), packed))
+        Ok((Some(Attempt::Done(committed)), sizes))
     }
 
     /// Returns the files to archive: first the session.
@@ -203,12 +203,6 @@ impl Packer<'_> {
         }
         Ok(sources)
     }
-}
-
-/// The sizes of a session with its files, and of its archive.
-struct Packed {
-    bytes: u64,
-    archived: u64,
 }
 
 /// Removes the files that are in the archive, except for blobs, which other sessions may use.

@@ -7,6 +7,15 @@ use pisess_json::write::Object;
 use pisess_store::{Cause, StoreError};
 use std::path::PathBuf;
 
+/// How large a session and its archive are, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// The size of the session with all files that belong to it.
+    pub files: u64,
+    /// The size of the archive.
+    pub archive: u64,
+}
+
 /// What became of a session.
 #[derive(Debug)]
 pub struct ArchiveResult {
@@ -16,8 +25,8 @@ pub struct ArchiveResult {
     pub to: Option<PathBuf>,
     /// What became of it.
     pub status: Status,
-    /// The size of its files, and that of its archive.
-    pub bytes: Option<(u64, u64)>,
+    /// How much was archived; `None` if that is not known yet.
+    pub sizes: Option<Sizes>,
     /// The errors that occurred after it was archived.
     pub troubles: Vec<StoreError>,
 }
@@ -31,10 +40,10 @@ impl ArchiveResult {
                 .str("path", &path)
                 .str_or_null("to", to.as_deref())
                 .json("status", &self.status.json())
-                .number_or_null("bytes", self.bytes.map(|(bytes, _)| bytes as f64))
+                .number_or_null("bytes", self.sizes.map(|sizes| sizes.files as f64))
                 .number_or_null(
                     "archivedBytes",
-                    self.bytes.map(|(_, archived)| archived as f64),
+                    self.sizes.map(|sizes| sizes.archive as f64),
                 );
             return ui.print_json(&result.finish());
         }
@@ -52,8 +61,8 @@ impl ArchiveResult {
 #[derive(Default)]
 struct Sums {
     sessions: usize,
-    bytes: usize,
-    archived: usize,
+    files: usize,
+    archives: usize,
 }
 
 /// Prints the rows and failures of a command; returns how it ends.
@@ -78,7 +87,7 @@ pub fn report(
                     path,
                     to: None,
                     status: Status::Failed,
-                    bytes: None,
+                    sizes: None,
                     troubles: Vec::new(),
                 });
             }
@@ -114,18 +123,20 @@ fn print_results(results: &[ArchiveResult], json: bool, ui: &mut Ui) -> Result<(
     let mut sums = Sums::default();
     for result in results {
         result.print(json, ui)?;
-        if let (Status::Archived, Some((bytes, archived))) = (result.status, result.bytes) {
+        if result.status == Status::Archived
+            && let Some(sizes) = result.sizes
+        {
             sums.sessions += 1;
-            sums.bytes += bytes as usize;
-            sums.archived += archived as usize;
+            sums.files += sizes.files as usize;
+            sums.archives += sizes.archive as usize;
         }
     }
     if sums.sessions > 0 {
         let sessions = counted(sums.sessions, "session", "sessions");
         ui.status(&format!(
             "{sessions} archived, {} in {}",
-            size(sums.bytes),
-            size(sums.archived)
+            size(sums.files),
+            size(sums.archives)
         ));
     }
     Ok(())

@@ -43,12 +43,12 @@ pub fn restore(
             "to read the session as it is, give this path to any command; `zstd -dc` prints it",
         ));
     };
-    let bytes = Some(open.bytes());
+    let sizes = Some(open.sizes());
     let result = |status| ArchiveResult {
         path: path.to_owned(),
         to: Some(session.clone()),
         status,
-        bytes,
+        sizes,
         troubles: Vec::new(),
     };
     // Another process may be about to archive the session: that is over before anything is decided.

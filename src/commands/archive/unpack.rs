@@ -1,7 +1,7 @@
 //! Finds the archive that an argument names, opens it, and deletes it.
 
 use super::list::Archived;
-use super::report::ArchiveResult;
+use super::report::{ArchiveResult, Sizes};
 use crate::cli::locate::Places;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, Ui, visible};
@@ -27,6 +27,7 @@ pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, 
     if !store::is_free(argument)? {
         return Ok(ui.absolute(argument));
     }
+
     let name = argument.to_string_lossy();
     let mut known = Vec::new();
     for path in places.archived(true)? {
@@ -35,22 +36,28 @@ pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, 
             Err(failure) => ui.warn(&failure.line()),
         }
     }
-    let found = choose(&name, [known]);
-    let stored = found.is_err().then(|| places.named(&name).ok()).flatten();
-    found.map_err(|error| match error {
-        NameError::Unknown { near, name } if near.is_empty() || stored.is_some() => {
-            let failure = match &stored {
-                Some(path) => {
-                    Failure::cannot(format_args!("{name} is not archived: {}", path.display()))
-                }
-                None => Failure::cannot(format_args!(
-                    "{name}: no archived session has that id or name"
-                )),
-            };
-            failure.hint("`pisess archive --list --all` lists the archived sessions")
-        }
-        error => Failure::cannot(&error).hint(error.hint()),
-    })
+    match choose(&name, [known]) {
+        Ok(archive) => Ok(archive),
+        Err(error) => Err(unknown_archive(&name, error, places)),
+    }
+}
+
+/// Returns the failure for a name that is not that of one archived session. If a session in the
+/// stores has the name, it is named instead of archived ones with similar names.
+fn unknown_archive(argument: &str, error: NameError, places: &Places) -> Failure {
+    let NameError::Unknown { near, name } = &error else {
+        return Failure::cannot(&error).hint(error.hint());
+    };
+    let failure = if let Ok(path) = places.named(argument) {
+        Failure::cannot(format_args!("{name} is not archived: {}", path.display()))
+    } else if near.is_empty() {
+        Failure::cannot(format_args!(
+            "{name}: no archived session has that id or name"
+        ))
+    } else {
+        return Failure::cannot(&error).hint(error.hint());
+    };
+    failure.hint("`pisess archive --list --all` lists the archived sessions")
 }
 
 /// An archive under its lock.
@@ -91,12 +98,11 @@ impl OpenArchive {
         self.locked.remove().and_then(Attempt::done).map(drop)
     }
 
-    /// Returns the size of its files, and its own.
-    pub fn bytes(&self) -> (u64, u64) {
-        (
-            self.archive.members.iter().map(|member| member.size).sum(),
-            self.file.len(),
-        )
+    pub fn sizes(&self) -> Sizes {
+        Sizes {
+            files: self.archive.members.iter().map(|member| member.size).sum(),
+            archive: self.file.len(),
+        }
     }
 }
 
@@ -112,25 +118,25 @@ pub(super) fn options(change: &ChangeArgs) -> WriteOptions {
 /// Deletes an archive, after asking on a terminal.
 pub fn delete(path: &Path, change: &ChangeArgs, ui: &mut Ui) -> Result<ArchiveResult, Failure> {
     let open = OpenArchive::open(path, change)?;
-    let bytes = Some(open.bytes());
+    let sizes = Some(open.sizes());
     let result = |status| ArchiveResult {
         path: path.to_owned(),
         to: None,
         status,
-        bytes,
+        sizes,
         troubles: Vec::new(),
     };
     if change.dry_run {
         return Ok(result(Status::Planned));
     }
     if !change.force {
-        let facts = Facts::read(&open.archive.head)
-            .ok()
-            .filter(|facts| !facts.title.is_empty());
-        let title = facts
-            .map(|facts| format!(" ({})", facts.title))
-            .unwrap_or_default();
-        if !ui.confirm(&format!("delete {}{title}", open.name))? {
+        let mut question = format!("delete {}", open.name);
+        if let Ok(facts) = Facts::read(&open.archive.head)
+            && !facts.title.is_empty()
+        {
+            question += &format!(" ({})", facts.title);
+        }
+        if !ui.confirm(&question)? {
             return Err(Failure::no(format_args!("{} is not deleted", open.name)));
         }
     }
