@@ -166,7 +166,7 @@ pub fn read(
         models: list_stats.models,
         usage: billed.iter().map(|request| &request.usage).collect(),
         labels,
-        context: (context > 0.0).then_some(context),
+        context: if context > 0.0 { Some(context) } else { None },
         is_torn: session
             .problems
             .iter()
@@ -424,14 +424,14 @@ pub fn group(
 ) {
     let mut ranks: HashMap<Option<PathBuf>, usize> = HashMap::default();
     ranks.insert(None, usize::MAX);
-    let mut of_root = None;
+    let mut root_repository = None;
     for row in rows.iter() {
         if row.ancestors == 0 {
-            of_root = repository(&list[row.at]);
+            root_repository = repository(&list[row.at]);
         }
         let next_rank = ranks.len();
-        ranks.entry(of_root.clone()).or_insert(next_rank);
-        list[row.at].repository.clone_from(&of_root);
+        ranks.entry(root_repository.clone()).or_insert(next_rank);
+        list[row.at].repository.clone_from(&root_repository);
     }
     rows.sort_by_key(|row| ranks[&list[row.at].repository]);
 }
@@ -454,8 +454,8 @@ fn parents(list: &[Listed], nests_forks: bool) -> Vec<Option<usize>> {
     let find_source = |session: &Listed| {
         let parent = session.parent.as_ref()?;
         let path = parent.to_string_lossy();
-        let by_path = by_path.get(Path::new(&*path));
-        by_path.or_else(|| by_id.get(parent.as_bytes())).copied()
+        let source = by_path.get(Path::new(&*path));
+        source.or_else(|| by_id.get(parent.as_bytes())).copied()
     };
 
     let mut parents: Vec<Option<usize>> = vec![None; list.len()];

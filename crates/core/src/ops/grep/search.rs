@@ -520,25 +520,11 @@ impl<'s> Search<'s> {
     /// Searches the fields of an entry. Returns its first match; in an inverted search, the first
     /// text of an entry without a match.
     fn find_in_fields(&self, entry: &Typed) -> Option<Hit> {
-        let only_calls = self.only_calls(entry);
-        let mut found = None;
-        let mut first_text = None;
-        let mut see = |field: &Field| {
-            if only_calls && !field.is_of_call() {
-                return ControlFlow::Continue(());
-            }
-            if self.query.inverted && first_text.is_none() {
-                let text = field.text();
-                if !text.is_empty() {
-                    first_text = Some(self.hit_at(field.path(), &text, 0..0));
-                }
-            }
-            found = self.find_in_field(field);
-            if found.is_some() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+        let mut fields = FieldSearch {
+            search: self,
+            only_calls: self.only_calls(entry),
+            found: None,
+            first_text: None,
         };
         // The visitor breaks at the first match.
         let _ = visit(
@@ -546,20 +532,20 @@ impl<'s> Search<'s> {
             entry.kind,
             entry.role,
             self.query.scope,
-            &mut see,
+            &mut |field| fields.search_field(field),
         );
 
         if !self.query.inverted {
-            return found;
+            return fields.found;
         }
-        if found.is_some() {
+        if fields.found.is_some() {
             return None;
         }
-        if first_text.is_none() && !only_calls {
+        if fields.first_text.is_none() && !fields.only_calls {
             return Some(nowhere());
         }
         // An entry without any of the searched tool calls does not count as one without a match.
-        first_text
+        fields.first_text
     }
 
     /// Returns the first match in a field. The text is decoded only if the pattern may match.
@@ -587,6 +573,38 @@ impl<'s> Search<'s> {
         let shown = text.to_string_lossy();
         let place = whole_characters(&shown, place);
         Hit::new(field, &shown, place, size)
+    }
+}
+
+/// A search of the fields of one entry.
+struct FieldSearch<'a, 's> {
+    search: &'a Search<'s>,
+    /// Whether only tool calls are searched.
+    only_calls: bool,
+    /// The first match.
+    found: Option<Hit>,
+    /// In an inverted search, the first text that is not empty.
+    first_text: Option<Hit>,
+}
+
+impl FieldSearch<'_, '_> {
+    /// Searches the next field. Breaks at a match.
+    fn search_field(&mut self, field: &Field) -> ControlFlow<()> {
+        if self.only_calls && !field.is_of_call() {
+            return ControlFlow::Continue(());
+        }
+        if self.search.query.inverted && self.first_text.is_none() {
+            let text = field.text();
+            if !text.is_empty() {
+                self.first_text = Some(self.search.hit_at(field.path(), &text, 0..0));
+            }
+        }
+        self.found = self.search.find_in_field(field);
+        if self.found.is_some() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }
 

@@ -79,7 +79,6 @@ struct Counter<'s> {
     attributions: Peekable<std::slice::Iter<'s, Attribution>>,
     /// The number of tool calls so far.
     called: usize,
-    /// What is waited for.
     turn: Turn,
     /// The latest time of a message.
     last_ms: i64,
@@ -111,7 +110,11 @@ impl<'s> Counter<'s> {
             .attributions
             .next_if(|attribution| attribution.entry == ix)
             .copied();
-        let role = (entry.kind == Kind::Message).then_some(entry.role);
+        let role = if entry.kind == Kind::Message {
+            Some(entry.role)
+        } else {
+            None
+        };
         if role.is_none() && request.is_none() {
             if entry.kind == Kind::CustomMessage && attribution.is_some() {
                 self.turn = Turn::after_request(entry.time_ms);
@@ -121,7 +124,7 @@ impl<'s> Counter<'s> {
 
         // A copy of a reply that is earlier in the file has no request of its own.
         let is_copy = role == Some(Role::Assistant) && request.is_none();
-        let request = request.filter(|_| !is_elsewhere);
+        let request = if is_elsewhere { None } else { request };
         let mut by = attribution.unwrap_or_else(|| Attribution::none(ix));
         if role == Some(Role::Assistant) {
             self.provider = by.provider;
@@ -151,9 +154,10 @@ impl<'s> Counter<'s> {
                 took_ms,
                 is_billed: request.is_some(),
                 agents: request.as_ref().and_then(|request| request.agents.clone()),
-                usage: request
-                    .filter(|_| by.has_usage)
-                    .map(|request| request.usage),
+                usage: match request {
+                    Some(request) if by.has_usage => Some(request.usage),
+                    _ => None,
+                },
                 role,
                 has_failed: role == Some(Role::ToolResult) && entry.flags.has(Flags::FAILED),
                 line,
@@ -188,10 +192,11 @@ impl<'s> Counter<'s> {
 }
 
 /// The maximum number of milliseconds between two entries of a turn that count as work: an hour.
-/// What takes longer waited for a user, or for the machine to wake up.
+/// A longer pause was spent waiting for a user, or for the machine to wake up.
 const LONGEST_STEP: i64 = 60 * 60 * 1000;
 
-/// What the conversation is waiting for, with the latest time of what is being done.
+/// What the conversation is waiting for, with the time since when the agent or its tools have been
+/// working, in milliseconds since 1970.
 #[derive(Clone, Copy)]
 enum Turn {
     /// A request.
@@ -214,10 +219,10 @@ impl Turn {
     /// Goes on to the next entry. Returns the milliseconds that the agent and its tools worked
     /// before the entry.
     ///
-    /// A turn lasts from a user message to the first reply that calls no tools. What follows without
-    /// a request, as a message that another program appended, or a reply to an extension, took no
-    /// longer than its own generation. A step that took hours was idle. `began` is when a reply
-    /// began, if the reply has that time and nothing was written since.
+    /// A turn lasts from a user message to the first reply that calls no tools. A message that
+    /// follows without a request (another program appended it, or it answers an extension) took only
+    /// the time of its own generation. `began` is when a reply began, if the reply has that time and
+    /// nothing was written since.
     fn took(&mut self, entry: &Entry, is_copy: bool, began: Option<i64>, has_calls: bool) -> i64 {
         let time_ms = entry.time_ms;
         let is_timed = time_ms != Entry::NO_TIME;

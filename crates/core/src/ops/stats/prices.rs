@@ -13,12 +13,18 @@ use std::sync::LazyLock;
 #[derive(Debug, Default)]
 pub struct Prices {
     by_name: HashMap<String, Vec<Rates>>,
-    /// By the last part of a longer name, such as `bedrock/us-east-1/MODEL`; `None` if their prices
-    /// differ.
-    by_end: HashMap<String, Option<Vec<Rates>>>,
-    /// By the name without its date: the name without a date, or else with the latest, and its
-    /// price.
-    by_base: HashMap<String, (String, Vec<Rates>)>,
+    /// By each suffix after a slash of a longer name, such as `bedrock/us-east-1/MODEL`; `None` if
+    /// the models with this suffix differ in price.
+    by_suffix: HashMap<String, Option<Vec<Rates>>>,
+    /// By the name without its date.
+    by_base: HashMap<String, DatedModel>,
+}
+
+/// Of models whose names differ only in their date: the one without a date, or else the latest.
+#[derive(Debug)]
+struct DatedModel {
+    name: String,
+    rates: Vec<Rates>,
 }
 
 /// Dollars per token.
@@ -67,9 +73,9 @@ impl Prices {
 
         for (name, rates) in &prices.by_name {
             for suffix in name_suffixes(name).skip(1) {
-                let known = prices.by_end.entry(suffix.to_owned());
-                let known = known.or_insert_with(|| Some(rates.clone()));
-                if known.as_ref().is_some_and(|known| known != rates) {
+                let entry = prices.by_suffix.entry(suffix.to_owned());
+                let known = entry.or_insert_with(|| Some(rates.clone()));
+                if known.as_ref() != Some(rates) {
                     *known = None;
                 }
             }
@@ -79,11 +85,14 @@ impl Prices {
                 None => true,
                 Some(_) if name == base => true,
                 // Dates are compared as text: they have the same form.
-                Some((known, _)) => known != base && known < name,
+                Some(known) => known.name != base && known.name < *name,
             };
             if is_better {
-                let named_rates = (name.clone(), rates.clone());
-                prices.by_base.insert(base.to_owned(), named_rates);
+                let model = DatedModel {
+                    name: name.clone(),
+                    rates: rates.clone(),
+                };
+                prices.by_base.insert(base.to_owned(), model);
             }
         }
         Some(prices)
@@ -114,13 +123,13 @@ impl Prices {
             }
         }
         for name in &names {
-            if let Some(Some(rates)) = self.by_end.get(name) {
+            if let Some(Some(rates)) = self.by_suffix.get(name) {
                 return Some(rates);
             }
         }
         for name in &names {
-            if let Some((_, rates)) = self.by_base.get(without_date(name)) {
-                return Some(rates);
+            if let Some(model) = self.by_base.get(without_date(name)) {
+                return Some(&model.rates);
             }
         }
         None
@@ -213,25 +222,33 @@ impl Rates {
     /// Reads the rates under keys with this suffix, for prompts of any length. What is missing is as
     /// in `usual`, or else as the input.
     fn read(row: Raw, suffix: &str, usual: Option<Rates>) -> Option<Rates> {
-        let rate = |key: &str| {
-            let rate = row.get(&format!("{key}{suffix}")).and_then(number)?;
-            (rate.is_finite() && rate >= 0.0).then_some(rate)
-        };
+        let rate = |key: &str| read_rate(row, &format!("{key}{suffix}"));
         let input = rate("input_cost_per_token")?;
-        let output = rate("output_cost_per_token").or(usual.map(|usual| usual.output))?;
-        let cache_read = rate("cache_read_input_token_cost")
-            .or(usual.map(|usual| usual.cache_read))
-            .unwrap_or(input);
-        let cache_write = rate("cache_creation_input_token_cost")
-            .or(usual.map(|usual| usual.cache_write))
-            .unwrap_or(input);
+        let mut output = rate("output_cost_per_token");
+        let mut cache_read = rate("cache_read_input_token_cost");
+        let mut cache_write = rate("cache_creation_input_token_cost");
+        if let Some(usual) = usual {
+            output = output.or(Some(usual.output));
+            cache_read = cache_read.or(Some(usual.cache_read));
+            cache_write = cache_write.or(Some(usual.cache_write));
+        }
         Some(Rates {
             above: f64::NEG_INFINITY,
             input,
-            output,
-            cache_read,
-            cache_write,
+            output: output?,
+            cache_read: cache_read.unwrap_or(input),
+            cache_write: cache_write.unwrap_or(input),
         })
+    }
+}
+
+/// Returns the rate under a key, if it is a price.
+fn read_rate(row: Raw, key: &str) -> Option<f64> {
+    let rate = number(row.get(key)?)?;
+    if rate.is_finite() && rate >= 0.0 {
+        Some(rate)
+    } else {
+        None
     }
 }
 
