@@ -230,8 +230,8 @@ impl Line {
 fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<Searched> {
     let mut all = Searched::default();
     let buffers = Pool::new(PageBuffer::default);
-    let search_range = |range| buffers.with(|buffer| search_range(source, redactor, range, buffer));
-    in_order(ranges(source, 0), workers, search_range, |part| {
+    let search_part = |range| buffers.with(|buffer| search_range(source, redactor, range, buffer));
+    in_order(ranges(source, 0), workers, search_part, |part| {
         let mut part = part?;
         for line in &mut part.lines {
             line.number.0 += all.count;

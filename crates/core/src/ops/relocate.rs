@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_hold_sessions_of_a_project() {
+    fn may_hold_accepts_directories_of_a_project() {
         let store = |agent, folder: &str| Store {
             agent,
             root: PathBuf::from("/s"),

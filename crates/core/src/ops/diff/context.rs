@@ -31,12 +31,7 @@ pub struct Hunk {
 pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
     let left_messages = measure_messages(left)?;
     let right_messages = measure_messages(right)?;
-    let left_digests: Vec<_> = left_messages.iter().map(|message| message.digest).collect();
-    let right_digests: Vec<_> = right_messages
-        .iter()
-        .map(|message| message.digest)
-        .collect();
-    let changes = differing(&left_digests, &right_digests);
+    let changes = differing(&digests(&left_messages), &digests(&right_messages));
     let left_starts = line_starts(&left_messages);
     let right_starts = line_starts(&right_messages);
 
@@ -159,6 +154,10 @@ fn measure_messages(side: &Side) -> io::Result<Vec<MeasuredMessage>> {
         });
     })?;
     Ok(messages)
+}
+
+fn digests(messages: &[MeasuredMessage]) -> Vec<[u8; 32]> {
+    messages.iter().map(|message| message.digest).collect()
 }
 
 /// Returns the texts of the needed messages, by their index.

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_its_place_is_not_the_same() {
+    fn diff_reports_entries_in_another_order() {
         assert_eq!(
             compared(&[("a", "1"), ("b", "2")], &[("b", "2"), ("a", "1")]),
             ": ~ -a +a"

@@ -35,12 +35,12 @@ impl Pattern {
     /// # Errors
     /// If a pattern is not a regular expression, or compiles to too large a program.
     pub fn new(patterns: &[String], options: PatternOptions) -> Result<Pattern, String> {
-        let has_upper_case = |pattern: &String| has_upper_case(pattern, options.fixed);
-        let is_lower_case = options.smart_case && !patterns.iter().any(has_upper_case);
-        let options = PatternOptions {
-            ignore_case: options.ignore_case || is_lower_case,
-            ..options
-        };
+        let mut options = options;
+        if options.smart_case {
+            let mut patterns = patterns.iter();
+            let has_upper_case = patterns.any(|pattern| has_upper_case(pattern, options.fixed));
+            options.ignore_case |= !has_upper_case;
+        }
 
         let mut groups = Vec::new();
         for pattern in patterns {

@@ -336,8 +336,12 @@ fn several_threads_find_what_one_finds() {
         active: true,
         ..counted.clone()
     };
-    for query in [listed, counted, on_path] {
-        let found = |workers| {
+    for (name, query) in [
+        ("listed", listed),
+        ("counted", counted),
+        ("on the path", on_path),
+    ] {
+        let search_with = |workers| {
             let mut hits = Vec::new();
             let buffer = &mut PageBuffer::default();
             let searched = search(&source, &query, None, workers, buffer, &mut |_, hit| {
@@ -346,10 +350,11 @@ fn several_threads_find_what_one_finds() {
             });
             (hits, searched.unwrap().unread)
         };
-        let one = found(1);
-        assert!(!one.0.is_empty() && one.1.is_some_and(|(count, _)| count == 4));
+        let (hits, unread) = search_with(1);
+        assert!(!hits.is_empty(), "{name}");
+        assert_eq!(unread.map(|(count, _)| count), Some(4), "{name}");
         for _ in 0..5 {
-            assert_eq!(found(3), one);
+            assert_eq!(search_with(3), (hits.clone(), unread), "{name}");
         }
     }
 }

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_stays() {
+    fn shared_starts_leave_ordinary_prompts_whole() {
         let texts = [
             "Please fix the parser",
             "Please fix the tests",

@@ -135,10 +135,14 @@ impl<'s> Counter<'s> {
         }
 
         let calls = self.take_calls(ix);
-        let began_ms = by
-            .began_ms
-            .filter(|&began| self.last_ms != Entry::NO_TIME && began >= self.last_ms);
-        let took_ms = self.turn.took(entry, is_copy, began_ms, !calls.is_empty());
+        let is_since_last =
+            |&began_ms: &i64| self.last_ms != Entry::NO_TIME && began_ms >= self.last_ms;
+        let took_ms = self.turn.advance(&Step {
+            entry,
+            is_copy,
+            began_ms: by.began_ms.filter(is_since_last),
+            has_calls: !calls.is_empty(),
+        });
         if role.is_some() {
             self.last_ms = self.last_ms.max(entry.time_ms);
         }
@@ -147,27 +151,33 @@ impl<'s> Counter<'s> {
             Some(pruned) => pruned.in_session(entry.line),
             None => Some(entry.line),
         };
-        if line.is_some() {
+        if line.is_none() {
+            self.add_pruned(by, entry.time_ms, request);
+            return;
+        }
+        self.entries.push(Counted {
+            by,
+            time_ms: entry.time_ms,
+            took_ms,
+            is_billed: request.is_some(),
+            agents: request.as_ref().and_then(|request| request.agents.clone()),
+            usage: match request {
+                Some(request) if by.has_usage => Some(request.usage),
+                _ => None,
+            },
+            role,
+            has_failed: role == Some(Role::ToolResult) && entry.flags.has(Flags::FAILED),
+            line,
+            calls,
+        });
+    }
+
+    /// Counts an entry that was pruned: only what it used, if it was billed.
+    fn add_pruned(&mut self, by: Attribution, time_ms: i64, request: Option<Billed>) {
+        if let Some(request) = request {
             self.entries.push(Counted {
                 by,
-                time_ms: entry.time_ms,
-                took_ms,
-                is_billed: request.is_some(),
-                agents: request.as_ref().and_then(|request| request.agents.clone()),
-                usage: match request {
-                    Some(request) if by.has_usage => Some(request.usage),
-                    _ => None,
-                },
-                role,
-                has_failed: role == Some(Role::ToolResult) && entry.flags.has(Flags::FAILED),
-                line,
-                calls,
-            });
-        } else if let Some(request) = request {
-            // Of an entry that was pruned, only what it used counts.
-            self.entries.push(Counted {
-                by,
-                time_ms: entry.time_ms,
+                time_ms,
                 took_ms: 0,
                 is_billed: true,
                 agents: request.agents,
@@ -207,6 +217,17 @@ enum Turn {
     Calling(i64),
 }
 
+/// An entry that continues a turn.
+struct Step<'e> {
+    entry: &'e Entry,
+    /// Whether it is a copy of a reply that is earlier in the file.
+    is_copy: bool,
+    /// When the reply began, if it has that time and no message was written since.
+    began_ms: Option<i64>,
+    /// Whether the reply calls tools.
+    has_calls: bool,
+}
+
 impl Turn {
     fn after_request(time_ms: i64) -> Turn {
         if time_ms == Entry::NO_TIME {
@@ -221,40 +242,40 @@ impl Turn {
     ///
     /// A turn lasts from a user message to the first reply that calls no tools. A message that
     /// follows without a request (another program appended it, or it answers an extension) took only
-    /// the time of its own generation. `began` is when a reply began, if the reply has that time and
-    /// nothing was written since.
-    fn took(&mut self, entry: &Entry, is_copy: bool, began: Option<i64>, has_calls: bool) -> i64 {
-        let time_ms = entry.time_ms;
-        let is_timed = time_ms != Entry::NO_TIME;
-        let (next, took) = if is_copy {
-            (Turn::Over, 0)
-        } else {
-            match (entry.role, *self) {
-                (Role::User, _) => (Turn::after_request(time_ms), 0),
-                (Role::Assistant | Role::ToolResult, _) if !is_timed => (*self, 0),
-                (Role::Assistant, turn) => {
-                    let began = match turn {
-                        Turn::Working(before) => before,
-                        Turn::Over | Turn::Calling(_) => began.unwrap_or(time_ms),
-                    };
-                    let next = if has_calls {
-                        Turn::Calling(time_ms.max(began))
-                    } else {
-                        Turn::Over
-                    };
-                    (next, time_ms - began)
-                }
-                (Role::ToolResult, Turn::Working(before) | Turn::Calling(before)) => {
-                    (Turn::Working(before.max(time_ms)), time_ms - before)
-                }
-                _ => (*self, 0),
-            }
-        };
-        *self = next;
-        if (0..=LONGEST_STEP).contains(&took) {
-            took
-        } else {
-            0
+    /// the time of its own generation.
+    fn advance(&mut self, step: &Step) -> i64 {
+        if step.is_copy {
+            *self = Turn::Over;
+            return 0;
         }
+
+        let time_ms = step.entry.time_ms;
+        let is_timed = time_ms != Entry::NO_TIME;
+        let mut took_ms = 0;
+        match step.entry.role {
+            Role::User => *self = Turn::after_request(time_ms),
+            Role::Assistant if is_timed => {
+                let began_ms = match *self {
+                    Turn::Working(since_ms) => since_ms,
+                    Turn::Over | Turn::Calling(_) => step.began_ms.unwrap_or(time_ms),
+                };
+                took_ms = time_ms - began_ms;
+                *self = if step.has_calls {
+                    Turn::Calling(time_ms.max(began_ms))
+                } else {
+                    Turn::Over
+                };
+            }
+            Role::ToolResult if is_timed => {
+                if let Turn::Working(since_ms) | Turn::Calling(since_ms) = *self {
+                    took_ms = time_ms - since_ms;
+                    *self = Turn::Working(since_ms.max(time_ms));
+                }
+            }
+            _ => {}
+        }
+
+        let was_working = (0..=LONGEST_STEP).contains(&took_ms);
+        if was_working { took_ms } else { 0 }
     }
 }

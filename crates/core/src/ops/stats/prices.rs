@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_table_is_refused() {
+    fn prices_refuse_an_invalid_table() {
         for text in [
             "",
             "[]",
