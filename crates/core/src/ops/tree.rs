@@ -125,13 +125,14 @@ pub fn live<'a>(
 
     let mut calls = Vec::with_capacity(session.collected.tool_results.len());
     for result in &session.collected.tool_results {
-        let is_old = entries.first().is_some_and(|&first| result.entry < first);
-        calls.push(if is_old {
-            // It is not drawn.
+        // What was written before is not drawn, so its calls are not searched for.
+        let is_old = entries.first().is_none_or(|&first| result.entry < first);
+        let number = if is_old {
             0
         } else {
             latest_call(session, result)
-        });
+        };
+        calls.push(number);
     }
 
     Drawing {
