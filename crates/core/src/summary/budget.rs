@@ -15,29 +15,31 @@ pub(super) const OTHER_SECTIONS: usize = 4_600;
 pub(super) const SHORT_REPLY: usize = 14;
 /// The assistant's last words. Of longer ones, the lines at the start and the end are kept.
 pub(super) const WORDS: usize = 1_400;
-/// All points of a section, and a single one: a remark, an output, a message.
+/// All points of a section.
 pub(super) const SECTION: usize = 800;
+/// A single point: a remark, an output, a message.
 pub(super) const POINT: usize = 220;
 /// Lists of commands, files and names.
 pub(super) const LIST: usize = 400;
-/// The last tool calls: their number, where a series of similar calls counts as one.
+/// The number of last tool calls that are listed. A series of similar calls counts as one.
 pub(super) const LAST_CALLS: usize = 5;
 /// One command, or the path of a call.
 pub(super) const COMMAND: usize = 110;
-/// A remark of fewer columns than this only leads over to the next call.
+/// A remark of fewer columns only leads over to the next call.
 pub(super) const REMARK: usize = 40;
-/// An earlier request, and its answer: `NEWEST` for the newest; older ones get less, down to
-/// `OLDEST`.
+/// The newest of the earlier requests, and its answer. Older ones get less.
 pub(super) const NEWEST: usize = 400;
+/// The least that the oldest of the earlier requests gets, and its answer.
 pub(super) const OLDEST: usize = 90;
 /// A failure is reported in full for this many turns after its own, then in short.
 pub(super) const STALE_TURNS: usize = 10;
 
-/// The number of newest messages that are read in full, and of tool calls that are held.
+/// The number of newest messages whose tool results are read, and of newest tool calls that are
+/// held in memory.
 pub(super) const RECENT: usize = 1_000;
-/// The number of turns, of remarks of a turn, and of points of a section that are held.
+/// The number of turns, of remarks of a turn, and of points of a section that are held in memory.
 pub(super) const HELD: usize = 64;
-/// Units of a call's argument that are read.
+/// The number of units of a call's argument that are read.
 pub(super) const READ: usize = 2_000;
 /// The bytes of a message's text that are read: half of them at its start, half at its end. No
 /// section quotes a text of which more could matter.

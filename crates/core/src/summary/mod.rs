@@ -107,7 +107,7 @@ struct Extract {
     /// The turns before, oldest first.
     earlier: Vec<Turn>,
     work: Work,
-    /// What failed and is still open, when all is read.
+    /// The failures that are still open, found when all messages are read.
     failures: Vec<String>,
     redactor: Redactor,
     /// Whether the last turn continues after the summary.

@@ -29,6 +29,7 @@ struct ToolRun {
     turn: usize,
 }
 
+/// The tool calls of a session, and the todo list that they keep.
 #[derive(Default)]
 pub(super) struct Work {
     /// The calls of the last reply that have no result.

@@ -150,9 +150,11 @@ fn is_digit(unit: u16) -> bool {
 /// Whether a word of a text matches a word of the query.
 fn is_like(query: &[u16], word: &[u16]) -> bool {
     // The query, perhaps without its last one or two letters.
-    let is_shortened = query.starts_with(word) && query.len() - word.len() <= 2;
-    let contains_query = || word.windows(query.len()).any(|part| part == query);
-    is_shortened || contains_query() || has_letters(query, word)
+    if query.starts_with(word) && query.len() - word.len() <= 2 {
+        return true;
+    }
+    let contains_query = word.windows(query.len()).any(|part| part == query);
+    contains_query || has_letters(query, word)
 }
 
 /// Whether the letters occur in the word in order, not too far apart.
