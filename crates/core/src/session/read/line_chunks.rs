@@ -16,13 +16,14 @@ const CHUNK: usize = 512 * 1024;
 /// memory forever.
 const KEPT: usize = 4 * CHUNK;
 
-/// Returns the ranges in which workers read a source from `start` on, each at a time.
+/// Divides a source, from `start` on, into ranges of `CHUNK` bytes for workers to read one by one.
 pub fn ranges(source: &dyn ReadAt, start: u64) -> impl Iterator<Item = Range<u64>> + Send + use<> {
     let len = source.len();
     let count = len.saturating_sub(start).div_ceil(CHUNK as u64);
-    (0..count)
-        .map(move |at| start + at * CHUNK as u64)
-        .map(move |from| from..len.min(from + CHUNK as u64))
+    (0..count).map(move |index| {
+        let from = start + index * CHUNK as u64;
+        from..len.min(from + CHUNK as u64)
+    })
 }
 
 fn to_usize(length: u64) -> usize {
@@ -52,16 +53,19 @@ pub struct LineChunk<'a> {
 impl<'a> LineChunk<'a> {
     /// Returns the lines one by one.
     pub fn lines(self) -> impl Iterator<Item = Line<'a>> {
-        let mut at = 0;
+        let mut offset = 0;
         std::iter::from_fn(move || {
-            let rest = self.bytes.get(at..).filter(|rest| !rest.is_empty())?;
+            if offset >= self.bytes.len() {
+                return None;
+            }
+            let rest = &self.bytes[offset..];
             let newline = memchr(b'\n', rest);
             let bytes = &rest[..newline.unwrap_or(rest.len())];
             let span = Span {
-                start: self.start + at as u64,
+                start: self.start + offset as u64,
                 len: bytes.len() as u64,
             };
-            at += bytes.len() + 1;
+            offset += bytes.len() + 1;
             Some(Line {
                 span,
                 bytes,
@@ -81,18 +85,27 @@ pub fn each_line<E: From<io::Error>>(
     mut take: impl FnMut(Line) -> Result<(), E>,
 ) -> Result<(), E> {
     let flow = read_chunks(&mut PageBuffer::default(), source, range, |chunk| {
-        chunk.lines().try_for_each(|line| match take(line) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        })
+        for line in chunk.lines() {
+            if let Err(error) = take(line) {
+                return ControlFlow::Break(error);
+            }
+        }
+        ControlFlow::Continue(())
     })?;
-    flow.break_value().map_or(Ok(()), Err)
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
 }
 
-/// The number of bytes to read first to complete the last line of a range; doubled each time.
+/// The number of bytes to read first behind a range, to complete its last line; doubled each time.
 const MORE: usize = 8 * 1024;
 
-/// Calls `take` with the lines that begin in a range, until it breaks. They are read into `buffer`.
+/// Calls `take` with the lines that begin in a range, in chunks, until it breaks. They are read into
+/// `buffer`.
+///
+/// A line belongs to the range in which its first byte is. So a line that began before the range is
+/// skipped, and the last line is read to its end behind the range.
 ///
 /// # Errors
 /// If reading fails, or the file ends before the length it had when it was opened.
@@ -106,56 +119,81 @@ pub fn read_chunks<B>(
         *buffer = PageBuffer::default();
     }
     buffer.clear();
-    // The byte before shows whether a line begins at the start of the range.
+
+    // The offset of the buffer in the file. It begins with the byte before the range: if that is a
+    // newline, a line begins at the start of the range, and only the newline is skipped.
     let mut start = range.start.saturating_sub(1);
-    let (mut is_first, mut more) = (range.start > 0, MORE / 2);
+    let mut skips_first_line = range.start > 0;
+    let mut bytes_behind = MORE / 2;
+
     while start < range.end {
-        let had = buffer.bytes().len();
-        let next = start + had as u64;
-        let most = match to_usize(range.end.saturating_sub(next)) {
-            0 => {
-                more = more.saturating_mul(2).min(KEPT);
-                more
-            }
-            inside => inside.min(CHUNK + 1),
+        let buffered = buffer.bytes().len();
+        let next = start + buffered as u64;
+        let left_in_range = to_usize(range.end.saturating_sub(next));
+        let left_in_source = to_usize(source.len().saturating_sub(next));
+        let limit = if left_in_range == 0 {
+            bytes_behind = bytes_behind.saturating_mul(2).min(KEPT);
+            bytes_behind
+        } else {
+            // One byte more than a chunk, for the byte before the range.
+            left_in_range.min(CHUNK + 1)
         };
-        let wanted = most.min(to_usize(source.len().saturating_sub(next)));
+        let wanted = limit.min(left_in_source);
+        let is_at_end = wanted == 0;
         source.read_exact_at(buffer.extend(next, wanted)?, next)?;
+
         let data = buffer.bytes();
-        let whole = match memrchr(b'\n', &data[had..]) {
-            Some(newline) => had + newline + 1,
-            None if wanted == 0 => had,
-            // A line that began before the range goes on after it.
-            None if is_first && next + wanted as u64 >= range.end => break,
-            None => continue,
+        let whole_len = if let Some(newline) = memrchr(b'\n', &data[buffered..]) {
+            buffered + newline + 1
+        } else if is_at_end {
+            // The last line of the file lacks its newline.
+            buffered
+        } else if skips_first_line && next + wanted as u64 >= range.end {
+            // No line begins in the range: the line before it continues behind it.
+            break;
+        } else {
+            continue;
         };
-        let lines = &data[..whole];
-        let own = match memchr(b'\n', lines).filter(|_| is_first) {
-            Some(newline) => newline + 1,
-            None if is_first => lines.len(),
-            None => 0,
+
+        let lines = &data[..whole_len];
+        let own_start = if skips_first_line {
+            after_newline(lines, 0)
+        } else {
+            0
         };
-        // The last line that begins in the range ends at the first newline from its last byte on.
-        let last = to_usize(range.end - start - 1);
-        let rest = lines.get(last..).and_then(|rest| memchr(b'\n', rest));
-        let end = rest.map_or(lines.len(), |newline| last + newline + 1);
-        if own < end {
-            let broke = take(LineChunk {
-                start: start + own as u64,
-                bytes: &lines[own..end],
+        // The last line that begins in the range ends at the first newline at or after the last byte
+        // of the range.
+        let last_in_range = to_usize(range.end - start - 1);
+        let own_end = after_newline(lines, last_in_range);
+        if own_start < own_end {
+            let flow = take(LineChunk {
+                start: start + own_start as u64,
+                bytes: &lines[own_start..own_end],
             });
-            if broke.is_break() {
-                return Ok(broke);
+            if flow.is_break() {
+                return Ok(flow);
             }
         }
-        is_first = false;
-        start += whole as u64;
-        buffer.drop_first(whole);
-        if wanted == 0 {
+
+        skips_first_line = false;
+        start += whole_len as u64;
+        buffer.drop_first(whole_len);
+        if is_at_end {
             break;
         }
     }
     Ok(ControlFlow::Continue(()))
+}
+
+/// Returns the offset after the first newline at or after `from`; the length if there is none.
+fn after_newline(bytes: &[u8], from: usize) -> usize {
+    let Some(rest) = bytes.get(from..) else {
+        return bytes.len();
+    };
+    match memchr(b'\n', rest) {
+        Some(newline) => from + newline + 1,
+        None => bytes.len(),
+    }
 }
 
 /// Returns the number of newlines.
