@@ -11,19 +11,22 @@ impl Fragment {
     /// # Errors
     /// If the strings of all entries, or their rows, no longer fit (4 GiB).
     pub fn append(&mut self, next: &mut Fragment) -> Result<(), LoadError> {
-        let fits = |ours: usize, theirs: usize| ours + theirs <= u32::MAX as usize;
-        if !fits(self.arena.len(), next.arena.len())
-            || !fits(self.collected.rows.len(), next.collected.rows.len())
-            || !fits(self.entries.len(), next.entries.len())
-        {
+        // Offsets and indexes have 32 bits.
+        let arena_len = self.arena.len() + next.arena.len();
+        let rows_len = self.collected.rows.len() + next.collected.rows.len();
+        let entry_count = self.entries.len() + next.entries.len();
+        if arena_len.max(rows_len).max(entry_count) > u32::MAX as usize {
             return Err(LoadError::TooLarge);
         }
+
         let base = Base {
             entries: self.entries.len() as u32,
             arena: self.arena.len() as u32,
             lines: self.lines,
             records: self.records,
         };
+
+        // The parent of the first entry is then known here, and need not be looked up by its id.
         let is_followed = self.is_followed_by_child(next);
         if is_followed {
             next.parent_ids.remove(0);
@@ -33,6 +36,7 @@ impl Fragment {
             let first = EntryIx::new(base.entries as usize);
             self.entries[first.at()].parent = first.before();
         }
+
         self.collected.join(&mut next.collected, base);
         self.parent_ids.join(&mut next.parent_ids, base);
         self.problems.join(&mut next.problems, base);
@@ -43,6 +47,7 @@ impl Fragment {
             target.renumber(base);
             self.leaf_record = Some((entry, target));
         }
+
         self.arena.append(&mut next.arena);
         self.draft |= std::mem::take(&mut next.draft);
         self.dialect = self.dialect.or(next.dialect.take());
@@ -52,16 +57,20 @@ impl Fragment {
     }
 
     /// Whether the parent of the first entry of the next fragment is the last entry here, as usual.
+    /// Before the first entry, the last id is empty.
     fn is_followed_by_child(&self, next: &Fragment) -> bool {
-        let id = self
-            .entries
-            .last()
-            .map_or(&[][..], |last| &self.arena[last.id.range()]);
-        let first = next
-            .parent_ids
-            .first()
-            .filter(|parent| parent.entry == EntryIx::new(0));
-        first.is_some_and(|parent| next.arena[parent.text.range()] == *id)
+        let Some(parent) = next.parent_ids.first() else {
+            return false;
+        };
+        if parent.entry != EntryIx::new(0) {
+            return false;
+        }
+
+        let last_id = match self.entries.last() {
+            Some(last) => &self.arena[last.id.range()],
+            None => &[],
+        };
+        next.arena[parent.text.range()] == *last_id
     }
 }
 

@@ -129,7 +129,9 @@ pub trait Renumber {
 
 impl<T: Renumber> Join for Vec<T> {
     fn join(&mut self, next: &mut Self, base: Base) {
-        next.iter_mut().for_each(|item| item.renumber(base));
+        for item in next.iter_mut() {
+            item.renumber(base);
+        }
         self.append(next);
     }
 }
@@ -152,7 +154,9 @@ impl Join for Column {
 /// The last one counts.
 impl Join for Option<Text<'static>> {
     fn join(&mut self, next: &mut Self, _: Base) {
-        *self = next.take().or(self.take());
+        if next.is_some() {
+            *self = next.take();
+        }
     }
 }
 
@@ -164,7 +168,10 @@ impl Join for ListStats {
 
 impl Join for [u32; 2] {
     fn join(&mut self, next: &mut Self, _: Base) {
-        (0..2).for_each(|at| self[at] += std::mem::take(&mut next[at]));
+        for (count, more) in self.iter_mut().zip(next) {
+            *count += *more;
+            *more = 0;
+        }
     }
 }
 
@@ -278,7 +285,9 @@ impl Renumber for EntryKey {
 
 impl<T: Renumber> Renumber for Option<T> {
     fn renumber(&mut self, base: Base) {
-        self.iter_mut().for_each(|item| item.renumber(base));
+        if let Some(item) = self {
+            item.renumber(base);
+        }
     }
 }
 

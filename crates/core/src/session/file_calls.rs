@@ -48,25 +48,21 @@ pub fn file_of<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<(Fil
         _ => return None,
     };
     let arguments = arguments?;
-    let is_own = name.as_bytes()[0].is_ascii_lowercase();
-    let path = |key| arguments.get_text(key).filter(|path| !path.is_empty());
-    let listed = path("path").map(|path| {
-        (
-            FileTool {
-                act,
-                is_unlisted: !is_own,
-            },
-            path,
-        )
-    });
-    let unlisted = || path("file_path").or_else(|| path("notebook_path"));
-    listed.or_else(|| {
-        Some((
-            FileTool {
-                act,
-                is_unlisted: true,
-            },
-            unlisted()?,
-        ))
-    })
+
+    if let Some(path) = nonempty_text(arguments, "path") {
+        // The tools of the agents have names in lower case, those of Claude Code do not.
+        let is_unlisted = !name.as_bytes()[0].is_ascii_lowercase();
+        return Some((FileTool { act, is_unlisted }, path));
+    }
+
+    let path = match nonempty_text(arguments, "file_path") {
+        Some(path) => path,
+        None => nonempty_text(arguments, "notebook_path")?,
+    };
+    let is_unlisted = true;
+    Some((FileTool { act, is_unlisted }, path))
+}
+
+fn nonempty_text<'a>(arguments: Raw<'a>, key: &str) -> Option<Text<'a>> {
+    arguments.get_text(key).filter(|text| !text.is_empty())
 }
