@@ -351,12 +351,21 @@ type Reads = fn(&Session, &EntryReader) -> io::Result<()>;
 
 const READS: &[(&str, Reads)] = &[
     ("context", |session, reader| {
-        let context = (session.agent().context)(&session.path(session.leaf), reader)?;
-        (session.agent().transcript)(&context.messages, reader, &mut io::sink())?;
-        (session.agent().for_model)(&context.messages, reader, &mut |_| Ok(()))
+        let context = session
+            .agent()
+            .build_context(&session.path(session.leaf), reader)?;
+        session
+            .agent()
+            .write_transcript(&context.messages, reader, &mut io::sink())?;
+        session
+            .agent()
+            .convert_for_model(&context.messages, reader, &mut |_| Ok(()))
     }),
     ("context --tokens", |session, reader| {
-        (session.agent().tokens)(&session.path(session.leaf), reader).map(drop)
+        session
+            .agent()
+            .estimate_context(&session.path(session.leaf), reader)
+            .map(drop)
     }),
     ("path", |session, reader| {
         session
@@ -377,19 +386,23 @@ const READS: &[(&str, Reads)] = &[
     ("compact --prepare", |session, reader| {
         let path = session.path(session.leaf);
         let Some(prepared) =
-            (session.agent().prepare_compaction)(&path, reader, FirstKept::Within(20_000))?
+            session
+                .agent()
+                .prepare_compaction(&path, reader, FirstKept::Within(20_000))?
         else {
             return Ok(());
         };
         agents::prompt::compaction_prompts(&prepared, &Instructions::default(), reader).map(drop)
     }),
     ("summarize --prepare", |session, reader| {
-        (session.agent().prepare_branch)(&session.path(session.leaf), reader, BRANCH_BUDGET)
+        session
+            .agent()
+            .prepare_branch(&session.path(session.leaf), reader, BRANCH_BUDGET)
             .map(drop)
     }),
     ("branches", |session, reader| {
         let tips: Vec<_> = session.all().collect();
-        (session.agent().sizes)(&tips, reader).map(drop)
+        session.agent().estimate_contexts(&tips, reader).map(drop)
     }),
 ];
 

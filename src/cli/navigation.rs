@@ -124,7 +124,7 @@ impl<'a> Move<'a> {
 
             let find = |id: &Option<Text<'static>>| session.find(id.as_ref()?);
             let parent = find(&new_leaf);
-            let from = if session.agent().summarizes_from_start {
+            let from = if session.agent().constants().summarizes_from_start {
                 parent
             } else {
                 find(&old_leaf)
@@ -242,8 +242,12 @@ impl<'a> Move<'a> {
             .navigation
             .target
             .filter(|_| self.navigation.edits_target);
-        let draft = edited
-            .map(|target| (self.open.session.agent().draft_text)(&self.open.reader(), target));
+        let draft = edited.map(|target| {
+            self.open
+                .session
+                .agent()
+                .draft_text(&self.open.reader(), target)
+        });
         self.open.input.read(draft.transpose())
     }
 
@@ -319,7 +323,10 @@ impl<'a> Move<'a> {
                 Some(summarizer) => ask(&summarizer, self.prompt()?, ui)?,
                 None => self.built_in(&reader)?,
             };
-            Ok(file_ops.below(concat(&[&session.agent().branch_preamble, &text]), session))
+            Ok(file_ops.below(
+                concat(&[&session.agent().constants().branch_preamble, &text]),
+                session,
+            ))
         })
     }
 
@@ -346,7 +353,7 @@ impl<'a> Move<'a> {
 
         let mut left = Vec::new();
         if let Some(request) = navigation.continued_request(session) {
-            let context = (session.agent().context)(&[request], reader);
+            let context = session.agent().build_context(&[request], reader);
             left = self.open.input.read(context)?.messages;
         }
         for &ix in &navigation.abandoned {
@@ -383,10 +390,9 @@ impl<'a> Move<'a> {
         reader: &EntryReader,
         budget: Budget,
     ) -> Result<(Vec<Message>, FileOps), Failure> {
-        let prepare = self.open.session.agent().prepare_branch;
-        self.open
-            .input
-            .read(prepare(&self.navigation.abandoned, reader, budget))
+        let agent = self.open.session.agent();
+        let prepared = agent.prepare_branch(&self.navigation.abandoned, reader, budget);
+        self.open.input.read(prepared)
     }
 
     /// Returns the description of the move before it is made: the output of `--prepare`, and part

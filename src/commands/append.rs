@@ -271,8 +271,8 @@ impl Args {
         }
         if let Some(name) = &self.name {
             let agent = open.session.agent();
-            let name = (agent.stored_name)(name);
-            batch.change.title_line = (agent.title_line)(&name, &fresh.timestamp());
+            let name = agent.normalize_name(name);
+            batch.change.title_line = agent.title_line(&name, &fresh.timestamp());
         }
         Ok(())
     }
@@ -288,14 +288,14 @@ impl Args {
 
         let mut entries = Vec::new();
         if let Some(name) = &self.name {
-            let name = (agent.stored_name)(name);
-            entries.push((agent.name_entry)(&name, open.session.name().as_ref()));
+            let name = agent.normalize_name(name);
+            entries.push(agent.name_entry(&name, open.session.name().as_ref()));
         }
         if let Some((provider, id)) = &model {
-            entries.push((agent.model_entry)(provider, id));
+            entries.push(agent.model_entry(provider, id));
         }
         if let Some(level) = &self.thinking {
-            entries.push((agent.thinking_entry)(&text(level)));
+            entries.push(agent.thinking_entry(&text(level)));
         }
         if let Some(custom_type) = &self.custom {
             let data = self.data.as_ref();

@@ -80,7 +80,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let branches = branches(session, &tree);
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
     let reader = open.reader();
-    let sizes = open.input.read((session.agent().sizes)(&tips, &reader))?;
+    let sizes = open
+        .input
+        .read(session.agent().estimate_contexts(&tips, &reader))?;
     let mut marks = Vec::new();
     for tip in tips {
         if open.input.read(is_mark(&reader, tip))? {
@@ -96,7 +98,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     {
         let text = open
             .input
-            .read((session.agent().draft_text)(&reader, request))?;
+            .read(session.agent().draft_text(&reader, request))?;
         typed.insert(request, on_one_line(&text));
     }
     // Only these rows are shown.

@@ -183,7 +183,9 @@ fn report_sizes(
 /// Returns the number of tokens of a session's context, as `context --tokens` prints it.
 fn size(reader: &EntryReader) -> io::Result<f64> {
     let session = reader.session();
-    (session.agent().tokens)(&session.path(session.leaf), reader)
+    session
+        .agent()
+        .estimate_context(&session.path(session.leaf), reader)
 }
 
 /// Returns the size of the context of a session to which a compaction was added, if it can be read.
@@ -289,8 +291,10 @@ impl Compact<'_> {
     fn prepare(&self, from: FirstKept) -> Result<Option<Preparation>, Failure> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
-        let prepare = session.agent().prepare_compaction;
-        self.open.input.read(prepare(&path, &self.reader, from))
+        let agent = session.agent();
+        self.open
+            .input
+            .read(agent.prepare_compaction(&path, &self.reader, from))
     }
 
     /// Returns what the compaction summarizes, or fails if there is nothing.
@@ -357,7 +361,7 @@ impl Compact<'_> {
             .iter()
             .chain(&all.turn_prefix_messages);
         let sizes =
-            messages.map(|message| message.with(&self.reader, |json| (agent.message_tokens)(json)));
+            messages.map(|message| message.with(&self.reader, |json| agent.estimate_message(json)));
         let sum = self.open.input.read(sizes.sum::<io::Result<u64>>())?;
         Ok(Estimate {
             text: sum as f64,
@@ -407,7 +411,7 @@ impl Compact<'_> {
         let summary = stored(given, from_hook, files, make_summary)?;
 
         let path = session.path(session.leaf);
-        let system_message = (session.agent().checkpoint)(&path, &self.reader);
+        let system_message = session.agent().system_checkpoint(&path, &self.reader);
         Ok(Compaction {
             summary,
             first_kept: preparation.first_kept,
@@ -468,7 +472,7 @@ impl Compact<'_> {
     fn event(&self, preparation: &Preparation) -> io::Result<Object> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
-        let settings = (session.agent().context)(&path, &self.reader)?.settings;
+        let settings = session.agent().build_context(&path, &self.reader)?.settings;
         let model = settings.iter().find(|(name, _)| *name == "model");
         let event = Object::new()
             .str("type", "session_before_compact")

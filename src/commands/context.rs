@@ -137,11 +137,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (session, reader) = (&open.session, open.reader());
     let unreadable = |error: io::Error| output_or_input(&open.input, error);
     if args.tokens {
-        let tokens = (session.agent().tokens)(&path, &reader).map_err(unreadable)?;
+        let tokens = session
+            .agent()
+            .estimate_context(&path, &reader)
+            .map_err(unreadable)?;
         ui.print(&format!("{}\n", js::number(tokens)))?;
         return Ok(Exit::Done);
     }
-    let mut context = (session.agent().context)(&path, &reader).map_err(unreadable)?;
+    let mut context = session
+        .agent()
+        .build_context(&path, &reader)
+        .map_err(unreadable)?;
     if let Some(hook) = args.hook.hook(&open.input, ui) {
         let event = event(&context, &path, &reader).map_err(unreadable)?;
         if let Some(json) = hook.ask(event, &open, ui)?.messages {
@@ -314,15 +320,20 @@ fn for_model(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io
     let session = reader.session();
     out.write_all(b"[")?;
     let mut first = true;
-    (session.agent().for_model)(&context.messages, reader, &mut |json| {
-        out.write_all(if first { b"" } else { b"," })?;
-        first = false;
-        write_valid(out, json, session.is_utf8())
-    })?;
+    session
+        .agent()
+        .convert_for_model(&context.messages, reader, &mut |json| {
+            out.write_all(if first { b"" } else { b"," })?;
+            first = false;
+            write_valid(out, json, session.is_utf8())
+        })?;
     out.write_all(b"]\n")
 }
 
 fn transcript(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
-    (reader.session().agent().transcript)(&context.messages, reader, out)?;
+    reader
+        .session()
+        .agent()
+        .write_transcript(&context.messages, reader, out)?;
     out.write_all(b"\n")
 }

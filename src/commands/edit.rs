@@ -86,7 +86,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None => Wanted::Undo,
     };
     open.change(&args.write, ui, |now, fresh| {
-        if !now.session.agent().follows_edits {
+        if !now.session.agent().constants().follows_edits {
             let failure = now.input.cannot("oh-my-pi does not support edits");
             return Err(failure.hint(
                 "append the changed message on a branch instead: `pisess append --at REF^`",

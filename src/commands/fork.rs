@@ -145,7 +145,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let event = open.input.read(event(args, &open, chosen))?;
         hook.ask(event, &open, ui)?;
     }
-    let text = |message| (open.session.agent().draft_text)(&open.reader(), message);
+    let text = |message| open.session.agent().draft_text(&open.reader(), message);
     let editor_text = open.input.read(message.map(text).transpose())?;
     let end = message.map_or(chosen, |message| open.session.entry(message).parent);
     let mut ids = Ids::new(ui)?;

@@ -475,7 +475,9 @@ fn read_first_message(session: &Listed) -> Option<Text<'static>> {
 
 fn json(session: &Listed, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
-    let agent = args.source.map_or(session.agent.agent().name, Origin::name);
+    let agent = args
+        .source
+        .map_or(session.agent.agent().constants().name, Origin::name);
     let repository = args.repo.then(|| session.repository.as_deref().map(path));
     // If the file has changed meanwhile, the start of the user message that was kept is printed.
     let question = read_first_message(session);

@@ -210,9 +210,9 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let session = self.contents.session;
         let session_id = session.header.id.to_string_lossy();
         let reader = EntryReader::new(session, self.contents.file);
-        let tools = step::definitions((session.agent().checkpoint)(path, &reader)?);
+        let tools = step::definitions(session.agent().system_checkpoint(path, &reader)?);
         let agent = Object::new()
-            .str("name", session.agent().name)
+            .str("name", session.agent().constants().name)
             .str("version", "unknown")
             .with(last_model(path, &reader)?, |agent, model| {
                 agent.str("model_name", &model)

@@ -100,7 +100,7 @@ pub fn early(contents: &Contents) -> Vec<u8> {
         .json("title", &quoted(&contents.title()))
         .json("name", &or_null(contents.name().as_deref()))
         .json("cwd", &or_null(cwd.as_deref()))
-        .str("agent", session.agent().name)
+        .str("agent", session.agent().constants().name)
         .str("session", &session.header.id.to_string_lossy())
         .json("left", &or_null(contents.note(None).as_deref()))
         .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))

@@ -252,7 +252,11 @@ impl Survey {
 }
 
 fn session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> String {
-    let name = format!("{}:{id}:{}:{copy}", origin.name(), agent.agent().name);
+    let name = format!(
+        "{}:{id}:{}:{copy}",
+        origin.name(),
+        agent.agent().constants().name
+    );
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string()
 }
 

@@ -281,7 +281,7 @@ impl<'a> Importer<'a> {
         }
         if is_renamed && let Some(name) = &source.name {
             let time = pisess_json::time::iso_string(source.created_ms);
-            change.title_line = (session.agent().title_line)(name, &time);
+            change.title_line = session.agent().title_line(name, &time);
         }
         Ok(change)
     }

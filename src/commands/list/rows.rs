@@ -156,7 +156,7 @@ fn list_columns(
         visible(id_end(&session.id.to_string_lossy(), id_length))
     });
     let agents = cells(&sessions, plain, |session| {
-        session.agent.agent().program.to_owned()
+        session.agent.agent().constants().program.to_owned()
     });
 
     let folder_width = ui.width().map(|_| {

@@ -1,8 +1,8 @@
-//! The agents: a table of what differs between them, filled in by each.
+//! The agents: a trait for what differs between them, implemented by each.
 //!
 //! What an agent computes from a session is reached through [`Dialect::agent`]; other code matches
 //! on the dialect only to detect, locate, lock, move or convert files. What both agents compute
-//! alike is in the callers of the table's functions; the rest is in [`crate::agents::pi`] and
+//! alike is in the callers of the trait's methods; the rest is in [`crate::agents::pi`] and
 //! [`crate::agents::oh_my_pi`].
 
 pub mod stores;
@@ -25,24 +25,24 @@ pub mod readable;
 pub mod convert;
 pub mod request;
 
-pub use agent::{Agent, Emit};
+pub use agent::{Agent, AgentConstants, Emit};
 
 use crate::session::Session;
 use crate::session::dialect::Dialect;
 
 impl Dialect {
     /// Returns the agent of these files.
-    pub fn agent(self) -> &'static Agent {
+    pub fn agent(self) -> &'static dyn Agent {
         match self {
-            Dialect::Pi => &pi::agent::PI,
-            Dialect::OhMyPi => &oh_my_pi::agent::OH_MY_PI,
+            Dialect::Pi => &pi::agent::Pi,
+            Dialect::OhMyPi => &oh_my_pi::agent::OhMyPi,
         }
     }
 }
 
 impl Session {
     /// Returns the agent of the session.
-    pub fn agent(&self) -> &'static Agent {
+    pub fn agent(&self) -> &'static dyn Agent {
         self.dialect.agent()
     }
 }

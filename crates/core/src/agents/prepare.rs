@@ -65,7 +65,8 @@ impl Preparation {
         let Some(&compaction) = self.previous_compactions.first() else {
             return Ok(Some(summary));
         };
-        let archived = reader.with_entry(compaction, reader.session().agent().archived_text)?;
+        let agent = reader.session().agent();
+        let archived = reader.with_entry(compaction, |line| agent.archived_text(line))?;
         let Some(archived) = archived else {
             return Ok(Some(summary));
         };
@@ -126,7 +127,7 @@ impl FileOps {
     pub fn add_message(&mut self, message: &Message, reader: &EntryReader) -> io::Result<()> {
         let session = reader.session();
         let role = session.entry(message.entry).role;
-        let is_result = role == Role::ToolResult && session.agent().lists_nested_calls;
+        let is_result = role == Role::ToolResult && session.agent().constants().lists_nested_calls;
         if role != Role::Assistant && !is_result {
             return Ok(());
         }
@@ -158,11 +159,11 @@ impl FileOps {
     /// Adds the path of a call, if the agent lists such paths.
     fn add(&mut self, tool: FileTool, path: Text, session: &Session) {
         let agent = session.agent();
-        if !(agent.lists_path)(&path) {
+        if !agent.lists_path(&path) {
             return;
         }
         let path = match tool.act {
-            FileAct::Read => (agent.read_path)(path),
+            FileAct::Read => agent.read_path(path),
             FileAct::Write | FileAct::Edit => path,
         };
         if tool.is_unlisted {
@@ -185,7 +186,7 @@ impl FileOps {
     /// Adds the files in the `details` of a summary, unless a hook wrote it.
     pub fn add_details(&mut self, line: Raw, session: &Session) {
         let agent = session.agent();
-        if content::truthy(line, agent.hook_key) {
+        if content::truthy(line, agent.constants().hook_key) {
             return;
         }
         let Some(details) = line.get("details") else {
@@ -194,7 +195,7 @@ impl FileOps {
         let [read_files, modified_files] =
             ["readFiles", "modifiedFiles"].map(|key| details.get(key).unwrap_or(Raw::NULL));
         for path in read_files.items().filter_map(Raw::text) {
-            self.list(FileAct::Read, (agent.read_path)(path));
+            self.list(FileAct::Read, agent.read_path(path));
         }
         for path in modified_files.items().filter_map(Raw::text) {
             self.list(FileAct::Edit, path);
@@ -228,18 +229,18 @@ impl FileOps {
         for path in self.read.keys() {
             let is_edited = self.edited.get(path).is_some();
             let is_written = self.written.get(path).is_some();
-            if !is_edited && !is_written && (agent.lists_path)(path) {
+            if !is_edited && !is_written && agent.lists_path(path) {
                 lists.read_files.push(path.clone());
             }
         }
         for path in self.edited.keys() {
-            if (agent.lists_path)(path) {
+            if agent.lists_path(path) {
                 lists.modified_files.push(path.clone());
             }
         }
         for path in self.written.keys() {
             let is_edited = self.edited.get(path).is_some();
-            if !is_edited && (agent.lists_path)(path) {
+            if !is_edited && agent.lists_path(path) {
                 lists.modified_files.push(path.clone());
             }
         }
@@ -252,7 +253,9 @@ impl FileOps {
     /// not list.
     pub fn below(&self, summary: Text<'static>, session: &Session) -> Text<'static> {
         let all = self.with_unlisted();
-        (session.agent().with_files)(summary, &all.lists(session), &all.read)
+        session
+            .agent()
+            .append_files(summary, &all.lists(session), &all.read)
     }
 }
 

@@ -35,6 +35,7 @@ pub fn compaction_prompts(
     if needs_history(preparation) {
         let previous = preparation.whole_summary(reader)?;
         let request = agent
+            .constants()
             .requests
             .request_history(previous.as_ref(), instructions);
         prompts.push(build_prompt(
@@ -44,7 +45,7 @@ pub fn compaction_prompts(
         )?);
     }
     if !preparation.turn_prefix_messages.is_empty() {
-        let request = instructions.add_to(&[&agent.requests.turn_prefix]);
+        let request = instructions.add_to(&[&agent.constants().requests.turn_prefix]);
         prompts.push(build_prompt(
             &preparation.turn_prefix_messages,
             reader,
@@ -60,7 +61,7 @@ pub fn branch_prompt(
     instructions: &Instructions,
     reader: &EntryReader,
 ) -> io::Result<Vec<u8>> {
-    let requests = &reader.session().agent().requests;
+    let requests = &reader.session().agent().constants().requests;
     let request = instructions.add_to(&[&requests.branch, &requests.branch_sections]);
     build_prompt(messages, reader, &request)
 }
@@ -68,7 +69,10 @@ pub fn branch_prompt(
 /// Returns a prompt: the transcript of the messages, then the request.
 fn build_prompt(messages: &[Message], reader: &EntryReader, request: &Text) -> io::Result<Vec<u8>> {
     let mut prompt = b"<conversation>\n".to_vec();
-    (reader.session().agent().transcript)(messages, reader, &mut prompt)?;
+    reader
+        .session()
+        .agent()
+        .write_transcript(messages, reader, &mut prompt)?;
     write!(prompt, "\n</conversation>\n\n{request}")?;
     Ok(prompt)
 }
@@ -253,8 +257,11 @@ mod tests {
     fn a_branch_has_its_own_sections() {
         let made = chain(&[user("a")]);
         let reader = made.reader();
-        let (messages, _) =
-            (made.session.agent().prepare_branch)(&made.path(), &reader, BRANCH_BUDGET).unwrap();
+        let (messages, _) = made
+            .session
+            .agent()
+            .prepare_branch(&made.path(), &reader, BRANCH_BUDGET)
+            .unwrap();
         let prompt = branch_prompt(&messages, &Instructions::default(), &reader).unwrap();
         let prompt = String::from_utf8(prompt).unwrap();
         assert!(prompt.contains("## Next Steps") && !prompt.contains("## Critical Context"));

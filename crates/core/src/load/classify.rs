@@ -23,7 +23,7 @@ pub fn role_of(kind: Kind, record: &Record, format: Format) -> Role {
 }
 
 /// Returns the flags of an entry.
-pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
+pub fn flags(typed: &Typed, agent: &dyn Agent) -> Flags {
     let Typed {
         kind,
         role,
@@ -31,9 +31,9 @@ pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
         blocks,
     } = *typed;
     let mut flags = Flags::default();
-    flags.insert_if(Flags::USER_REQUEST, (agent.is_user_request)(typed));
+    flags.insert_if(Flags::USER_REQUEST, agent.is_user_request(typed));
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
-        let is_silent = || is_silent(message, blocks, agent.says_something);
+        let is_silent = || is_silent(message, blocks, |text| agent.says_something(text));
         flags.insert_if(Flags::NO_CONTENT, matches!(message.content, Content::None));
         flags.insert_if(Flags::SILENT, role == Role::Assistant && is_silent());
         let (failed, aborted) = ended(role, message);

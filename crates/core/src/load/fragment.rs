@@ -59,7 +59,7 @@ pub struct Reading<'a> {
     pub options: &'a Options,
     pub format: Format,
     /// The agent whose rows and rules to use.
-    pub agent: &'static Agent,
+    pub agent: &'static dyn Agent,
     /// The working directory of the session, to which paths in readable rows are relative.
     pub cwd: Option<&'a Text<'static>>,
 }
@@ -293,7 +293,7 @@ impl Fragment {
             parts
         });
         if rows.searchable {
-            let text = self.keep(&(agent.searchable)(typed));
+            let text = self.keep(&agent.search_text(typed));
             self.collected.searchable.push(text);
         }
         self.calls(entry, typed, Some(rows), reading);
@@ -356,7 +356,7 @@ impl Fragment {
                 ..call
             };
         }
-        let row = (reading.agent.call_row)(&name, arguments, rows.home.as_ref());
+        let row = reading.agent.call_row(&name, arguments, rows.home.as_ref());
         ToolCall {
             row: self.keep(&row),
             ..call
@@ -469,9 +469,9 @@ fn drop_cut_half(row: &mut Vec<u8>) {
 }
 
 /// Returns the agent's estimate of the message of a line.
-fn message_tokens(record: &Record, agent: &Agent) -> u64 {
+fn message_tokens(record: &Record, agent: &dyn Agent) -> u64 {
     match &record.message {
-        Some(message) => (agent.message_tokens)(Raw::checked(message.bytes)),
+        Some(message) => agent.estimate_message(Raw::checked(message.bytes)),
         None => 0,
     }
 }

@@ -184,7 +184,7 @@ fn pass(
     source: &dyn ReadAt,
     options: &Options,
     preamble: &Preamble,
-    agent: &'static Agent,
+    agent: &'static dyn Agent,
 ) -> Result<Fragment, LoadError> {
     let reading = Reading {
         options,

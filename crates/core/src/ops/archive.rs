@@ -208,7 +208,7 @@ impl Facts {
     /// Writes what a list shows of a session, followed by the lines up to its header.
     pub fn written(listed: &Listed, source: &dyn ReadAt, header: &Header) -> io::Result<Vec<u8>> {
         let mut facts = Object::new()
-            .str("agent", listed.agent.agent().name)
+            .str("agent", listed.agent.agent().constants().name)
             .text_or_null("name", listed.name.as_ref())
             .text("title", &listed.title())
             .str("modified", &iso_string(listed.modified))

@@ -63,7 +63,7 @@ pub fn convert(
     let mut leaf = new.leaf;
     if to == Dialect::Pi && name != last_title(reader, &pieces)? {
         let mut chain = Chain::under_id(session, leaf, fresh);
-        chain.add((to.agent().name_entry)(&name.unwrap_or_default(), None));
+        chain.add(to.agent().name_entry(&name.unwrap_or_default(), None));
         leaf = chain.parent;
         pieces.extend(chain.change.entries.into_iter().map(Piece::New));
     }

@@ -125,7 +125,7 @@ fn finish_fork(
         if !copied.contains(&target) {
             continue;
         }
-        let time = if session.agent().keeps_label_times {
+        let time = if session.agent().constants().keeps_label_times {
             Some(session.text(change.timestamp).to_string())
         } else {
             None
@@ -255,7 +255,7 @@ fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8
 /// Returns the header as an agent writes it. `title_source` is who set the title: `auto` or `user`.
 /// `old` is the header of the source, if it has one.
 pub fn head_for(
-    agent: &Agent,
+    agent: &dyn Agent,
     title: Option<Raw>,
     title_source: Option<Raw>,
     old: Raw,
@@ -270,7 +270,7 @@ pub fn head_for(
         .str("id", &options.session_id)
         .str("timestamp", timestamp)
         .with(cwd, |header, cwd| header.text("cwd", cwd));
-    if agent.has_title_line {
+    if agent.constants().has_title_line {
         header = header
             .with(title, |header, title| header.raw("title", title))
             .with(title_source, |header, source| {
@@ -280,7 +280,7 @@ pub fn head_for(
     header = header.with(options.source.as_ref(), |header, source| {
         header.text("parentSession", source)
     });
-    if !agent.has_title_line {
+    if !agent.constants().has_title_line {
         return vec![header.finish()];
     }
 

@@ -129,7 +129,9 @@ pub fn read(
 
     let tree = Tree::new(&session);
     let reader = EntryReader::new(&session, source);
-    let context = (session.agent().tokens)(&session.path(session.leaf), &reader)?;
+    let context = session
+        .agent()
+        .estimate_context(&session.path(session.leaf), &reader)?;
     let labels_in_effect = Labels::new(&session);
     let labels = labels_in_effect
         .changes()

@@ -92,5 +92,5 @@ impl Navigation {
 fn is_draft(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     entry.flags.has(Flags::USER_REQUEST)
-        || entry.kind == Kind::CustomMessage && (session.agent().edits_custom_message)(entry)
+        || entry.kind == Kind::CustomMessage && session.agent().edits_custom_message(entry)
 }

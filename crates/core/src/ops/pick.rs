@@ -282,12 +282,12 @@ impl Graft<'_> {
     }
 
     /// A summary of a branch refers to the end of the branch, or to where it begins
-    /// ([`Agent::summarizes_from_start`](crate::agents::Agent::summarizes_from_start)).
+    /// (`AgentConstants::summarizes_from_start`).
     fn summary_references(&self, ix: EntryIx, entry: Raw) -> Vec<Reference> {
         let from = entry.get_text("fromId").unwrap_or_default();
         let start = self.session.parent_id(ix);
         let start = start.unwrap_or_else(|| Text::from("root"));
-        if self.session.agent().summarizes_from_start && from == start {
+        if self.session.agent().constants().summarizes_from_start && from == start {
             let parent = self.parent.clone();
             let parent = parent.unwrap_or_else(|| Text::from("root"));
             return vec![Reference::new("fromId", parent)];

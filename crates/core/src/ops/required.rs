@@ -58,8 +58,11 @@ pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Refu
     match (schema.of(dialect), schema.writer()) {
         (Some(fields), _) => in_entry(dialect, kind, fields, entry),
         (None, Some(writer)) => {
-            let (name, writer) = (kind.name().unwrap_or_default(), writer.agent().name);
-            let agent = dialect.agent().name;
+            let (name, writer) = (
+                kind.name().unwrap_or_default(),
+                writer.agent().constants().name,
+            );
+            let agent = dialect.agent().constants().name;
             Err(Refusal::new(format!(
                 "{name} is an entry of {writer}, but the session is one of {agent}"
             )))
@@ -137,7 +140,10 @@ fn role_of(
         let names = known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
         Refusal::with_hint(
             format!("unknown role {:?}", given.to_string()),
-            format!("the roles of {} are {names}", dialect.agent().name),
+            format!(
+                "the roles of {} are {names}",
+                dialect.agent().constants().name
+            ),
         )
     })
 }
@@ -152,7 +158,7 @@ fn explained(dialect: Dialect, name: &str, fields: &[FieldSchema], refusal: Refu
                 .filter(|field| field.2 != Needed::Never)
                 .map(|field| field.0)
                 .collect();
-            let agent = dialect.agent().name;
+            let agent = dialect.agent().constants().name;
             Refusal::with_hint(
                 what,
                 format!("{agent}'s {name} requires {}", needed.join(", ")),

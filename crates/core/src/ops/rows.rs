@@ -222,7 +222,7 @@ pub fn folded_tools<'a>(drawing: &'a Drawing, fold: &Range<usize>) -> Vec<(Text<
 pub fn edited(reader: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryIx, Edit>> {
     let session = reader.session();
     let mut edits = HashMap::default();
-    if !session.agent().follows_edits || !session.has(Kind::ContextEdit) {
+    if !session.agent().constants().follows_edits || !session.has(Kind::ContextEdit) {
         return Ok(edits);
     }
     let is_active = active(session, leaf);

@@ -88,7 +88,7 @@ pub fn brought_back(reader: &EntryReader, from: &Text, behind: Position) -> io::
 }
 
 /// Appends, under `parent`, a summary of a branch, and a label on it if given. `fromId` is `from`,
-/// or `root`: the end of the branch, or where it begins ([`Agent::summarizes_from_start`]).
+/// or `root`: the end of the branch, or where it begins (`AgentConstants::summarizes_from_start`).
 pub fn branch_summary(
     session: &Session,
     from: Position,
@@ -124,12 +124,12 @@ pub fn details(files: &FileLists) -> Vec<u8> {
 
 /// Adds the usage, if the agent stores it, and whether a hook supplied the summary. Both agents store
 /// this also if it is false.
-fn add_origin(entry: Object, agent: &Agent, summary: &Summary) -> Object {
+fn add_origin(entry: Object, agent: &dyn Agent, summary: &Summary) -> Object {
     let mut entry = entry;
-    if agent.stores_usage
+    if agent.constants().stores_usage
         && let Some(usage) = &summary.usage
     {
         entry = entry.json("usage", usage);
     }
-    entry.bool(agent.hook_key, summary.from_hook)
+    entry.bool(agent.constants().hook_key, summary.from_hook)
 }

@@ -367,7 +367,7 @@ impl<'s> Search<'s> {
         Search {
             session,
             words: Words::new(typed),
-            fuzzy: (session.agent().fuzzy_search)(typed),
+            fuzzy: session.agent().parse_fuzzy_query(typed),
         }
     }
 

@@ -225,7 +225,7 @@ fn step(session: &Session, ix: EntryIx) -> Step {
         Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => Step::Record,
         Kind::Label => Step::Annotation,
         Kind::SessionInfo | Kind::TitleChange if is_name(session, ix) => Step::Annotation,
-        Kind::ContextEdit if session.agent().follows_edits => Step::Annotation,
+        Kind::ContextEdit if session.agent().constants().follows_edits => Step::Annotation,
         Kind::SessionInfo
         | Kind::TitleChange
         | Kind::ContextEdit
@@ -369,7 +369,7 @@ fn label_in<'s>(
 
 /// Whether an entry is where the agent records the name of the session.
 fn is_name(session: &Session, ix: EntryIx) -> bool {
-    let kind = if session.agent().has_title_line {
+    let kind = if session.agent().constants().has_title_line {
         Kind::TitleChange
     } else {
         Kind::SessionInfo
@@ -398,8 +398,8 @@ fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) ->
     if is_unchanged {
         return Ok(());
     }
-    chain.add((session.agent().name_entry)(&old, now.as_ref()));
-    chain.change.title_line = (session.agent().title_line)(&old, &chain.fresh.timestamp());
+    chain.add(session.agent().name_entry(&old, now.as_ref()));
+    chain.change.title_line = session.agent().title_line(&old, &chain.fresh.timestamp());
     Ok(())
 }
 

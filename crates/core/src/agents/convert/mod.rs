@@ -73,9 +73,11 @@ pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>)
 /// a summary as a hook's, or the attribution of a message. This is undone without the original.
 fn respell(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     match kind {
-        Kind::Compaction | Kind::BranchSummary => {
-            rename_key(entry, other(to).agent().hook_key, to.agent().hook_key)
-        }
+        Kind::Compaction | Kind::BranchSummary => rename_key(
+            entry,
+            other(to).agent().constants().hook_key,
+            to.agent().constants().hook_key,
+        ),
         Kind::CustomMessage => rename_key(entry, attribution_key(other(to)), attribution_key(to)),
         Kind::Message => {
             let message = entry.get("message")?;
@@ -181,7 +183,7 @@ fn other(to: Dialect) -> Dialect {
 /// Adds the original, an entry of `agent`, to what it was converted to.
 fn add_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
     let origin = Object::new()
-        .str("agent", agent.agent().name)
+        .str("agent", agent.agent().constants().name)
         .raw("entry", original)
         .finish();
     with(Raw::checked(line), ORIGIN, &origin)
@@ -190,7 +192,7 @@ fn add_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
 /// Returns a custom entry that holds the original, an entry of `agent`.
 fn keep(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
     let data = Object::new()
-        .str("agent", agent.agent().name)
+        .str("agent", agent.agent().constants().name)
         .str("note", note)
         .raw("entry", original)
         .finish();
@@ -207,7 +209,7 @@ fn keep(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
 fn restore(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     let is_kept = content::is(entry, "customType", KEPT);
     let origin = entry.get(if is_kept { "data" } else { ORIGIN })?;
-    if !origin.get("agent")?.is(to.agent().name) {
+    if !origin.get("agent")?.is(to.agent().constants().name) {
         return None;
     }
     let original = origin.get("entry")?;

@@ -2,7 +2,7 @@
 
 use super::tokens::ContextUsage;
 use super::{context, tokens};
-use crate::agents::agent::{built, built_within};
+use crate::agents::agent::{build_budget, build_cost};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
 use foldhash::HashMap;
@@ -32,7 +32,7 @@ fn estimate(messages: &[Message], reader: &EntryReader) -> io::Result<f64> {
 pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let (mut sizes, mut estimates): (HashMap<EntryIx, f64>, HashMap<_, _>) = Default::default();
-    let mut budget = built_within(session.entries.len());
+    let mut budget = build_budget(session.entries.len());
     'tips: for &tip in tips {
         let (mut size, mut below) = (None, Vec::new());
         for ix in session.upwards(Some(tip)) {
@@ -41,7 +41,7 @@ pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<Entry
                 if budget > 0 {
                     let path = session.path(Some(tip));
                     let messages = context::build(&path, reader)?.messages;
-                    budget = budget.saturating_sub(built(messages.len(), path.len()));
+                    budget = budget.saturating_sub(build_cost(messages.len(), path.len()));
                     estimates.insert(tip, estimate(&messages, reader)?);
                 }
                 continue 'tips;

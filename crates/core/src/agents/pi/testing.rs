@@ -75,7 +75,10 @@ impl Sample {
             Some("none") => FirstKept::Nothing,
             Some(id) => FirstKept::Entry(self.ix(id)),
         };
-        (self.session.agent().prepare_compaction)(&self.path(), &self.reader(), from).unwrap()
+        self.session
+            .agent()
+            .prepare_compaction(&self.path(), &self.reader(), from)
+            .unwrap()
     }
 
     /// Returns the ids of what such a compaction summarizes, of the beginning of the turn that it

@@ -5,7 +5,7 @@
 
 use super::context::{self, Projection, speak};
 use super::system;
-use crate::agents::agent::{built, built_within};
+use crate::agents::agent::{build_budget, build_cost};
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
@@ -186,7 +186,7 @@ pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<Entry
         measures: HashMap::default(),
     };
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
-    let mut budget = built_within(session.entries.len());
+    let mut budget = build_budget(session.entries.len());
     for &tip in tips {
         let size = match walk.count_at(tip)? {
             Some((usage, since)) => usage + since as f64,
@@ -194,7 +194,7 @@ pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<Entry
             None => {
                 let path = session.path(Some(tip));
                 let projection = Projection::of(&path, reader)?;
-                budget = budget.saturating_sub(built(projection.entries.len(), path.len()));
+                budget = budget.saturating_sub(build_cost(projection.entries.len(), path.len()));
                 context_by(&projection, |message| walk.measure(message))?
             }
         };

@@ -115,7 +115,7 @@ struct Target {
     api: Api,
     model: Model,
     max_tokens: Option<u64>,
-    agent: &'static Agent,
+    agent: &'static dyn Agent,
     system: Text<'static>,
     tools: Vec<Tool>,
     /// The grammars of the tools, by their names.
@@ -141,7 +141,7 @@ pub fn write(
 ) -> io::Result<Option<Written>> {
     let survey = Survey::read(messages, request.api, reader)?;
     let target = Target::new(request, reader.session().agent(), &survey);
-    let sink = Sink::new(out, target.agent.half_pair);
+    let sink = Sink::new(out, target.agent.constants().half_pair);
     let body: Box<dyn replay::Writer + '_> = match request.api {
         Api::Anthropic => Box::new(anthropic::Body::new(&target, sink)),
         Api::OpenAi => Box::new(openai::Body::new(&target, sink)),
@@ -149,7 +149,9 @@ pub fn write(
         Api::Google => Box::new(google::Body::new(&target, sink)),
     };
     let mut replay = Replay::new(&target, survey.late_results, body);
-    (target.agent.for_model)(messages, reader, &mut |json| replay.take(json))?;
+    target
+        .agent
+        .convert_for_model(messages, reader, &mut |json| replay.take(json))?;
     replay.finish()
 }
 
@@ -168,10 +170,10 @@ impl Survey {
         let agent = reader.session().agent();
         let mut survey = Survey::default();
         let mut number = 0;
-        (agent.for_model)(messages, reader, &mut |json| {
+        agent.convert_for_model(messages, reader, &mut |json| {
             let message = Raw::checked(json);
             number += 1;
-            if agent.rescues_results {
+            if agent.constants().rescues_results {
                 survey.late_results.read(number, message);
             }
             let role = message.get_text("role").unwrap_or_default();
@@ -207,7 +209,7 @@ fn non_empty_text(value: Option<Raw>) -> Option<Text<'static>> {
 }
 
 impl Target {
-    fn new(request: &Request, agent: &'static Agent, survey: &Survey) -> Self {
+    fn new(request: &Request, agent: &'static dyn Agent, survey: &Survey) -> Self {
         let api = request.api;
         let model = request
             .model

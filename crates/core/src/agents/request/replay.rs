@@ -126,7 +126,10 @@ impl<'t> Replay<'t> {
 
     fn take_user(&mut self, role: Role, message: Raw) -> io::Result<()> {
         self.close_calls()?;
-        let content = Content::read(message.get("content"), self.target.agent.half_pair);
+        let content = Content::read(
+            message.get("content"),
+            self.target.agent.constants().half_pair,
+        );
         self.writer.write_user(role, content)
     }
 
@@ -139,11 +142,14 @@ impl<'t> Replay<'t> {
         let content = content.unwrap_or(Raw::NULL);
 
         let has_failed = stop_reason.is("error") || stop_reason.is("aborted");
-        if has_failed && agent.drops_failed {
+        if has_failed && agent.constants().drops_failed {
             return Ok(());
         }
         let is_cut_short = has_failed || stop_reason.is("length");
-        if is_cut_short && agent.drops_cut_thoughts && !content.items().any(is_text_or_call) {
+        if is_cut_short
+            && agent.constants().drops_cut_thoughts
+            && !content.items().any(is_text_or_call)
+        {
             return Ok(());
         }
 
@@ -152,7 +158,7 @@ impl<'t> Replay<'t> {
         let mut blocks = Vec::new();
         if let Some(text) = content.text() {
             blocks.push(Block::Text {
-                text: replace_lone_surrogates(text, agent.half_pair),
+                text: replace_lone_surrogates(text, agent.constants().half_pair),
                 signature: None,
             });
         }
@@ -169,7 +175,7 @@ impl<'t> Replay<'t> {
             b"text" => {
                 let text = block.get_text("text")?;
                 Some(Block::Text {
-                    text: replace_lone_surrogates(text, self.target.agent.half_pair),
+                    text: replace_lone_surrogates(text, self.target.agent.constants().half_pair),
                     signature: signature(block, "textSignature", authorship),
                 })
             }
@@ -242,7 +248,7 @@ impl<'t> Replay<'t> {
         }
 
         let id = id.map(Text::into_owned);
-        if self.target.agent.rescues_results {
+        if self.target.agent.constants().rescues_results {
             let has_open_calls = self.calls.iter().any(|call| !call.is_answered);
             // A result that has a call was moved to it.
             if !has_open_calls && !self.late_results.has_call(&id) {
@@ -284,7 +290,7 @@ impl<'t> Replay<'t> {
             &join_texts(&parts),
             &"\n</stale-tool-result>",
         ]);
-        let text = replace_lone_surrogates(quoted, self.target.agent.half_pair);
+        let text = replace_lone_surrogates(quoted, self.target.agent.constants().half_pair);
         self.writer.write_user(Role::User, Content::Plain(text))
     }
 
@@ -333,7 +339,7 @@ fn write_answer(
     writer.write_result(ToolResult {
         id: &wire.id,
         name: name.unwrap_or_else(|| wire.tool.clone()),
-        parts: Content::read(content, target.agent.half_pair).into_parts(),
+        parts: Content::read(content, target.agent.constants().half_pair).into_parts(),
         is_error: is_error.and_then(Raw::bool),
     })
 }
@@ -391,19 +397,19 @@ fn read_thinking<'a>(block: Raw<'a>, authorship: Authorship, target: &Target) ->
     let agent = target.agent;
     let is_anthropic = target.api == Api::Anthropic;
     let text = block.get_text("thinking").unwrap_or_default();
-    let text = replace_lone_surrogates(text, agent.half_pair);
+    let text = replace_lone_surrogates(text, agent.constants().half_pair);
     let signature = block
         .get_text("thinkingSignature")
         .filter(|signature| !signature.is_empty());
 
     // The models of a provider may share signatures.
-    let has_shared_signature = agent.shares_signatures
+    let has_shared_signature = agent.constants().shares_signatures
         && is_anthropic
         && authorship.is_same_provider
         && authorship.is_same_api
         && signature.is_some();
     if !authorship.is_same_model() && !has_shared_signature {
-        if agent.drops_foreign_thinking || text.is_blank() {
+        if agent.constants().drops_foreign_thinking || text.is_blank() {
             return None;
         }
         return Some(Block::Text {
@@ -417,7 +423,7 @@ fn read_thinking<'a>(block: Raw<'a>, authorship: Authorship, target: &Target) ->
     let is_empty = signature.is_none() && text.is_blank();
     // Redacted thinking is only in its signature.
     let is_lost = is_redacted && is_unsigned;
-    let is_dropped = is_unsigned && is_anthropic && agent.drops_unsigned;
+    let is_dropped = is_unsigned && is_anthropic && agent.constants().drops_unsigned;
     if is_empty || is_lost || is_dropped {
         return None;
     }

@@ -14,14 +14,14 @@ pub fn custom(kind: &Text, data: Option<Raw>) -> Object {
 }
 
 /// Returns a custom message with its type and text. `display` is whether the user sees it.
-pub fn custom_message(agent: &Agent, kind: &Text, text: &Text, display: bool) -> Object {
+pub fn custom_message(agent: &dyn Agent, kind: &Text, text: &Text, display: bool) -> Object {
     let entry = Object::new()
         .str("type", "custom_message")
         .text("customType", kind)
         .text("content", text);
     entry
         .bool("display", display)
-        .with(agent.attribution, |entry, who| {
+        .with(agent.constants().attribution, |entry, who| {
             entry.str("attribution", who)
         })
 }

@@ -97,7 +97,7 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
     }
     let parent = entry.parent.map(|parent| session.entry(parent).time_ms);
     // A label in a fork has the time of the original.
-    let may_be_older = entry.kind == Kind::Label || (session.agent().backdates)(entry.kind);
+    let may_be_older = entry.kind == Kind::Label || session.agent().may_predate_parent(entry.kind);
     let runs_back = parent.is_some_and(|parent| entry.time_ms < parent);
     if runs_back && entry.time_ms != Entry::NO_TIME && !may_be_older {
         note(

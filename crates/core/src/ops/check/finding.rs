@@ -74,8 +74,8 @@ impl Finding {
     }
 
     /// Sets its severity and consequence, which depend on the file's agent.
-    pub(super) fn weighed(mut self, agent: &Agent, format: Format) -> Finding {
-        (self.severity, self.consequence) = (agent.weight)(self.kind, format, self.grave);
+    pub(super) fn weighed(mut self, agent: &dyn Agent, format: Format) -> Finding {
+        (self.severity, self.consequence) = agent.weigh_defect(self.kind, format, self.grave);
         self
     }
 }

@@ -302,7 +302,7 @@ impl Gap<'_> {
 fn sent(reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     let session = reader.session();
     let path = session.path(session.leaf);
-    let context = (session.agent().context)(&path, reader)?;
+    let context = session.agent().build_context(&path, reader)?;
     Ok(context
         .messages
         .iter()

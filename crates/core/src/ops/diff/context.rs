@@ -202,9 +202,9 @@ fn split_lines(text: &str) -> impl Iterator<Item = &str> {
 /// Calls `see` with each message and its index, in the form of a model's API.
 fn each_message(side: &Side, see: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
     let agent = side.session.agent();
-    let context = (agent.context)(&side.path, side.reader)?;
+    let context = agent.build_context(&side.path, side.reader)?;
     let mut at = 0;
-    (agent.for_model)(&context.messages, side.reader, &mut |json| {
+    agent.convert_for_model(&context.messages, side.reader, &mut |json| {
         see(at, Raw::checked(json));
         at += 1;
         Ok(())

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A branch needs everything from its last compaction on, what this compaction keeps and what it
-//! refers to, the settings in effect there ([`crate::agents::Agent::used_above`]), and the targets
+//! refers to, the settings in effect there ([`crate::agents::Agent::entries_used_above`]), and the targets
 //! of context edits that stay. A branch without a compaction stays whole.
 
 use super::branch::notes_that_stay;
@@ -29,7 +29,7 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
         path[..path.len() - 1]
             .iter()
             .for_each(|ix| above[ix.at()] = true);
-        for ix in (session.agent().used_above)(&path, &reader)? {
+        for ix in session.agent().entries_used_above(&path, &reader)? {
             stays[ix.at()] = true;
         }
     }

@@ -268,7 +268,9 @@ fn context_tokens<'a>(
     changed: &[EntryIx],
     workers: usize,
 ) -> io::Result<u64> {
-    let context = (session.agent().context)(&session.path(session.leaf), &reader())?;
+    let context = session
+        .agent()
+        .build_context(&session.path(session.leaf), &reader())?;
     let mut sum = 0;
     let mut unknown = Vec::new();
     for message in &context.messages {
@@ -281,8 +283,14 @@ fn context_tokens<'a>(
     }
 
     let add = |_, tokens: u64| sum += tokens;
-    let estimate = session.agent().message_tokens;
-    read_in_order(&unknown, workers, reader, estimate, add)?;
+    let agent = session.agent();
+    read_in_order(
+        &unknown,
+        workers,
+        reader,
+        |json| agent.estimate_message(json),
+        add,
+    )?;
     Ok(sum)
 }
 

@@ -150,9 +150,11 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
         }
         out += "--\n";
     };
-    let context = (agent.context)(&path, &reader).unwrap();
+    let context = agent.build_context(&path, &reader).unwrap();
     push(&context.messages);
-    let next = (agent.prepare_compaction)(&path, &reader, FirstKept::Within(40)).unwrap();
+    let next = agent
+        .prepare_compaction(&path, &reader, FirstKept::Within(40))
+        .unwrap();
     if let Some(next) = &next {
         push(&next.messages_to_summarize);
         push(&next.turn_prefix_messages);
@@ -160,8 +162,9 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
     for (name, json) in &context.settings {
         let _ = writeln!(out, "{name} {}", String::from_utf8_lossy(json));
     }
-    let _ = writeln!(out, "{}", (agent.tokens)(&path, &reader).unwrap());
-    let checkpoint = (agent.checkpoint)(&path, &reader)
+    let _ = writeln!(out, "{}", agent.estimate_context(&path, &reader).unwrap());
+    let checkpoint = agent
+        .system_checkpoint(&path, &reader)
         .unwrap()
         .unwrap_or_default();
     let _ = writeln!(out, "{}", String::from_utf8_lossy(&checkpoint));
@@ -434,8 +437,12 @@ fn a_pruned_file_of_an_earlier_version_is_restored_and_gets_checksums() {
 fn context_size(source: &Vec<u8>) -> u64 {
     let session = loaded(source);
     let reader = EntryReader::new(&session, source);
-    let context = (session.agent().context)(&session.path(session.leaf), &reader).unwrap();
-    let size = |message: &Message| message.with(&reader, session.agent().message_tokens);
+    let context = session
+        .agent()
+        .build_context(&session.path(session.leaf), &reader)
+        .unwrap();
+    let size =
+        |message: &Message| message.with(&reader, |json| session.agent().estimate_message(json));
     context
         .messages
         .iter()
