@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub fn survey(path: &Path) -> Result<Option<Survey>, Failure> {
     let file = SessionFile::open(path)?;
     let failed = |error| Failure::reading(&visible(&path.to_string_lossy()), error);
-    let origin = Origin::of(&file).map_err(failed)?;
+    let origin = Origin::detect(&file).map_err(failed)?;
     origin
         .map(|origin| import::survey(&file, origin, path))
         .transpose()

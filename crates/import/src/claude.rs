@@ -9,12 +9,12 @@
 mod blocks;
 mod injected;
 
-use super::parts::{custom_message, kept, rest_of, text, time, usage_json};
+use super::parts::{custom_message, filled_text, kept_line, time_ms, unused_members, usage_json};
 use super::writer::{Draft, Place, Writer};
 use super::{Origin, Reader};
-use blocks::{answer, part, result, result_of, stop_reason};
+use blocks::{answered_call, convert_stop_reason, response_block, result_message, user_block};
 use foldhash::HashMap;
-use injected::{Injected, META, injected};
+use injected::{Injected, META, classify};
 use pisess_core::session::content::{finite, is_block, joined_text, members};
 use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
@@ -38,28 +38,31 @@ const TOKENS: [&str; 4] = [
     "cache_creation_input_tokens",
 ];
 
-/// What was read so far.
+/// The reader of a source, with what the lines so far have shown.
 #[derive(Default)]
 pub struct Claude<'o> {
     writer: Writer<'o>,
+    /// The lines of the tree, by `uuid`.
     lines: HashMap<Box<[u8]>, LinePlaces>,
     responses: Vec<Response>,
+    /// Positions in `responses`, by `message.id`.
     response_ids: HashMap<Box<[u8]>, usize>,
+    /// The calls of tools, by their id.
     calls: HashMap<Box<[u8]>, Call>,
-    /// The end of the main conversation, and that of all.
-    main: Option<Place>,
+    /// The last entry of the main conversation.
+    main_end: Option<Place>,
+    /// The last entry of all, side chains included.
     last: Option<Place>,
     /// The last entry before the first line of the tree.
-    before_all: Option<Place>,
+    before_tree: Option<Place>,
     model: Option<Text<'static>>,
     /// Whether the whole file is that of a sub-agent.
     is_agent: bool,
     /// Whether the user has named the session.
     is_titled: bool,
     time_ms: i64,
-    /// The tokens before the compaction that was announced, and the first entry that it keeps.
-    before: f64,
-    kept: Option<Place>,
+    /// The compaction that was announced and whose summary has not been read yet.
+    announced: AnnouncedCompaction,
 }
 
 /// The entries of a line.
@@ -67,7 +70,8 @@ pub struct Claude<'o> {
 struct LinePlaces {
     first: Place,
     last: Place,
-    /// The response that it belongs to, by its own content or as a result.
+    /// The response that the line is a part of, or has a result for: a position in
+    /// [`Claude::responses`].
     response: Option<usize>,
 }
 
@@ -84,6 +88,15 @@ struct Call {
     result: Option<Place>,
 }
 
+/// What the line before a summary says about the compaction.
+#[derive(Clone, Copy, Default)]
+struct AnnouncedCompaction {
+    /// The tokens in the context before it.
+    tokens_before: f64,
+    /// The first entry that it keeps.
+    first_kept: Option<Place>,
+}
+
 /// A line with the members that decide what becomes of it.
 struct ClaudeLine<'a> {
     offset: u64,
@@ -92,13 +105,14 @@ struct ClaudeLine<'a> {
     uuid: Option<Text<'a>>,
     parent: Option<Text<'a>>,
     message: Option<Raw<'a>>,
+    /// Whether it is on a side chain of the file, which is where a sub-agent wrote.
     is_side: bool,
     time_ms: i64,
 }
 
-impl LinePlaces {
-    /// Returns those of a line that has one entry.
-    fn at(place: Place) -> LinePlaces {
+impl From<Place> for LinePlaces {
+    /// The places of a line that has one entry, and is not part of a response.
+    fn from(place: Place) -> LinePlaces {
         LinePlaces {
             first: place,
             last: place,
@@ -108,6 +122,7 @@ impl LinePlaces {
 }
 
 impl ClaudeLine<'_> {
+    /// Whether the member `key` is `true`.
     fn is(&self, key: &str) -> bool {
         self.raw.get(key).and_then(Raw::bool) == Some(true)
     }
@@ -121,57 +136,118 @@ impl ClaudeLine<'_> {
         }
     }
 
-    /// Returns a message entry. `message` is complete except for its time; `unused` is content
-    /// without a counterpart.
-    fn message(&self, message: Object, used: &[&str], unused: &[Raw]) -> Draft {
-        let timed = message.number("timestamp", self.time_ms as f64).finish();
-        let mut rest = rest_of(self.raw, &[&["type", "message"], used].concat());
+    /// Drafts a message. `message` lacks its time only; `used` are the members of the line that it
+    /// has already, and `unused` the blocks without a counterpart, which are kept as `claude`.
+    fn message_draft(&self, message: Object, used: &[&str], unused: &[Raw]) -> Draft {
+        let message = message.number("timestamp", self.time_ms as f64).finish();
+
+        let mut rest = unused_members(self.raw, &[&["type", "message"], used].concat());
         if let Some(message) = self.message {
             let blocks: Vec<_> = unused.iter().map(|block| block.bytes()).collect();
-            let own = rest_of(message, &["type", "role", "content", "model", "id"])
-                .list("content", &blocks)
-                .finish();
-            rest = if own == b"{}" {
-                rest
-            } else {
-                rest.json("message", &own)
-            };
+            let rest_of_message =
+                unused_members(message, &["type", "role", "content", "model", "id"])
+                    .list("content", &blocks)
+                    .finish();
+            if rest_of_message != b"{}" {
+                rest = rest.json("message", &rest_of_message);
+            }
         }
-        self.draft(
-            "message",
-            Object::new()
-                .json("message", &timed)
-                .json("claude", &rest.finish()),
-        )
+
+        let members = Object::new()
+            .json("message", &message)
+            .json("claude", &rest.finish());
+        self.draft("message", members)
     }
 
-    /// Returns what the user said, or Claude Code in the name of the user. `unused` is content
-    /// without a counterpart.
-    fn said(&self, content: &[u8], unused: &[Raw]) -> Draft {
-        let meta = self.is("isMeta").then_some(META);
-        match meta
-            .or_else(|| injected(Raw::checked(content)))
-            .filter(|_| unused.is_empty())
-        {
-            Some(injected) => self.injected(injected, content),
-            None => self.message(
-                Object::new().str("role", "user").json("content", content),
-                &[],
-                unused,
-            ),
+    /// Drafts what the user said, or Claude Code in the name of the user. A line with blocks that
+    /// have no counterpart is always a message: a custom message has no place for them.
+    fn user_draft(&self, content: &[u8], unused: &[Raw]) -> Draft {
+        let injected = if !unused.is_empty() {
+            None
+        } else if self.is("isMeta") {
+            Some(META)
+        } else {
+            classify(Raw::checked(content))
+        };
+        if let Some(injected) = injected {
+            return self.injected_draft(injected, content);
         }
+        let message = Object::new().str("role", "user").json("content", content);
+        self.message_draft(message, &[], unused)
     }
 
-    /// Returns a custom message entry, which the model sees.
-    fn injected(&self, Injected { kind, is_shown }: Injected, content: &[u8]) -> Draft {
-        let rest = rest_of(self.raw, &["type", "message"]);
+    /// Drafts a custom message, which the model sees.
+    fn injected_draft(&self, injected: Injected, content: &[u8]) -> Draft {
+        let Injected { kind, is_shown } = injected;
+        let rest = unused_members(self.raw, &["type", "message"]);
         let members = custom_message(Origin::Claude.name(), kind, content, is_shown);
         self.draft("custom_message", members.json("claude", &rest.finish()))
     }
 }
 
 impl<'o> Reader<'o> for Claude<'o> {
-    fn line(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+    fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+        let line = self.parse_line(offset, raw);
+        let is_repeated = match &line.uuid {
+            Some(uuid) => self.lines.contains_key(uuid.as_bytes()),
+            None => false,
+        };
+        if is_repeated {
+            // Lines after it are attached where they would be without it.
+            self.keep(&line, is_repeated)?;
+            return Ok(());
+        }
+
+        let places = match self.convert_line(&line)? {
+            Some(places) => places,
+            None => self.keep(&line, is_repeated)?,
+        };
+        self.last = Some(places.last);
+        if !line.is_side {
+            self.main_end = Some(places.last);
+        }
+        if let Some(uuid) = line.uuid {
+            self.lines.insert(uuid.as_bytes().into(), places);
+        } else if self.lines.is_empty() {
+            self.before_tree = self.main_end;
+        }
+        Ok(())
+    }
+
+    fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
+        let draft = Draft {
+            offset,
+            time_ms: self.time_ms,
+            kind: "custom",
+            members,
+        };
+        self.main_end = Some(self.writer.append(self.main_end, draft)?);
+        Ok(())
+    }
+
+    fn add_record(&mut self, draft: Draft) -> io::Result<()> {
+        // `main_end` may stay: the record is now the end of that entry, so that lines follow it.
+        self.writer.append(self.main_end.or(self.last), draft)?;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<Writer<'o>> {
+        Ok(self.writer)
+    }
+}
+
+impl<'o> Claude<'o> {
+    /// Makes a reader that has read nothing.
+    pub fn new(writer: Writer<'o>) -> Self {
+        Claude {
+            writer,
+            ..Claude::default()
+        }
+    }
+
+    /// Parses a line. Its time becomes that of the lines after it that have none, and the first
+    /// line of the tree shows whether the file is that of a sub-agent.
+    fn parse_line<'a>(&mut self, offset: u64, raw: Raw<'a>) -> ClaudeLine<'a> {
         let names = [
             "type",
             "uuid",
@@ -181,11 +257,16 @@ impl<'o> Reader<'o> for Claude<'o> {
             "timestamp",
         ];
         let [kind, uuid, parent, message, is_side, timestamp] = members(raw, names);
-        self.time_ms = time(timestamp).unwrap_or(self.time_ms);
-        let (uuid, parent) = (uuid.and_then(Raw::text), parent.and_then(Raw::text));
+        self.time_ms = time_ms(timestamp).unwrap_or(self.time_ms);
+
         let is_side = is_side.and_then(Raw::bool) == Some(true);
-        self.is_agent |= is_side && self.lines.is_empty() && text(raw, "agentId").is_some();
-        let line = ClaudeLine {
+        if is_side && self.lines.is_empty() && filled_text(raw, "agentId").is_some() {
+            self.is_agent = true;
+        }
+
+        let uuid = uuid.and_then(Raw::text);
+        let parent = parent.and_then(Raw::text);
+        ClaudeLine {
             offset,
             raw,
             kind,
@@ -194,128 +275,86 @@ impl<'o> Reader<'o> for Claude<'o> {
             message: message.filter(|message| message.is_object()),
             is_side: is_side && !self.is_agent,
             time_ms: self.time_ms,
-        };
-        let known = line
-            .uuid
-            .as_ref()
-            .is_some_and(|uuid| self.lines.contains_key(uuid.as_bytes()));
-        let places = match (line.kind, line.message) {
-            _ if known => None,
-            (Some(kind), Some(message)) if kind.is("user") => self.user(&line, message)?,
-            (Some(kind), Some(message)) if kind.is("assistant") => {
-                self.assistant(&line, message)?
-            }
-            (Some(kind), None)
-                if kind.is("custom-title") || kind.is("ai-title") || kind.is("summary") =>
-            {
-                self.title(&line, kind)?
-            }
-            _ => None,
-        };
-        let places = places.map_or_else(|| self.keep(&line, known), Ok)?;
-        if !known {
-            self.last = Some(places.last);
-            if !line.is_side {
-                self.main = Some(places.last);
-            }
-            match line.uuid {
-                Some(uuid) => drop(self.lines.insert(uuid.as_bytes().into(), places)),
-                None if self.lines.is_empty() => self.before_all = self.main,
-                None => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
-        let draft = Draft {
-            offset,
-            time_ms: self.time_ms,
-            kind: "custom",
-            members,
-        };
-        self.main = Some(self.writer.chain(self.main, draft)?);
-        Ok(())
-    }
-
-    fn record(&mut self, draft: Draft) -> io::Result<()> {
-        // It is the end of what it is attached to.
-        self.writer.chain(self.main.or(self.last), draft).map(drop)
-    }
-
-    fn end(self: Box<Self>) -> io::Result<Writer<'o>> {
-        Ok(self.writer)
-    }
-}
-
-impl<'o> Claude<'o> {
-    /// Returns a reader that has read nothing.
-    pub fn new(writer: Writer<'o>) -> Self {
-        Claude {
-            writer,
-            ..Claude::default()
         }
     }
 
-    /// Returns where a line is attached, and the response that is there. A line whose parent is
+    /// Adds the entries of a line, if its type has a counterpart; `None` if it has not, or the line
+    /// lacks something.
+    fn convert_line(&mut self, line: &ClaudeLine) -> io::Result<Option<LinePlaces>> {
+        let Some(kind) = line.kind else {
+            return Ok(None);
+        };
+        match line.message {
+            Some(message) if kind.is("user") => self.add_user_line(line, message),
+            Some(message) if kind.is("assistant") => self.add_response_line(line, message),
+            None if kind.is("custom-title") || kind.is("ai-title") || kind.is("summary") => {
+                self.add_title(line, kind)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Finds the entries of the line with this `uuid`.
+    fn line_by_id(&self, uuid: &Text) -> Option<LinePlaces> {
+        self.lines.get(uuid.as_bytes()).copied()
+    }
+
+    /// Finds where a line is attached, and the response that is there. A line whose parent is
     /// missing follows the one before it; a side chain begins where it was started; other lines
     /// without a parent follow what was kept before the first of them.
-    fn parent(&self, line: &ClaudeLine) -> (Option<Place>, Option<usize>) {
-        let known = line
-            .parent
-            .as_ref()
-            .and_then(|id| self.lines.get(id.as_bytes()));
-        match known {
-            Some(parent) => (Some(parent.last), parent.response),
-            None if line.is_side && line.parent.is_some() => (self.last, None),
-            None if line.uuid.is_none() || line.is_side || line.parent.is_some() => {
-                (self.main, None)
+    fn parent_of(&self, line: &ClaudeLine) -> (Option<Place>, Option<usize>) {
+        if let Some(uuid) = &line.parent {
+            if let Some(parent) = self.line_by_id(uuid) {
+                return (Some(parent.last), parent.response);
             }
-            None => (self.before_all, None),
+            let before = if line.is_side {
+                self.last
+            } else {
+                self.main_end
+            };
+            return (before, None);
         }
+
+        let is_root = line.uuid.is_some() && !line.is_side;
+        let before = if is_root {
+            self.before_tree
+        } else {
+            self.main_end
+        };
+        (before, None)
     }
 
-    /// Keeps a line that has no counterpart.
-    fn keep(&mut self, line: &ClaudeLine, known: bool) -> io::Result<LinePlaces> {
-        let subtype = text(line.raw, "subtype")
-            .map(|subtype| format!(".{subtype}"))
-            .unwrap_or_default();
-        let kind = line
-            .kind
-            .and_then(Raw::text)
-            .unwrap_or_else(|| Text::from("line"));
-        let members = kept(
-            Origin::Claude.name(),
-            &format!("{kind}{subtype}"),
-            line.raw.bytes(),
-        );
-        let draft = line.draft("custom", members);
-        if line
-            .raw
-            .get("subtype")
-            .is_some_and(|subtype| subtype.is("compact_boundary"))
-        {
-            return self.boundary(line, draft);
+    /// Keeps a line without a counterpart, with edits of the results that it clears. One that was
+    /// read before follows the main conversation, wherever the first one is.
+    fn keep(&mut self, line: &ClaudeLine, is_repeated: bool) -> io::Result<LinePlaces> {
+        let subtype = line.raw.get("subtype");
+        if subtype.is_some_and(|subtype| subtype.is("compact_boundary")) {
+            return self.keep_boundary(line);
         }
-        let (parent, response) = if known {
-            (self.main, None)
+
+        let (parent, response) = if is_repeated {
+            (self.main_end, None)
         } else {
-            self.parent(line)
+            self.parent_of(line)
         };
-        let first = self.writer.chain(parent, draft)?;
+        let first = self.writer.append(parent, kept_draft(line))?;
+
         let mut last = first;
-        for (id, text) in cleared(line.raw) {
-            let Some(result) = self.calls.get(id.as_bytes()).and_then(|call| call.result) else {
+        for ClearedResult { call, replacement } in cleared_results(line.raw) {
+            let Some(call) = self.calls.get(call.as_bytes()) else {
                 continue;
             };
-            let replacement = Object::new().text("content", &text).finish();
+            let Some(result) = call.result else {
+                continue;
+            };
+            let replacement = Object::new().text("content", &replacement).finish();
             let edit = Object::new()
                 .str("targetId", &self.writer.id_of(result))
                 .json("replacement", &replacement);
-            last = self
-                .writer
-                .chain(Some(last), line.draft("context_edit", edit))?;
+            let draft = line.draft("context_edit", edit);
+            last = self.writer.append(Some(last), draft)?;
         }
+
         Ok(LinePlaces {
             first,
             last,
@@ -326,222 +365,287 @@ impl<'o> Claude<'o> {
     /// Keeps the line that announces a compaction. If messages are preserved, it is attached to the
     /// last of them, so that those after it, which are summarized, are on another branch; what is
     /// attached to that message later is attached to the compaction.
-    fn boundary(&mut self, line: &ClaudeLine, draft: Draft) -> io::Result<LinePlaces> {
-        let known = |id: &Text| self.lines.get(id.as_bytes());
-        let preserved = preserved(line.raw).and_then(|(head, tail)| known(&head).zip(known(&tail)));
-        let named = text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
-        let before = named
-            .and_then(|id| known(&id))
-            .map(|line| line.last)
-            .or(self.main);
-        let place = match preserved {
-            Some((_, tail)) => self.writer.chain(Some(tail.last), draft)?,
-            None => self.writer.below(before, draft)?,
-        };
-        self.kept = preserved.map(|(head, _)| head.first);
-        self.before = finite(
-            line.raw
-                .get("compactMetadata")
-                .and_then(|data| data.get("preTokens")),
-        );
-        Ok(LinePlaces::at(place))
+    fn keep_boundary(&mut self, line: &ClaudeLine) -> io::Result<LinePlaces> {
+        let draft = kept_draft(line);
+        let tokens = line
+            .raw
+            .get("compactMetadata")
+            .and_then(|data| data.get("preTokens"));
+        self.announced.tokens_before = finite(tokens);
+        self.announced.first_kept = None;
+
+        if let Some(preserved) = preserved_messages(line.raw)
+            && let Some(first) = self.line_by_id(&preserved.first)
+            && let Some(last) = self.line_by_id(&preserved.last)
+        {
+            let place = self.writer.append(Some(last.last), draft)?;
+            self.announced.first_kept = Some(first.first);
+            return Ok(place.into());
+        }
+
+        let parent = filled_text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
+        let before = parent
+            .and_then(|parent| self.line_by_id(&parent))
+            .map(|parent| parent.last)
+            .or(self.main_end);
+        let place = self.writer.add_below_end(before, draft)?;
+        Ok(place.into())
     }
 
-    /// Reads what the user, a tool or Claude Code itself sends to the model.
-    fn user(&mut self, line: &ClaudeLine, message: Raw) -> io::Result<Option<LinePlaces>> {
+    /// Adds what the user, a tool or Claude Code itself sends to the model.
+    fn add_user_line(&mut self, line: &ClaudeLine, message: Raw) -> io::Result<Option<LinePlaces>> {
         let content = message.get("content").unwrap_or(Raw::NULL);
         if line.is("isCompactSummary") {
             let summary = joined_text(Some(content), "\n");
             if !summary.is_blank() {
-                return self.compaction(line, &summary).map(Some);
+                let place = self.add_compaction(line, &summary)?;
+                return Ok(Some(place.into()));
             }
         }
+
         let has_results = content.items().any(|block| is_block(block, "tool_result"));
         if line.is("isMeta") && !has_results {
-            return self.meta(line, content);
+            return self.add_meta(line, content);
         }
-        let Some(content) = content.text() else {
-            return self.blocks(line, content);
+
+        let Some(text) = content.text() else {
+            return self.add_user_blocks(line, content);
         };
-        if content.is_empty() {
+        if text.is_empty() {
             return Ok(None);
         }
-        let place = self
-            .writer
-            .below(self.parent(line).0, line.said(&encoded(&content), &[]))?;
-        Ok(Some(LinePlaces::at(place)))
+        let (parent, _) = self.parent_of(line);
+        let draft = line.user_draft(&encoded(&text), &[]);
+        let place = self.writer.add_below_end(parent, draft)?;
+        Ok(Some(place.into()))
     }
 
-    /// Reads a list of blocks: results of tools, and what is between them.
-    fn blocks(&mut self, line: &ClaudeLine, content: Raw) -> io::Result<Option<LinePlaces>> {
-        let is_part = |block: &Raw| part(*block).is_some() || result_of(*block).is_some();
-        let unused: Vec<_> = content.items().filter(|block| !is_part(block)).collect();
-        let (mut at, response) = self.parent(line);
-        let (mut parts, mut first, mut is_answer) = (Vec::new(), None, false);
-        let one = content
-            .items()
-            .filter(|block| result_of(*block).is_some())
-            .count()
-            == 1;
-        for block in content.items().map(Some).chain([None]) {
-            if let Some(part) = block.and_then(part) {
-                parts.push(part);
-                continue;
+    /// Adds a list of blocks: a message for each result of a tool, and one for the texts and images
+    /// before, between and after them.
+    fn add_user_blocks(
+        &mut self,
+        line: &ClaudeLine,
+        content: Raw,
+    ) -> io::Result<Option<LinePlaces>> {
+        let mut unused = Vec::new();
+        let mut result_count = 0;
+        for block in content.items() {
+            if answered_call(block).is_some() {
+                result_count += 1;
+            } else if user_block(block).is_none() {
+                unused.push(block);
             }
-            let result_id = block.and_then(result_of);
-            // Parts on both sides of a block that is neither are of one message.
-            if block.is_some() && result_id.is_none() {
-                continue;
-            }
-            let unused = |first: Option<Place>| if first.is_none() { &unused[..] } else { &[] };
-            if !parts.is_empty() {
-                let content = array(std::mem::take(&mut parts));
-                at = Some(self.writer.below(at, line.said(&content, unused(first)))?);
-                first = first.or(at);
-            }
-            let (Some(block), Some(id)) = (block, result_id) else {
-                break;
-            };
-            let details = line.raw.get("toolUseResult").filter(|_| one);
-            let call = self.calls.get(id.as_bytes());
-            let again = call.is_some_and(|call| call.result.is_some());
-            let message = result(block, &id, call.map(|call| call.name.clone()), details);
-            let used: &[&str] = if details.is_some() {
-                &["toolUseResult"]
-            } else {
-                &[]
-            };
-            let draft = line.message(message, used, unused(first));
-            at = Some(match response {
-                // A second result of a call begins another branch.
-                Some(response) if again && !is_answer => {
-                    self.writer.add(Some(self.responses[response].end), draft)?
-                }
-                Some(_) => self.writer.chain(at, draft)?,
-                None => self.writer.add(at, draft)?,
-            });
-            first = first.or(at);
-            if let Some(call) = self.calls.get_mut(id.as_bytes()) {
-                call.result = at;
-            }
-            is_answer = true;
         }
-        let answered = response.filter(|_| is_answer);
-        Ok(first.zip(at).map(|(first, last)| LinePlaces {
+
+        // The details of a line are those of its result; of several, no one knows whose.
+        let details = if result_count == 1 {
+            line.raw.get("toolUseResult")
+        } else {
+            None
+        };
+        let (parent, response) = self.parent_of(line);
+        let mut added = UserBlocks {
+            line,
+            unused,
+            details,
+            response,
+            first: None,
+            last: parent,
+            has_result: false,
+        };
+
+        let mut parts = Vec::new();
+        for block in content.items() {
+            if let Some(part) = user_block(block) {
+                parts.push(part);
+            } else if let Some(call_id) = answered_call(block) {
+                self.add_user_parts(&mut added, &mut parts)?;
+                self.add_result(&mut added, block, &call_id)?;
+            }
+            // Parts on both sides of a block that is neither are of one message.
+        }
+        self.add_user_parts(&mut added, &mut parts)?;
+
+        let (Some(first), Some(last)) = (added.first, added.last) else {
+            return Ok(None);
+        };
+        Ok(Some(LinePlaces {
             first,
             last,
-            response: answered,
+            response: if added.has_result { response } else { None },
         }))
     }
 
-    /// Keeps what Claude Code adds to the conversation: the model sees it, the user does not.
-    fn meta(&mut self, line: &ClaudeLine, content: Raw) -> io::Result<Option<LinePlaces>> {
+    /// Adds these texts and images, if there are any, as one message, and empties the list.
+    fn add_user_parts(
+        &mut self,
+        added: &mut UserBlocks,
+        parts: &mut Vec<Vec<u8>>,
+    ) -> io::Result<()> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let content = array(std::mem::take(parts));
+        let draft = added.line.user_draft(&content, added.unused_for_next());
+        let place = self.writer.add_below_end(added.last, draft)?;
+        added.push(place);
+        Ok(())
+    }
+
+    /// Adds the result of a call.
+    fn add_result(&mut self, added: &mut UserBlocks, block: Raw, call_id: &Text) -> io::Result<()> {
+        let call = self.calls.get(call_id.as_bytes());
+        let is_second = call.is_some_and(|call| call.result.is_some());
+        let name = call.map(|call| call.name.clone());
+        let message = result_message(block, call_id, name, added.details);
+        let used: &[&str] = match added.details {
+            Some(_) => &["toolUseResult"],
+            None => &[],
+        };
+        let draft = added
+            .line
+            .message_draft(message, used, added.unused_for_next());
+
+        let place = match added.response {
+            // A second result of a call begins another branch.
+            Some(response) if is_second && !added.has_result => {
+                let end = self.responses[response].end;
+                self.writer.add_child(Some(end), draft)?
+            }
+            Some(_) => self.writer.append(added.last, draft)?,
+            None => self.writer.add_child(added.last, draft)?,
+        };
+
+        added.push(place);
+        added.has_result = true;
+        if let Some(call) = self.calls.get_mut(call_id.as_bytes()) {
+            call.result = Some(place);
+        }
+        Ok(())
+    }
+
+    /// Adds what Claude Code sends to the model without showing it to the user.
+    fn add_meta(&mut self, line: &ClaudeLine, content: Raw) -> io::Result<Option<LinePlaces>> {
         let content = match content.text() {
             Some(text) if !text.is_empty() => content.bytes().to_vec(),
-            _ => array(content.items().filter_map(part)),
+            _ => array(content.items().filter_map(user_block)),
         };
         if content == b"[]" {
             return Ok(None);
         }
-        let place = self
-            .writer
-            .chain(self.parent(line).0, line.injected(META, &content))?;
-        Ok(Some(LinePlaces::at(place)))
+        let (parent, _) = self.parent_of(line);
+        let draft = line.injected_draft(META, &content);
+        let place = self.writer.append(parent, draft)?;
+        Ok(Some(place.into()))
     }
 
-    /// Reads the summary of a compaction.
-    fn compaction(&mut self, line: &ClaudeLine, summary: &Text) -> io::Result<LinePlaces> {
-        let known = line
-            .parent
-            .as_ref()
-            .and_then(|id| self.lines.get(id.as_bytes()));
-        let above = known
-            .map(|line| line.last)
-            .or(self.main.filter(|_| !line.is_side));
-        let parent = above.map(|above| self.writer.end(above));
-        let is_kept =
-            |kept: &Place| parent.is_some_and(|parent| self.writer.is_above(*kept, parent));
-        let kept = self.kept.take().filter(is_kept);
-        let kept_id = kept.map_or_else(
-            || self.writer.next_id(line.offset),
-            |kept| self.writer.id_of(kept),
-        );
-        let rest = rest_of(line.raw, &["type", "message"]);
+    /// Adds the summary of a compaction.
+    fn add_compaction(&mut self, line: &ClaudeLine, summary: &Text) -> io::Result<Place> {
+        let known_parent = line.parent.as_ref().and_then(|id| self.line_by_id(id));
+        let above = match known_parent {
+            Some(parent) => Some(parent.last),
+            None if line.is_side => None,
+            None => self.main_end,
+        };
+        let parent = above.map(|above| self.writer.end_of(above));
+
+        let AnnouncedCompaction {
+            tokens_before,
+            first_kept,
+        } = std::mem::take(&mut self.announced);
+        let first_kept_id = match (first_kept, parent) {
+            (Some(kept), Some(parent)) if self.writer.is_on_path(kept, parent) => {
+                self.writer.id_of(kept)
+            }
+            // Its own id: it keeps nothing.
+            _ => self.writer.next_id(line.offset),
+        };
+
+        let rest = unused_members(line.raw, &["type", "message"]);
         let members = Object::new()
             .text("summary", summary)
-            .str("firstKeptEntryId", &kept_id)
-            .number("tokensBefore", std::mem::take(&mut self.before))
+            .str("firstKeptEntryId", &first_kept_id)
+            .number("tokensBefore", tokens_before)
             .json("claude", &rest.finish());
         self.writer
-            .chain(parent, line.draft("compaction", members))
-            .map(LinePlaces::at)
+            .append(parent, line.draft("compaction", members))
     }
 
-    /// Reads a part of a response.
-    fn assistant(&mut self, line: &ClaudeLine, message: Raw) -> io::Result<Option<LinePlaces>> {
-        let blocks = message.get("content").unwrap_or(Raw::NULL);
-        let error = text(line.raw, "error");
-        let (used, unused): (Vec<_>, Vec<_>) =
-            blocks.items().partition(|block| answer(*block).is_some());
+    /// Adds a part of a response, which Claude Code writes block by block.
+    fn add_response_line(
+        &mut self,
+        line: &ClaudeLine,
+        message: Raw,
+    ) -> io::Result<Option<LinePlaces>> {
+        let content = message.get("content").unwrap_or(Raw::NULL);
+        let error = filled_text(line.raw, "error");
+        let (used, unused): (Vec<_>, Vec<_>) = content
+            .items()
+            .partition(|block| response_block(*block).is_some());
         if used.is_empty() && error.is_none() {
             return Ok(None);
         }
-        let (mut at, of_parent) = self.parent(line);
-        let id = text(message, "id");
+
+        // A response is continued only below its own lines: a retry begins a new one.
+        let (mut parent, response_of_parent) = self.parent_of(line);
+        let id = filled_text(message, "id");
         let known = id
             .as_ref()
             .and_then(|id| self.response_ids.get(id.as_bytes()).copied());
-        let continued = known.filter(|_| known == of_parent);
-        let model = text(message, "model")
-            .unwrap_or_else(|| Text::from("unknown"))
-            .into_owned();
+        let continued = if known == response_of_parent {
+            known
+        } else {
+            None
+        };
+
+        let model = match filled_text(message, "model") {
+            Some(model) => model.into_owned(),
+            None => Text::from("unknown"),
+        };
         let mut first = None;
         if !line.is_side && model != SYNTHETIC && self.model.as_ref() != Some(&model) {
             let members = Object::new()
                 .str("provider", "anthropic")
                 .text("modelId", &model);
-            at = Some(self.part_of(continued, at, line.draft("model_change", members))?);
-            first = at;
+            let change = line.draft("model_change", members);
+            let place = self.add_response_part(continued, parent, change)?;
+            parent = Some(place);
+            first = Some(place);
             self.model = Some(model.clone());
         }
-        let (counted, usage) = self.usage(continued, message.get("usage"));
-        let number_of = |key: &str| line.raw.get(key).filter(|number| number.is_number());
-        let made = Object::new()
+
+        let blocks = array(used.iter().filter_map(|block| response_block(*block)));
+        let tokens = self.count_tokens(continued, message.get("usage"));
+        let stop_reason =
+            convert_stop_reason(message.get("stop_reason"), line.is("isApiErrorMessage"));
+        let error_status = line
+            .raw
+            .get("apiErrorStatus")
+            .filter(|status| status.is_number());
+        let converted = Object::new()
             .str("role", "assistant")
-            .json(
-                "content",
-                &array(used.iter().filter_map(|block| answer(*block))),
-            )
+            .json("content", &blocks)
             .str("api", "anthropic-messages")
             .str("provider", "anthropic")
             .text("model", &model)
-            .json("usage", &usage)
-            .str(
-                "stopReason",
-                stop_reason(message.get("stop_reason"), line.is("isApiErrorMessage")),
-            )
-            .with(id.as_ref(), |made, id| made.text("responseId", id))
-            .with(error.as_ref(), |made, error| {
-                made.text("errorMessage", error)
+            .json("usage", &tokens.usage)
+            .str("stopReason", stop_reason)
+            .with(id.as_ref(), |message, id| message.text("responseId", id))
+            .with(error.as_ref(), |message, error| {
+                message.text("errorMessage", error)
             })
-            .with(number_of("apiErrorStatus"), |made, status| {
-                made.raw("errorStatus", status)
+            .with(error_status, |message, status| {
+                message.raw("errorStatus", status)
             });
-        let draft = line.message(made, &["error", "apiErrorStatus"], &unused);
-        let last = self.part_of(continued, at, draft)?;
-        for call in used.iter().filter(|block| is_block(**block, "tool_use")) {
-            let (Some(id), Some(name)) = (text(*call, "id"), text(*call, "name")) else {
-                continue;
-            };
-            self.calls.insert(
-                id.as_bytes().into(),
-                Call {
-                    name: name.into_owned(),
-                    result: None,
-                },
-            );
-        }
-        let response = self.responded(continued, Response { end: last, counted });
+        let draft = line.message_draft(converted, &["error", "apiErrorStatus"], &unused);
+        let last = self.add_response_part(continued, parent, draft)?;
+
+        self.remember_calls(&used);
+        let state = Response {
+            end: last,
+            counted: tokens.counted,
+        };
+        let response = self.remember_response(continued, state);
         if let Some(id) = id {
             self.response_ids.insert(id.as_bytes().into(), response);
         }
@@ -553,38 +657,59 @@ impl<'o> Claude<'o> {
     }
 
     /// Adds an entry of a response: to the end of what is there, if the response is continued.
-    fn part_of(
+    fn add_response_part(
         &mut self,
         continued: Option<usize>,
-        at: Option<Place>,
+        parent: Option<Place>,
         draft: Draft,
     ) -> io::Result<Place> {
         if continued.is_some() {
-            self.writer.chain(at, draft)
+            self.writer.append(parent, draft)
         } else {
-            self.writer.below(at, draft)
+            self.writer.add_below_end(parent, draft)
         }
     }
 
-    /// Keeps a response as it is now; returns its number.
-    fn responded(&mut self, continued: Option<usize>, response: Response) -> usize {
-        let at = continued.unwrap_or(self.responses.len());
-        match self.responses.get_mut(at) {
-            Some(known) => *known = response,
-            None => self.responses.push(response),
+    /// Remembers the calls among these blocks of a response, whose results come later.
+    fn remember_calls(&mut self, blocks: &[Raw]) {
+        for block in blocks {
+            if !is_block(*block, "tool_use") {
+                continue;
+            }
+            let Some(id) = filled_text(*block, "id") else {
+                continue;
+            };
+            let Some(name) = filled_text(*block, "name") else {
+                continue;
+            };
+            let call = Call {
+                name: name.into_owned(),
+                result: None,
+            };
+            self.calls.insert(id.as_bytes().into(), call);
         }
-        at
     }
 
-    /// Returns the tokens of a response as they are now, and the `usage` with those that its
-    /// earlier lines do not have: each line repeats the usage of the whole response.
-    fn usage(&self, continued: Option<usize>, usage: Option<Raw>) -> ([f64; 4], Vec<u8>) {
-        let before = continued
-            .map(|at| self.responses[at].counted)
-            .unwrap_or_default();
+    /// Stores the state of a response that is continued, or of a new one. Returns its position.
+    fn remember_response(&mut self, continued: Option<usize>, state: Response) -> usize {
+        if let Some(position) = continued {
+            self.responses[position] = state;
+            return position;
+        }
+        self.responses.push(state);
+        self.responses.len() - 1
+    }
+
+    /// Counts the tokens of a line of a response. Each line repeats the usage of the whole
+    /// response, so that the line gets only what the lines before it have not got.
+    fn count_tokens(&self, continued: Option<usize>, usage: Option<Raw>) -> ResponseTokens {
+        let before = match continued {
+            Some(position) => self.responses[position].counted,
+            None => [0.0; 4],
+        };
         let now = TOKENS.map(|key| finite(usage.and_then(|usage| usage.get(key))));
         let [input, output, cache_read, cache_write] =
-            from_fn(|at| (now[at] - before[at]).max(0.0));
+            from_fn(|kind| (now[kind] - before[kind]).max(0.0));
         let added = Usage {
             input,
             output,
@@ -592,79 +717,163 @@ impl<'o> Claude<'o> {
             cache_write,
             ..Usage::default()
         };
-        (
-            from_fn(|at| now[at].max(before[at])),
-            usage_json(&added, now.iter().sum(), None),
-        )
+        ResponseTokens {
+            counted: from_fn(|kind| now[kind].max(before[kind])),
+            usage: usage_json(&added, now.iter().sum(), None),
+        }
     }
 
-    /// Reads a name of the session. A name that the user chose is not replaced by another.
-    fn title(&mut self, line: &ClaudeLine, kind: Raw) -> io::Result<Option<LinePlaces>> {
-        let is_own = kind.is("custom-title");
-        let name = match () {
-            () if is_own => text(line.raw, "customTitle"),
-            () if self.is_titled => None,
-            () if kind.is("ai-title") => text(line.raw, "aiTitle"),
-            () => {
-                let leaf = text(line.raw, "leafUuid");
-                let is_here = leaf.is_some_and(|leaf| self.lines.contains_key(leaf.as_bytes()));
-                text(line.raw, "summary").filter(|_| is_here)
-            }
+    /// Adds a name of the session. A name that the user chose is not replaced by another.
+    fn add_title(&mut self, line: &ClaudeLine, kind: Raw) -> io::Result<Option<LinePlaces>> {
+        let is_by_user = kind.is("custom-title");
+        let name = if is_by_user {
+            filled_text(line.raw, "customTitle")
+        } else if self.is_titled {
+            None
+        } else if kind.is("ai-title") {
+            filled_text(line.raw, "aiTitle")
+        } else {
+            self.summary_of_this_session(line)
         };
-        let Some(name) =
-            name.filter(|name| !name.is_blank() && Some(name) != self.writer.name.as_ref())
-        else {
+        let Some(name) = name else {
             return Ok(None);
         };
-        self.is_titled |= is_own;
+        if name.is_blank() || Some(&name) == self.writer.name.as_ref() {
+            return Ok(None);
+        }
+
+        if is_by_user {
+            self.is_titled = true;
+        }
         self.writer.name = Some(name.clone().into_owned());
-        let rest = rest_of(line.raw, &["customTitle", "aiTitle"]);
+        let rest = unused_members(line.raw, &["customTitle", "aiTitle"]);
         let members = Object::new()
             .text("name", &name)
             .json("claude", &rest.finish());
-        let place = self
-            .writer
-            .chain(self.main, line.draft("session_info", members))?;
-        Ok(Some(LinePlaces::at(place)))
+        let draft = line.draft("session_info", members);
+        let place = self.writer.append(self.main_end, draft)?;
+        Ok(Some(place.into()))
+    }
+
+    /// The name in a `summary` line. Old files also have those of other sessions, whose leaves are
+    /// elsewhere.
+    fn summary_of_this_session<'a>(&self, line: &ClaudeLine<'a>) -> Option<Text<'a>> {
+        let leaf = filled_text(line.raw, "leafUuid")?;
+        self.line_by_id(&leaf)?;
+        filled_text(line.raw, "summary")
     }
 }
 
-/// Returns the ids of the first and the last message that a compaction preserves.
-fn preserved(boundary: Raw) -> Option<(Text, Text)> {
-    let data = boundary.get("compactMetadata")?;
-    let messages = data
-        .get("preservedMessages")
-        .and_then(|messages| messages.get("uuids"));
-    let listed = |ids: Raw<'_>| {
-        Some((
-            ids.items().next()?.text()?.into_owned(),
-            ids.items().last()?.text()?.into_owned(),
-        ))
-    };
-    let segment = || {
-        let segment = data.get("preservedSegment")?;
-        Some((text(segment, "headUuid")?, text(segment, "tailUuid")?))
-    };
-    messages.and_then(listed).or_else(segment)
+/// The tokens of a response, once a line of it is read.
+struct ResponseTokens {
+    /// Those that its entries have together, as [`TOKENS`].
+    counted: [f64; 4],
+    /// The `usage` object of the line.
+    usage: Vec<u8>,
 }
 
-/// Returns the calls whose results the model no longer sees as they were, and what it sees instead.
-fn cleared(line: Raw) -> Vec<(Text, Text)> {
-    let listed = line
+/// A line with a list of blocks whose messages are being added.
+struct UserBlocks<'a> {
+    line: &'a ClaudeLine<'a>,
+    /// The blocks without a counterpart.
+    unused: Vec<Raw<'a>>,
+    /// The result of its only call, as Claude Code stores it.
+    details: Option<Raw<'a>>,
+    /// The response to which the line is attached.
+    response: Option<usize>,
+    /// The first message of the line.
+    first: Option<Place>,
+    /// The last message of the line, or else the entry to which the line is attached.
+    last: Option<Place>,
+    has_result: bool,
+}
+
+impl<'a> UserBlocks<'a> {
+    /// The unused blocks that the next message keeps: the first message has them all.
+    fn unused_for_next(&self) -> &[Raw<'a>] {
+        match self.first {
+            None => &self.unused,
+            Some(_) => &[],
+        }
+    }
+
+    fn push(&mut self, place: Place) {
+        self.first = self.first.or(Some(place));
+        self.last = Some(place);
+    }
+}
+
+/// Drafts the custom entry that keeps a line, named after its type and subtype.
+fn kept_draft(line: &ClaudeLine) -> Draft {
+    let mut kind = match line.kind.and_then(Raw::text) {
+        Some(kind) => kind.to_string(),
+        None => "line".to_owned(),
+    };
+    if let Some(subtype) = filled_text(line.raw, "subtype") {
+        kind.push_str(&format!(".{subtype}"));
+    }
+    let members = kept_line(Origin::Claude.name(), &kind, line.raw.bytes());
+    line.draft("custom", members)
+}
+
+/// The messages that a compaction preserves, by the `uuid` of their lines.
+struct PreservedMessages<'a> {
+    first: Text<'a>,
+    last: Text<'a>,
+}
+
+/// Reads the messages that a compaction preserves: a list of all, or else the ends of a segment.
+fn preserved_messages(boundary: Raw<'_>) -> Option<PreservedMessages<'_>> {
+    let data = boundary.get("compactMetadata")?;
+    let listed = data
+        .get("preservedMessages")
+        .and_then(|messages| messages.get("uuids"))
+        .and_then(ends_of_list);
+    if listed.is_some() {
+        return listed;
+    }
+    let segment = data.get("preservedSegment")?;
+    Some(PreservedMessages {
+        first: filled_text(segment, "headUuid")?,
+        last: filled_text(segment, "tailUuid")?,
+    })
+}
+
+fn ends_of_list(uuids: Raw<'_>) -> Option<PreservedMessages<'_>> {
+    Some(PreservedMessages {
+        first: uuids.items().next()?.text()?,
+        last: uuids.items().last()?.text()?,
+    })
+}
+
+/// A result that the model no longer sees as it was.
+struct ClearedResult<'a> {
+    /// The id of its call.
+    call: Text<'a>,
+    /// What the model sees instead.
+    replacement: Text<'a>,
+}
+
+/// Lists the results that a line clears: a micro-compaction names the calls alone, other lines
+/// have each replacement.
+fn cleared_results(line: Raw<'_>) -> Vec<ClearedResult<'_>> {
+    let mut cleared = Vec::new();
+    let ids = line
         .get("microcompactMetadata")
         .and_then(|data| data.get("compactedToolIds"));
-    let ids = listed
-        .into_iter()
-        .flat_map(Raw::items)
-        .filter_map(Raw::text);
-    let replacements = line.get("replacements").into_iter().flat_map(Raw::items);
-    let replaced = |of: Raw<'_>| {
-        Some((
-            text(of, "toolUseId")?.into_owned(),
-            text(of, "replacement")?.into_owned(),
-        ))
-    };
-    ids.map(|id| (id, Text::from(CLEARED)))
-        .chain(replacements.filter_map(replaced))
-        .collect()
+    for call in ids.unwrap_or(Raw::NULL).items().filter_map(Raw::text) {
+        cleared.push(ClearedResult {
+            call,
+            replacement: Text::from(CLEARED),
+        });
+    }
+
+    for item in line.get("replacements").unwrap_or(Raw::NULL).items() {
+        let call = filled_text(item, "toolUseId");
+        let replacement = filled_text(item, "replacement");
+        if let (Some(call), Some(replacement)) = (call, replacement) {
+            cleared.push(ClearedResult { call, replacement });
+        }
+    }
+    cleared
 }

@@ -12,10 +12,13 @@ mod content;
 mod history;
 mod tools;
 
-use super::parts::{custom_message, kept, rest_of, text, time, usage_json};
+use super::parts::{custom_message, filled_text, kept_line, time_ms, unused_members, usage_json};
 use super::writer::{Draft, Place, Writer};
 use super::{Origin, Reader, each_value};
-use content::{array_text, blocks, print, prints, reasoning, thinking};
+use content::{
+    fingerprint, item_fingerprints, joined_texts, reasoning_texts, text_and_image_blocks,
+    thinking_block,
+};
 use foldhash::{HashMap, HashSet};
 use history::{History, is_turn};
 use pisess_core::session::content::{finite, members, text_content};
@@ -26,7 +29,7 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_store::ReadAt;
 use std::io;
-use tools::{arguments, output};
+use tools::{ToolCall, ToolResult, call_arguments, result_content};
 
 const PROVIDER: &str = "openai-codex";
 /// The summary of a compaction of which only an encrypted form exists.
@@ -34,453 +37,558 @@ const NO_SUMMARY: &str = "Context compacted by Codex.";
 /// The thinking levels of pi that Codex has, too.
 const LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"];
 
-/// What was read so far.
+/// The reader of a source, with what the lines so far have shown.
 #[derive(Default)]
 pub struct Codex<'o> {
     writer: Writer<'o>,
-    /// The texts and calls of items, and the offset at which each is first.
+    /// The offset of the first item with each fingerprint, in the whole source.
     items: HashMap<u64, u64>,
-    /// The ends of earlier imports, which saw no item after them.
-    earlier: Vec<u64>,
+    /// The offsets at which earlier imports ended: they saw no item after them.
+    earlier_ends: Vec<u64>,
+    /// The leaf.
     at: Option<Place>,
-    /// Where each turn on the path begins, and the position in the history of what the user had
-    /// said before.
-    turns: Vec<(Option<Place>, Option<usize>)>,
+    /// The turns on the path.
+    turns: Vec<Turn>,
     history: History,
-    /// The last message of a response, until its tokens are known, and what came after it. The
-    /// members of the first are those of its message.
-    held: Vec<Draft>,
-    /// What of its line the message that is held has no place for.
-    held_rest: Vec<u8>,
+    held: Option<HeldReply>,
     model: Text<'static>,
     level: Option<Text<'static>>,
-    names: HashMap<Box<[u8]>, Text<'static>>,
-    /// What events said that became messages. An item that says it comes in a later import.
+    /// The tools that were called, by the id of the call.
+    tool_names: HashMap<Box<[u8]>, Text<'static>>,
+    /// The fingerprints of events that became messages. An item that says the same comes in a later
+    /// import, and must not become a second message.
     recorded: HashSet<u64>,
-    /// Calls whose result was read.
+    /// The ids of the calls whose result was read.
     answered: HashSet<Box<[u8]>>,
     /// The tokens of all requests, as reported last.
-    total: Option<Vec<u8>>,
-    /// The size of the context, as reported last.
-    context: f64,
+    total_usage: Option<Vec<u8>>,
+    /// The number of tokens in the context, as reported last.
+    context_tokens: f64,
     time_ms: i64,
 }
 
-/// A line, and what it says.
+/// What a rollback of a turn goes back to.
+struct Turn {
+    /// The leaf before it.
+    leaf: Option<Place>,
+    /// [`History::last`] before it.
+    last_user_text: Option<usize>,
+}
+
+/// The last message of a response, held back until its tokens are known.
+struct HeldReply {
+    /// Its members are those of the message, without usage and time.
+    reply: Draft,
+    /// The members of its line without a counterpart.
+    unused: Vec<u8>,
+    /// The entries that came after it.
+    followers: Vec<Draft>,
+}
+
+/// What a line is to this reader.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineKind {
+    /// It was sent to the model, or came from it.
+    Item,
+    /// The user saw it.
+    Event,
+    /// The settings of a turn.
+    Settings,
+    Compaction,
+    Other,
+}
+
 struct CodexLine<'a> {
     offset: u64,
     raw: Raw<'a>,
+    kind: LineKind,
+    /// What the line says; the line itself, if it is an item of an old file.
     payload: Raw<'a>,
 }
 
+impl<'a> CodexLine<'a> {
+    fn new(offset: u64, raw: Raw<'a>) -> Self {
+        let [kind, payload] = members(raw, ["type", "payload"]);
+        let payload = payload.filter(|payload| payload.is_object());
+        let (kind, payload) = match (kind, payload) {
+            (Some(kind), Some(payload)) => (LineKind::of_type(kind), payload),
+            (Some(_), None) => (LineKind::Item, raw),
+            (None, _) => (LineKind::Other, raw),
+        };
+        CodexLine {
+            offset,
+            raw,
+            kind,
+            payload,
+        }
+    }
+
+    /// The members of the line without a counterpart, as an object. `used` are those of the payload
+    /// that have one.
+    fn unused(&self, used: &[&str]) -> Vec<u8> {
+        let payload = unused_members(self.payload, used).finish();
+        if self.raw == self.payload {
+            return payload;
+        }
+        unused_members(self.raw, &["payload"])
+            .json("payload", &payload)
+            .finish()
+    }
+}
+
+impl LineKind {
+    fn of_type(kind: Raw) -> LineKind {
+        if kind.is("response_item") {
+            LineKind::Item
+        } else if kind.is("event_msg") {
+            LineKind::Event
+        } else if kind.is("turn_context") {
+            LineKind::Settings
+        } else if kind.is("compacted") {
+            LineKind::Compaction
+        } else {
+            LineKind::Other
+        }
+    }
+}
+
 impl<'o> Codex<'o> {
-    /// Returns a reader of a source.
-    pub fn new(source: &dyn ReadAt, earlier: &[u64], writer: Writer<'o>) -> io::Result<Self> {
+    /// Makes a reader of a source, all of whose items are known from the start: whether an event
+    /// becomes a message depends on items that may come later. `earlier_ends` are the offsets at
+    /// which earlier imports ended.
+    pub fn new(source: &dyn ReadAt, earlier_ends: &[u64], writer: Writer<'o>) -> io::Result<Self> {
         let mut items: HashMap<u64, u64> = HashMap::default();
         each_value(source, source.len(), |line, raw| {
             let Some(raw) = raw else { return Ok(()) };
-            let (kind, payload) = parts_of(raw);
-            if kind == "response_item" {
-                for print in prints(payload) {
-                    items.entry(print).or_insert(line.span.start);
+            let line = CodexLine::new(line.span.start, raw);
+            if line.kind == LineKind::Item {
+                for fingerprint in item_fingerprints(line.payload) {
+                    items.entry(fingerprint).or_insert(line.offset);
                 }
             }
             Ok(())
         })?;
-        let (earlier, model) = (earlier.to_vec(), Text::from("codex"));
         Ok(Codex {
             writer,
             items,
-            earlier,
-            model,
+            earlier_ends: earlier_ends.to_vec(),
+            model: Text::from("codex"),
             ..Codex::default()
         })
     }
 }
 
-/// Returns the type of a line, and its payload: the line itself, if it is an item of an old file.
-fn parts_of(raw: Raw<'_>) -> (&'static str, Raw<'_>) {
-    let [kind, payload] = members(raw, ["type", "payload"]);
-    let known = [
-        "session_meta",
-        "response_item",
-        "event_msg",
-        "turn_context",
-        "compacted",
-    ];
-    match (kind, payload.filter(|payload| payload.is_object())) {
-        (Some(kind), Some(payload)) => (
-            known
-                .into_iter()
-                .find(|known| kind.is(known))
-                .unwrap_or("other"),
-            payload,
-        ),
-        (Some(_), None) => ("response_item", raw),
-        (None, _) => ("other", raw),
-    }
-}
-
 impl<'o> Reader<'o> for Codex<'o> {
-    fn line(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
-        let (kind, payload) = parts_of(raw);
-        self.time_ms = time(raw.get("timestamp")).unwrap_or(self.time_ms);
-        let line = CodexLine {
-            offset,
-            raw,
-            payload,
+    fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+        self.time_ms = time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
+        let line = CodexLine::new(offset, raw);
+        let is_converted = match line.kind {
+            LineKind::Item => self.add_item(&line)?,
+            LineKind::Event => self.add_event(&line)?,
+            LineKind::Settings => {
+                self.add_settings(&line)?;
+                // Most of them have no counterpart.
+                false
+            }
+            LineKind::Compaction => self.add_compaction(&line)?,
+            LineKind::Other => false,
         };
-        let is_used = match kind {
-            "response_item" => self.item(&line)?,
-            "event_msg" => self.event(&line)?,
-            "turn_context" => self.settings(&line)?,
-            "compacted" => self.compacted(&line)?,
-            _ => false,
-        };
-        if is_used { Ok(()) } else { self.keep(&line) }
-    }
-
-    fn custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
-        self.add(offset, "custom", members)
-    }
-
-    fn record(&mut self, draft: Draft) -> io::Result<()> {
-        self.flush(None)?;
-        self.at = Some(self.writer.chain(self.at, draft)?);
+        if !is_converted {
+            self.keep(&line)?;
+        }
         Ok(())
     }
 
-    fn end(mut self: Box<Self>) -> io::Result<Writer<'o>> {
-        self.flush(None)?;
+    fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
+        self.add_entry(offset, "custom", members)
+    }
+
+    fn add_record(&mut self, draft: Draft) -> io::Result<()> {
+        self.release_reply(None)?;
+        self.at = Some(self.writer.append(self.at, draft)?);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<Writer<'o>> {
+        self.release_reply(None)?;
         Ok(self.writer)
     }
 }
 
 impl Codex<'_> {
-    /// Adds an entry, or holds it if a reply is held.
-    fn add(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
+    /// Adds an entry, or holds it back, too, if a reply is held.
+    fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
         let draft = Draft {
             offset,
             time_ms: self.time_ms,
             kind,
             members,
         };
-        if self.held.is_empty() {
-            self.at = Some(self.writer.add(self.at, draft)?);
-        } else {
-            self.held.push(draft);
+        match &mut self.held {
+            Some(held) => held.followers.push(draft),
+            None => self.at = Some(self.writer.add_child(self.at, draft)?),
         }
         Ok(())
     }
 
-    /// Adds what is held. The reply gets this `usage`.
-    fn flush(&mut self, usage: Option<&[u8]>) -> io::Result<()> {
-        let mut held = std::mem::take(&mut self.held);
-        if let Some(reply) = held.first_mut() {
-            let none = usage_json(&Usage::default(), 0.0, None);
-            let message = std::mem::take(&mut reply.members)
-                .json("usage", usage.unwrap_or(&none))
-                .number("timestamp", reply.time_ms as f64)
-                .finish();
-            reply.members = Object::new()
-                .json("message", &message)
-                .json("codex", &self.held_rest);
-        }
-        for draft in held {
-            self.at = Some(self.writer.add(self.at, draft)?);
+    /// Adds the reply that is held, with this `usage`, and the entries after it. Does nothing if
+    /// none is held.
+    fn release_reply(&mut self, usage: Option<&[u8]>) -> io::Result<()> {
+        let Some(held) = self.held.take() else {
+            return Ok(());
+        };
+        let HeldReply {
+            mut reply,
+            unused,
+            followers,
+        } = held;
+
+        let no_usage = usage_json(&Usage::default(), 0.0, None);
+        let message = reply
+            .members
+            .json("usage", usage.unwrap_or(&no_usage))
+            .number("timestamp", reply.time_ms as f64)
+            .finish();
+        reply.members = Object::new()
+            .json("message", &message)
+            .json("codex", &unused);
+        self.at = Some(self.writer.add_child(self.at, reply)?);
+
+        for draft in followers {
+            self.at = Some(self.writer.add_child(self.at, draft)?);
         }
         Ok(())
     }
 
-    /// Keeps a line without a counterpart.
+    /// Keeps a line without a counterpart, named after its type and that of its payload.
     fn keep(&mut self, line: &CodexLine) -> io::Result<()> {
-        let kind = text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
-        let inner = text(line.payload, "type").filter(|inner| *inner != kind);
-        let suffix = inner.map(|inner| format!(".{inner}")).unwrap_or_default();
-        let members = kept(
-            Origin::Codex.name(),
-            &format!("{kind}{suffix}"),
-            line.raw.bytes(),
-        );
-        self.add(line.offset, "custom", members)
+        let kind = filled_text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
+        let name = match filled_text(line.payload, "type") {
+            Some(payload_kind) if payload_kind != kind => format!("{kind}.{payload_kind}"),
+            _ => kind.to_string(),
+        };
+        let members = kept_line(Origin::Codex.name(), &name, line.raw.bytes());
+        self.add_entry(line.offset, "custom", members)
     }
 
-    /// Returns what of a line a message has no place for.
-    fn rest(line: &CodexLine, used: &[&str]) -> Vec<u8> {
-        let payload = rest_of(line.payload, used).finish();
-        if line.raw == line.payload {
-            return payload;
-        }
-        rest_of(line.raw, &["payload"])
-            .json("payload", &payload)
-            .finish()
-    }
-
-    /// Adds a message other than a reply; the members that it has are `used`.
-    fn message(&mut self, line: &CodexLine, message: Object, used: &[&str]) -> io::Result<()> {
-        let timed = message.number("timestamp", self.time_ms as f64).finish();
+    /// Adds a message other than a reply. `used` are the members of the payload that it has.
+    fn add_message(&mut self, line: &CodexLine, message: Object, used: &[&str]) -> io::Result<()> {
+        let message = message.number("timestamp", self.time_ms as f64).finish();
         let members = Object::new()
-            .json("message", &timed)
-            .json("codex", &Codex::rest(line, used));
-        self.add(line.offset, "message", members)
+            .json("message", &message)
+            .json("codex", &line.unused(used));
+        self.add_entry(line.offset, "message", members)
     }
 
     /// Adds what the user said, which begins a turn, or what Codex says in the name of the user.
-    fn user(&mut self, line: &CodexLine, content: &[u8], used: &[&str]) -> io::Result<()> {
-        self.flush(None)?;
-        let said = Raw::checked(content);
-        if !is_turn(said) {
-            return self.context(line, "context", content, used);
+    fn add_user_message(
+        &mut self,
+        line: &CodexLine,
+        content: &[u8],
+        used: &[&str],
+    ) -> io::Result<()> {
+        self.release_reply(None)?;
+        let parsed = Raw::checked(content);
+        if !is_turn(parsed) {
+            return self.add_context(line, "context", content, used);
         }
-        self.turns.push((self.at, self.history.last));
-        self.history.say(said);
-        self.message(
-            line,
-            Object::new().str("role", "user").json("content", content),
-            used,
-        )
+
+        self.turns.push(Turn {
+            leaf: self.at,
+            last_user_text: self.history.last,
+        });
+        self.history.add_user(parsed);
+        let message = Object::new().str("role", "user").json("content", content);
+        self.add_message(line, message, used)
     }
 
     /// Adds what Codex itself sends to the model.
-    fn context(
+    fn add_context(
         &mut self,
         line: &CodexLine,
         kind: &str,
         content: &[u8],
         used: &[&str],
     ) -> io::Result<()> {
-        self.flush(None)?;
-        self.history.add(content, self.turns.is_empty());
+        self.release_reply(None)?;
+        self.history.add_context(content, self.turns.is_empty());
         let members = custom_message(Origin::Codex.name(), kind, content, false)
-            .json("codex", &Codex::rest(line, used));
-        self.add(line.offset, "custom_message", members)
+            .json("codex", &line.unused(used));
+        self.add_entry(line.offset, "custom_message", members)
     }
 
-    /// Holds a part of a reply, which lacks its usage: it may be the last of its response.
-    fn reply(&mut self, line: &CodexLine, content: &[u8], rest: Vec<u8>) -> io::Result<()> {
-        self.flush(None)?;
-        let calls = Raw::checked(content)
+    /// Holds a part of a response, which may be its last: its usage comes later. `unused` are the
+    /// members of the line that the part has no place for.
+    fn hold_reply(&mut self, line: &CodexLine, content: &[u8], unused: Vec<u8>) -> io::Result<()> {
+        self.release_reply(None)?;
+
+        // Only calls have an id.
+        let has_call = Raw::checked(content)
             .items()
             .any(|block| block.get("id").is_some());
+        let stop_reason = if has_call { "toolUse" } else { "stop" };
         let message = Object::new()
             .str("role", "assistant")
             .json("content", content)
             .str("api", "openai-codex-responses")
             .str("provider", PROVIDER)
             .text("model", &self.model)
-            .str("stopReason", if calls { "toolUse" } else { "stop" });
-        self.held.push(Draft {
+            .str("stopReason", stop_reason);
+        let reply = Draft {
             offset: line.offset,
             time_ms: self.time_ms,
             kind: "message",
             members: message,
+        };
+        self.held = Some(HeldReply {
+            reply,
+            unused,
+            followers: Vec::new(),
         });
-        self.held_rest = rest;
         Ok(())
     }
 
-    /// Reads an item that was sent to the model, or came from it. Returns whether it has a
-    /// counterpart.
-    fn item(&mut self, line: &CodexLine) -> io::Result<bool> {
+    /// Adds an item. Returns `false` if it is to be kept as a line: it has no counterpart, or an
+    /// event said the same in an earlier import.
+    fn add_item(&mut self, line: &CodexLine) -> io::Result<bool> {
         let item = line.payload;
-        let Some(kind) = text(item, "type") else {
+        let Some(kind) = filled_text(item, "type") else {
             return Ok(false);
         };
-        let prints = prints(item);
-        if !prints.is_empty() && prints.iter().all(|print| self.recorded.contains(print)) {
+
+        let fingerprints = item_fingerprints(item);
+        let is_recorded = !fingerprints.is_empty()
+            && fingerprints
+                .iter()
+                .all(|fingerprint| self.recorded.contains(fingerprint));
+        if is_recorded {
+            // The same can be said again later. Ids of calls stay: their results have them, too.
             if kind == "message" || kind == "reasoning" {
-                self.recorded.retain(|print| !prints.contains(print));
+                for fingerprint in &fingerprints {
+                    self.recorded.remove(fingerprint);
+                }
             }
             return Ok(false);
         }
+
         let kind = kind.to_string_lossy();
-        match (&*kind, text(item, "call_id").or_else(|| text(item, "id"))) {
-            ("message", _) => return self.said(line),
-            ("reasoning", _) => {
-                let thoughts = reasoning(item);
-                if thoughts.is_empty() {
-                    return Ok(false);
-                }
-                let blocks = array(thoughts.iter().map(thinking));
-                self.reply(
-                    line,
-                    &blocks,
-                    Codex::rest(line, &["type", "summary", "content"]),
-                )?;
-            }
-            ("function_call" | "custom_tool_call", Some(id)) => {
-                let Some(name) = text(item, "name") else {
-                    return Ok(false);
-                };
-                let given = if kind == "function_call" {
-                    "arguments"
-                } else {
-                    "input"
-                };
-                let used = ["type", "name", "call_id", given];
-                self.call(line, (&id, &name), &arguments(item.get(given)), &used)?;
-            }
-            ("web_search_call" | "local_shell_call" | "tool_search_call", Some(id)) => {
-                let name = Text::from(kind.strip_suffix("_call").unwrap_or_default());
-                let given = if kind == "tool_search_call" {
-                    "arguments"
-                } else {
-                    "action"
-                };
-                let used = ["type", "call_id", given];
-                self.call(line, (&id, &name), &arguments(item.get(given)), &used)?;
-            }
+        let id = filled_text(item, "call_id").or_else(|| filled_text(item, "id"));
+        match (&*kind, id) {
+            ("message", _) => self.add_message_item(line),
+            ("reasoning", _) => self.add_reasoning_item(line),
+            ("function_call", Some(id)) => self.add_named_call(line, &id, "arguments"),
+            ("custom_tool_call", Some(id)) => self.add_named_call(line, &id, "input"),
+            ("web_search_call", Some(id)) => self.add_call(line, &id, "web_search", "action"),
+            ("local_shell_call", Some(id)) => self.add_call(line, &id, "local_shell", "action"),
+            ("tool_search_call", Some(id)) => self.add_call(line, &id, "tool_search", "arguments"),
             ("function_call_output" | "custom_tool_call_output", Some(id)) => {
-                let name = self.name_of(&id, "unknown");
-                let used = ["type", "call_id", "output"];
-                self.result(
-                    line,
-                    (&id, &name),
-                    (&output(item.get("output")), false),
-                    &used,
-                )?;
+                let result = ToolResult {
+                    id: &id,
+                    name: &self.tool_name(&id, "unknown"),
+                    content: &result_content(item.get("output")),
+                    is_error: false,
+                };
+                self.add_tool_result(line, result, &["type", "call_id", "output"])?;
+                Ok(true)
             }
             ("tool_search_output", Some(id)) => {
-                let name = self.name_of(&id, "tool_search");
-                let failed = item.get("status").is_some_and(|status| status.is("failed"));
-                let used = ["type", "call_id", "tools"];
-                self.result(
-                    line,
-                    (&id, &name),
-                    (&output(item.get("tools")), failed),
-                    &used,
-                )?;
+                let status = item.get("status");
+                let result = ToolResult {
+                    id: &id,
+                    name: &self.tool_name(&id, "tool_search"),
+                    content: &result_content(item.get("tools")),
+                    is_error: status.is_some_and(|status| status.is("failed")),
+                };
+                self.add_tool_result(line, result, &["type", "call_id", "tools"])?;
+                Ok(true)
             }
-            _ => return Ok(false),
+            _ => Ok(false),
         }
-        Ok(true)
     }
 
-    /// Reads a message item.
-    fn said(&mut self, line: &CodexLine) -> io::Result<bool> {
-        let content = blocks(line.payload.get("content").unwrap_or(Raw::NULL));
-        if content.is_empty() {
+    /// Adds a message item; `false` if none of its content has a counterpart.
+    fn add_message_item(&mut self, line: &CodexLine) -> io::Result<bool> {
+        let blocks = text_and_image_blocks(line.payload.get("content").unwrap_or(Raw::NULL));
+        if blocks.is_empty() {
             return Ok(false);
         }
-        let (content, used) = (array(content), ["type", "role", "content"]);
-        let role = text(line.payload, "role").unwrap_or_default();
+        let content = array(blocks);
+        let used = ["type", "role", "content"];
+        let role = filled_text(line.payload, "role").unwrap_or_default();
         match &*role.to_string_lossy() {
-            "user" => self.user(line, &content, &used)?,
-            "assistant" => self.reply(line, &content, Codex::rest(line, &used))?,
-            role => self.context(line, role, &content, &used)?,
+            "user" => self.add_user_message(line, &content, &used)?,
+            "assistant" => self.hold_reply(line, &content, line.unused(&used))?,
+            // The developer or the system.
+            role => self.add_context(line, role, &content, &used)?,
         }
         Ok(true)
     }
 
-    /// Whether an item says what an event says: one of those that the import of this line has seen.
-    /// If none does, the event becomes a message.
-    fn is_repeated(&mut self, line: &CodexLine, kind: &str, text: &Text) -> bool {
-        let end = self
-            .earlier
-            .iter()
-            .find(|end| **end > line.offset)
-            .copied()
-            .unwrap_or(u64::MAX);
-        let print = print(kind, text);
-        let is_repeated = self.items.get(&print).is_some_and(|first| *first < end);
-        if !is_repeated {
-            self.recorded.insert(print);
+    /// Adds a reasoning item; `false` if it is encrypted only.
+    fn add_reasoning_item(&mut self, line: &CodexLine) -> io::Result<bool> {
+        let thoughts = reasoning_texts(line.payload);
+        if thoughts.is_empty() {
+            return Ok(false);
         }
-        is_repeated
+        let blocks = array(thoughts.iter().map(thinking_block));
+        let unused = line.unused(&["type", "summary", "content"]);
+        self.hold_reply(line, &blocks, unused)?;
+        Ok(true)
     }
 
-    /// Reads an event that the user saw. Returns whether it has a counterpart.
-    fn event(&mut self, line: &CodexLine) -> io::Result<bool> {
-        let event = line.payload;
-        let Some(kind) = text(event, "type") else {
+    /// Adds a call of the tool that the item names; `false` if it names none. Its arguments are the
+    /// member `key`.
+    fn add_named_call(&mut self, line: &CodexLine, id: &Text, key: &str) -> io::Result<bool> {
+        let Some(name) = filled_text(line.payload, "name") else {
             return Ok(false);
         };
-        let new = |this: &mut Self, key: &str, who: &str| {
-            text(event, key).filter(|said| !this.is_repeated(line, who, said))
+        let call = ToolCall {
+            id,
+            name: &name,
+            arguments: &call_arguments(line.payload.get(key)),
+        };
+        self.hold_tool_call(line, call, &["type", "name", "call_id", key])?;
+        Ok(true)
+    }
+
+    /// Adds a call of a tool that the type of the item names.
+    fn add_call(&mut self, line: &CodexLine, id: &Text, name: &str, key: &str) -> io::Result<bool> {
+        let call = ToolCall {
+            id,
+            name: &Text::from(name),
+            arguments: &call_arguments(line.payload.get(key)),
+        };
+        self.hold_tool_call(line, call, &["type", "call_id", key])?;
+        Ok(true)
+    }
+
+    /// Whether an item says the same as an event: one of the items that the import of this line has
+    /// seen.
+    fn is_in_items(&self, line: &CodexLine, fingerprint: u64) -> bool {
+        let Some(first) = self.items.get(&fingerprint) else {
+            return false;
+        };
+        for end in &self.earlier_ends {
+            if line.offset < *end {
+                return first < end;
+            }
+        }
+        true
+    }
+
+    /// The text of an event, if no item says the same. It becomes a message, which is recorded.
+    fn record_new_text<'a>(
+        &mut self,
+        line: &CodexLine<'a>,
+        key: &str,
+        speaker: &str,
+    ) -> Option<Text<'a>> {
+        let text = filled_text(line.payload, key)?;
+        let fingerprint = fingerprint(speaker, &text);
+        if self.is_in_items(line, fingerprint) {
+            return None;
+        }
+        self.recorded.insert(fingerprint);
+        Some(text)
+    }
+
+    /// Adds an event. Returns `false` if it is to be kept as a line: it has no counterpart, or an
+    /// item says the same.
+    fn add_event(&mut self, line: &CodexLine) -> io::Result<bool> {
+        let event = line.payload;
+        let Some(kind) = filled_text(event, "type") else {
+            return Ok(false);
         };
         match &*kind.to_string_lossy() {
             "user_message" => {
-                let Some(said) = new(self, "message", "user") else {
+                let Some(text) = self.record_new_text(line, "message", "user") else {
                     return Ok(false);
                 };
-                self.user(line, &encoded(&said), &["message"])?;
+                self.add_user_message(line, &encoded(&text), &["message"])?;
             }
             "agent_message" => {
-                let Some(said) = new(self, "message", "assistant") else {
+                let Some(text) = self.record_new_text(line, "message", "assistant") else {
                     return Ok(false);
                 };
-                self.reply(line, &text_content(&said), Codex::rest(line, &["message"]))?;
+                self.hold_reply(line, &text_content(&text), line.unused(&["message"]))?;
             }
             "agent_reasoning" => {
-                let Some(said) = new(self, "text", "assistant") else {
+                let Some(text) = self.record_new_text(line, "text", "assistant") else {
                     return Ok(false);
                 };
-                self.reply(
-                    line,
-                    &array([thinking(&said)]),
-                    Codex::rest(line, &["text"]),
-                )?;
+                let content = array([thinking_block(&text)]);
+                self.hold_reply(line, &content, line.unused(&["text"]))?;
             }
-            "token_count" => return self.tokens(line),
+            "token_count" => return self.add_tokens(line),
             "thread_name_updated" => {
-                let name = text(event, "thread_name").filter(|name| !name.is_blank());
-                let Some(name) = name.map(Text::into_owned) else {
+                let Some(name) = filled_text(event, "thread_name") else {
                     return Ok(false);
                 };
-                let rest = Codex::rest(line, &["thread_name"]);
-                let members = Object::new().text("name", &name).json("codex", &rest);
-                self.writer.name = Some(name);
-                self.add(line.offset, "session_info", members)?;
+                if name.is_blank() {
+                    return Ok(false);
+                }
+                let members = Object::new()
+                    .text("name", &name)
+                    .json("codex", &line.unused(&["thread_name"]));
+                self.writer.name = Some(name.into_owned());
+                self.add_entry(line.offset, "session_info", members)?;
             }
             "thread_rolled_back" => {
-                self.flush(None)?;
-                for _ in 0..event
-                    .get("num_turns")
-                    .and_then(Raw::index)
-                    .unwrap_or(0)
-                    .min(self.turns.len())
-                {
-                    let Some((at, said)) = self.turns.pop() else {
-                        break;
-                    };
-                    self.at = at;
-                    self.history.last = said;
-                }
+                let turns = event.get("num_turns").and_then(Raw::index).unwrap_or(0);
+                self.roll_back(turns)?;
+                // The line itself is the first on the new branch.
                 return Ok(false);
             }
-            kind => return self.tool_event(kind, line),
+            kind => return self.add_tool_event(kind, line),
         }
         Ok(true)
     }
 
-    /// Reads the tokens of a request, which belong to the reply that is held. The same report may
-    /// come again.
-    fn tokens(&mut self, line: &CodexLine) -> io::Result<bool> {
+    /// Goes back to before the last `count` turns, or to before the first turn if there are fewer.
+    fn roll_back(&mut self, count: usize) -> io::Result<()> {
+        self.release_reply(None)?;
+        for _ in 0..count {
+            let Some(turn) = self.turns.pop() else {
+                break;
+            };
+            self.at = turn.leaf;
+            self.history.last = turn.last_user_text;
+        }
+        Ok(())
+    }
+
+    /// Adds the tokens of a request, which belong to the reply that is held; without one, they
+    /// become an entry. Returns `false` if the report has no tokens, or came before.
+    fn add_tokens(&mut self, line: &CodexLine) -> io::Result<bool> {
         let info = line.payload.get("info").unwrap_or(Raw::NULL);
         let [last, total] = members(info, ["last_token_usage", "total_token_usage"]);
         let Some(last) = last.filter(|last| last.is_object()) else {
             return Ok(false);
         };
-        let reported = total.unwrap_or(last).bytes().to_vec();
-        if self.total.as_ref() == Some(&reported) {
+
+        // The total changes with each request, so that an equal one is the same report again.
+        let total = total.unwrap_or(last).bytes().to_vec();
+        if self.total_usage.as_ref() == Some(&total) {
             return Ok(false);
         }
-        self.total = Some(reported);
-        let of = |key: &str| finite(last.get(key));
-        let cached = of("cached_input_tokens");
+        self.total_usage = Some(total);
+
+        // OpenAI counts the cached tokens as input, too.
+        let cached = finite(last.get("cached_input_tokens"));
         let usage = Usage {
-            input: (of("input_tokens") - cached).max(0.0),
-            output: of("output_tokens"),
+            input: (finite(last.get("input_tokens")) - cached).max(0.0),
+            output: finite(last.get("output_tokens")),
             cache_read: cached,
             ..Usage::default()
         };
-        self.context = of("total_tokens");
+        self.context_tokens = finite(last.get("total_tokens"));
         let reasoning = last.get("reasoning_output_tokens").and_then(Raw::number);
-        let usage = usage_json(&usage, self.context, reasoning);
-        // The report itself has more, such as limits.
-        if !self.held.is_empty() {
+        let usage = usage_json(&usage, self.context_tokens, reasoning);
+
+        if self.held.is_some() {
+            // The report itself has more, such as limits.
             self.keep(line)?;
-            self.flush(Some(&usage))?;
+            self.release_reply(Some(&usage))?;
             return Ok(true);
         }
         let members = Object::new()
@@ -488,94 +596,114 @@ impl Codex<'_> {
             .str("provider", PROVIDER)
             .text("model", &self.model)
             .json("usage", &usage)
-            .json("codex", &Codex::rest(line, &[]));
-        self.add(line.offset, "usage", members)?;
+            .json("codex", &line.unused(&[]));
+        self.add_entry(line.offset, "usage", members)?;
         Ok(true)
     }
 
-    /// Reads the settings of a turn, which are kept as well.
-    fn settings(&mut self, line: &CodexLine) -> io::Result<bool> {
-        self.flush(None)?;
-        let model = text(line.payload, "model").filter(|model| *model != self.model);
-        if let Some(model) = model {
+    /// Adds the model and the thinking level of a turn where they change.
+    fn add_settings(&mut self, line: &CodexLine) -> io::Result<()> {
+        self.release_reply(None)?;
+
+        if let Some(model) = filled_text(line.payload, "model")
+            && model != self.model
+        {
             self.model = model.into_owned();
             let members = Object::new()
                 .str("provider", PROVIDER)
                 .text("modelId", &self.model);
-            self.add(line.offset, "model_change", members)?;
+            self.add_entry(line.offset, "model_change", members)?;
         }
-        let level = text(line.payload, "effort")
-            .filter(|level| LEVELS.iter().any(|known| *level == **known));
-        if let Some(level) = level.filter(|level| Some(level) != self.level.as_ref()) {
+
+        if let Some(level) = filled_text(line.payload, "effort")
+            && LEVELS.iter().any(|known| level == **known)
+            && self.level.as_ref() != Some(&level)
+        {
             let members = Object::new().text("thinkingLevel", &level);
             self.level = Some(level.into_owned());
-            self.add(line.offset, "thinking_level_change", members)?;
+            self.add_entry(line.offset, "thinking_level_change", members)?;
         }
-        Ok(false)
+        Ok(())
     }
 
-    /// Reads a compaction. The messages that replace the conversation follow it, except for the
-    /// summary itself.
-    fn compacted(&mut self, line: &CodexLine) -> io::Result<bool> {
-        self.flush(None)?;
-        let given = line.payload.get("message").and_then(Raw::text);
-        let history = line
+    /// Adds a compaction, and after it the messages that replace the conversation: those that the
+    /// line has, or else those that Codex makes itself. Returns `false` if the line has neither a
+    /// summary nor messages.
+    fn add_compaction(&mut self, line: &CodexLine) -> io::Result<bool> {
+        self.release_reply(None)?;
+        let message = line.payload.get("message").and_then(Raw::text);
+        let replacements = line
             .payload
             .get("replacement_history")
             .filter(|history| history.is_array());
-        if given.is_none() && history.is_none() {
+        if message.is_none() && replacements.is_none() {
             return Ok(false);
         }
-        let summary = given
-            .map(|summary| summary.trim().into_owned())
+
+        let summary = message
+            .map(|message| message.trim().into_owned())
             .filter(|summary| !summary.is_empty());
+        let no_summary = Text::from(NO_SUMMARY);
         let members = Object::new()
-            .text(
-                "summary",
-                summary.as_ref().unwrap_or(&Text::from(NO_SUMMARY)),
-            )
+            .text("summary", summary.as_ref().unwrap_or(&no_summary))
+            // Its own id: it keeps nothing.
             .str("firstKeptEntryId", &self.writer.next_id(line.offset))
-            .number("tokensBefore", std::mem::take(&mut self.context))
-            .json("codex", &Codex::rest(line, &["message"]));
-        self.add(line.offset, "compaction", members)?;
-        let Some(history) = history else {
-            let kept = self.history.compact();
-            kept.iter()
-                .try_for_each(|content| self.again(line, content))?;
-            return Ok(true);
-        };
-        self.history.last = None;
-        for item in history.items() {
-            let said = item.get("content").unwrap_or(Raw::NULL);
-            let is_summary = |summary: &Text| {
-                array_text(said)
-                    .to_string_lossy()
-                    .contains(&*summary.to_string_lossy())
-            };
-            let content = blocks(said);
-            if content.is_empty() || summary.as_ref().is_some_and(is_summary) {
-                continue;
+            .number("tokensBefore", std::mem::take(&mut self.context_tokens))
+            .json("codex", &line.unused(&["message"]));
+        self.add_entry(line.offset, "compaction", members)?;
+
+        match replacements {
+            Some(replacements) => {
+                self.add_replacements(line, replacements, summary.as_ref())?;
             }
-            let is = |role: &str| item.get("role").is_some_and(|own| own.is(role));
-            if is("user") && is_turn(said) {
-                self.history.say(said);
-            }
-            if is("assistant") {
-                self.reply(line, &array(content), b"{}".to_vec())?;
-                self.flush(None)?;
-            } else {
-                self.again(line, &array(content))?;
+            None => {
+                for content in self.history.compact() {
+                    self.add_compacted(line, &content)?;
+                }
             }
         }
         Ok(true)
     }
 
-    /// Adds what is sent to the model again after a compaction.
-    fn again(&mut self, line: &CodexLine, content: &[u8]) -> io::Result<()> {
-        self.add(
-            line.offset,
-            "custom_message",
-            custom_message(Origin::Codex.name(), "compacted", content, false),
-        )
+    /// Adds the messages that a compaction has in place of the conversation, except for the summary
+    /// itself.
+    fn add_replacements(
+        &mut self,
+        line: &CodexLine,
+        replacements: Raw,
+        summary: Option<&Text>,
+    ) -> io::Result<()> {
+        self.history.last = None;
+        for item in replacements.items() {
+            let content = item.get("content").unwrap_or(Raw::NULL);
+            let blocks = text_and_image_blocks(content);
+            if blocks.is_empty() {
+                continue;
+            }
+            if let Some(summary) = summary {
+                let text = joined_texts(content);
+                if text.to_string_lossy().contains(&*summary.to_string_lossy()) {
+                    continue;
+                }
+            }
+
+            let role = item.get("role");
+            if role.is_some_and(|role| role.is("user")) && is_turn(content) {
+                self.history.add_user(content);
+            }
+            if role.is_some_and(|role| role.is("assistant")) {
+                self.hold_reply(line, &array(blocks), b"{}".to_vec())?;
+                self.release_reply(None)?;
+            } else {
+                self.add_compacted(line, &array(blocks))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds content that is sent to the model again after a compaction.
+    fn add_compacted(&mut self, line: &CodexLine, content: &[u8]) -> io::Result<()> {
+        let members = custom_message(Origin::Codex.name(), "compacted", content, false);
+        self.add_entry(line.offset, "custom_message", members)
     }
 }

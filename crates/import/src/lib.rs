@@ -18,7 +18,7 @@ mod writer;
 
 pub use record::Record;
 
-use parts::{text, time};
+use parts::{filled_text, kept_line, time_ms};
 use pisess_core::agents::Emit;
 use pisess_core::ops::fork::{ForkOptions, head_for};
 use pisess_core::ops::plan::file_name;
@@ -50,16 +50,16 @@ pub enum Origin {
 /// Makes entries of the lines of a source.
 trait Reader<'o> {
     /// Reads a line that is an object.
-    fn line(&mut self, offset: u64, raw: Raw) -> io::Result<()>;
+    fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()>;
 
     /// Adds a custom entry of the line at `offset`, with these members.
-    fn custom(&mut self, offset: u64, members: Object) -> io::Result<()>;
+    fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()>;
 
     /// Adds the record of an import below the leaf, so that it is where the session continues.
-    fn record(&mut self, draft: Draft) -> io::Result<()>;
+    fn add_record(&mut self, draft: Draft) -> io::Result<()>;
 
-    /// Adds what is held, and returns the writer.
-    fn end(self: Box<Self>) -> io::Result<Writer<'o>>;
+    /// Adds the entries that are held back, and gives the writer back.
+    fn finish(self: Box<Self>) -> io::Result<Writer<'o>>;
 }
 
 /// What a source contains.
@@ -69,10 +69,10 @@ pub struct Survey {
     pub path: PathBuf,
     /// The agent that wrote it.
     pub origin: Origin,
-    /// The id of its session.
+    /// The id of its session; for a sub-agent `SESSION/SUB-AGENT`.
     pub id: String,
-    /// If a sub-agent wrote it: the id of the session that started it, and the sub-agent's own.
-    pub sub_agent: Option<(String, String)>,
+    /// The sub-agent that wrote it, if one did.
+    pub sub_agent: Option<SubAgent>,
     /// The working directory.
     pub cwd: Option<Text<'static>>,
     /// The time of its first line, in milliseconds since 1970.
@@ -83,10 +83,19 @@ pub struct Survey {
     pub messages: usize,
     /// The number of bytes that were read: without a torn last line.
     pub read: u64,
-    /// Their SHA-256.
+    /// The SHA-256 of these bytes.
     pub sha256: String,
     /// Whether the last line is torn.
     pub is_torn: bool,
+}
+
+/// A sub-agent that wrote a source of its own.
+#[derive(Clone, Debug)]
+pub struct SubAgent {
+    /// The id of the session that started it.
+    pub session: String,
+    /// Its own id.
+    pub id: String,
 }
 
 /// The session to be made of a source.
@@ -98,12 +107,15 @@ pub struct Target<'a> {
     pub id: &'a str,
     /// The path of the source, for the record.
     pub source: &'a Path,
-    /// How many bytes earlier imports had read, each.
+    /// How many bytes of the source each earlier import had read, oldest first.
     pub earlier: &'a [u64],
 }
 
+/// The number of lines in which to look for the agent's name.
+const LINES_TO_DETECT: usize = 100;
+
 impl Origin {
-    /// Returns its name.
+    /// The name that options, ids and types of entries have.
     pub fn name(self) -> &'static str {
         match self {
             Origin::Claude => "claude",
@@ -111,25 +123,27 @@ impl Origin {
         }
     }
 
-    /// Returns the agent that wrote a file; `None` if neither did.
-    pub fn of(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
-        let mut left = LOOKED_AT;
-        let found = read_chunks(
-            &mut PageBuffer::default(),
-            source,
-            0..source.len(),
-            |chunk| {
-                chunk.lines().try_for_each(|line| {
-                    left -= 1;
-                    match Raw::parse(line.bytes).ok().and_then(origin_of) {
-                        Some(origin) => ControlFlow::Break(origin),
-                        None if left == 0 => ControlFlow::Break(None),
-                        None => ControlFlow::Continue(()),
-                    }
-                })
-            },
-        );
-        Ok(found?.break_value().flatten())
+    /// Finds out which agent wrote a file, from its first lines; `None` if neither did.
+    pub fn detect(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
+        let mut lines_left = LINES_TO_DETECT;
+        let mut buffer = PageBuffer::default();
+        let flow = read_chunks(&mut buffer, source, 0..source.len(), |chunk| {
+            for line in chunk.lines() {
+                lines_left -= 1;
+                let origin = match Raw::parse(line.bytes) {
+                    Ok(line) => line_origin(line),
+                    Err(_) => LineOrigin::Unclear,
+                };
+                match origin {
+                    LineOrigin::Known(origin) => return ControlFlow::Break(Some(origin)),
+                    LineOrigin::Other => return ControlFlow::Break(None),
+                    LineOrigin::Unclear if lines_left == 0 => return ControlFlow::Break(None),
+                    LineOrigin::Unclear => {}
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(flow.break_value().flatten())
     }
 
     fn reader<'o>(
@@ -145,12 +159,15 @@ impl Origin {
     }
 }
 
-/// The number of lines in which to look for the agent's name.
-const LOOKED_AT: usize = 100;
+/// What a line shows about the agent that wrote its file.
+enum LineOrigin {
+    Known(Origin),
+    /// Neither agent writes such lines: pi and oh-my-pi do.
+    Other,
+    Unclear,
+}
 
-/// Returns the agent that wrote a line; `None` if the line does not show it, and `Some(None)` if it
-/// shows that neither did.
-fn origin_of(line: Raw) -> Option<Option<Origin>> {
+fn line_origin(line: Raw) -> LineOrigin {
     let names = [
         "type",
         "sessionId",
@@ -161,91 +178,144 @@ fn origin_of(line: Raw) -> Option<Option<Origin>> {
         "record_type",
     ];
     let [kind, session, uuid, payload, leaf, timestamp, record] = members(line, names);
-    let is = |name: &str| kind.is_some_and(|kind| kind.is(name));
-    let is_text = |value: Option<Raw>| value.is_some_and(Raw::is_string);
-    match () {
-        () if is("session") || is("title") => Some(None),
-        () if payload.is_some_and(Raw::is_object) && is_text(kind) => Some(Some(Origin::Codex)),
-        () if is_text(session) && is_text(kind) => Some(Some(Origin::Claude)),
-        () if is("summary") && is_text(leaf) || is("file-history-snapshot") => {
-            Some(Some(Origin::Claude))
-        }
-        // The first lines of Codex's files before September 2025.
-        () if is_text(record) => Some(Some(Origin::Codex)),
-        () if kind.is_none() && uuid.is_none() && is_text(timestamp) && is_text(line.get("id")) => {
-            Some(Some(Origin::Codex))
-        }
-        () => None,
+    let is_kind = |name: &str| kind.is_some_and(|kind| kind.is(name));
+    let is_string = |value: Option<Raw>| value.is_some_and(Raw::is_string);
+
+    if is_kind("session") || is_kind("title") {
+        return LineOrigin::Other;
     }
+
+    if is_string(kind) && payload.is_some_and(Raw::is_object) {
+        return LineOrigin::Known(Origin::Codex);
+    }
+
+    if is_string(kind) && is_string(session) {
+        return LineOrigin::Known(Origin::Claude);
+    }
+    // Lines of Claude Code without an id of a session.
+    if is_kind("summary") && is_string(leaf) || is_kind("file-history-snapshot") {
+        return LineOrigin::Known(Origin::Claude);
+    }
+
+    // The first lines of Codex's files before September 2025.
+    let is_old_header =
+        kind.is_none() && uuid.is_none() && is_string(timestamp) && is_string(line.get("id"));
+    if is_string(record) || is_old_header {
+        return LineOrigin::Known(Origin::Codex);
+    }
+    LineOrigin::Unclear
 }
 
-/// Reads the source at `path`, and returns what it contains.
+/// Reads the whole source at `path` without writing anything, and summarizes it.
 pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Survey> {
-    // What the first line shows that shows it.
-    let (mut session, mut sub_agent, mut cwd, mut created_ms) = (None, None, None, None);
+    let mut identity = Identity::default();
     let mut reader = origin.reader(source, &[], Writer::default())?;
-    let (read, is_torn) = each_value(source, source.len(), |line, raw| {
+    let extent = each_value(source, source.len(), |line, raw| {
         if let Some(raw) = raw {
-            session = session.take().or_else(|| session_of(raw, origin));
-            sub_agent = sub_agent.take().or_else(|| sub_agent_of(raw, origin));
-            cwd = cwd.take().or_else(|| cwd_of(raw, origin));
-            created_ms = created_ms.or_else(|| time(raw.get("timestamp")));
+            identity.add_line(raw, origin);
         }
         read_line(reader.as_mut(), origin, &line, raw)
     })?;
-    let Writer { name, messages, .. } = reader.end()?;
-    let (stem, sub_agent) = (
-        path.file_stem().unwrap_or_default().to_string_lossy(),
-        sub_agent.flatten(),
-    );
-    // Claude Code names files after the session, and a file that continues another session may
-    // begin with the lines of that one.
-    let id = match (&sub_agent, &session) {
-        (Some(agent), session) => format!("{}/{agent}", session.as_deref().unwrap_or(&stem)),
-        (None, Some(session)) if Uuid::try_parse(&stem).is_err() => session.clone(),
-        (None, _) => stem.into_owned(),
+    let Writer { name, messages, .. } = reader.finish()?;
+
+    let Identity {
+        session,
+        author,
+        cwd,
+        created_ms,
+    } = identity;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let id = match (&author, &session) {
+        (Author::SubAgent(agent), session) => {
+            format!("{}/{agent}", session.as_deref().unwrap_or(&stem))
+        }
+        // Claude Code names files after the session, and a file that continues another session may
+        // begin with the lines of that one.
+        (_, Some(session)) if Uuid::try_parse(&stem).is_err() => session.clone(),
+        _ => stem.into_owned(),
     };
+    let sub_agent = match (session, author) {
+        (Some(session), Author::SubAgent(id)) => Some(SubAgent { session, id }),
+        _ => None,
+    };
+
     Ok(Survey {
         path: path.to_owned(),
         origin,
         id,
-        sub_agent: session.zip(sub_agent),
+        sub_agent,
         cwd,
         created_ms: created_ms.unwrap_or_default(),
         name,
         messages,
-        read,
-        sha256: digest(source, read)?,
-        is_torn,
+        read: extent.read,
+        sha256: digest(source, extent.read)?,
+        is_torn: extent.is_torn,
     })
 }
 
-/// Returns the SHA-256 of the first bytes of a source.
+/// Which session a source is, and where it began: each from the first line that shows it.
+#[derive(Default)]
+struct Identity {
+    session: Option<String>,
+    author: Author,
+    cwd: Option<Text<'static>>,
+    created_ms: Option<i64>,
+}
+
+/// Who wrote a source, so far as its lines show.
+#[derive(Default)]
+enum Author {
+    #[default]
+    Unknown,
+    MainAgent,
+    /// A sub-agent of Claude Code, with its id.
+    SubAgent(String),
+}
+
+impl Identity {
+    fn add_line(&mut self, line: Raw, origin: Origin) {
+        if self.session.is_none() {
+            self.session = session_of(line, origin);
+        }
+        if matches!(self.author, Author::Unknown) {
+            self.author = author_of(line, origin);
+        }
+        if self.cwd.is_none() {
+            self.cwd = cwd_of(line, origin);
+        }
+        if self.created_ms.is_none() {
+            self.created_ms = time_ms(line.get("timestamp"));
+        }
+    }
+}
+
+/// The SHA-256 of the first `len` bytes of a source, in hexadecimal digits.
 pub fn digest(source: &dyn ReadAt, len: u64) -> io::Result<String> {
     let mut hash = Sha256::new();
     copy_range(source, 0..len, &mut hash)?;
-    Ok(hash
+    let digits = hash
         .finalize()
         .iter()
         .map(|byte| format!("{byte:02x}"))
-        .collect())
+        .collect();
+    Ok(digits)
 }
 
 impl Survey {
-    /// Returns the id of the session that a source becomes. `copy` is 0, unless sessions made of it
+    /// Derives the id of the session that a source becomes. `copy` is 0, unless sessions made of it
     /// before were continued by an agent.
     pub fn session_id(&self, agent: Dialect, copy: u32) -> String {
         session_id(self.origin, &self.id, agent, copy)
     }
 
-    /// Returns the id of the session made of the one that started the sub-agent.
+    /// Derives the id of the session made of the one that started the sub-agent.
     pub fn owner_id(&self, agent: Dialect, copy: u32) -> Option<String> {
-        self.sub_agent
-            .as_ref()
-            .map(|(session, _)| session_id(self.origin, session, agent, copy))
+        let sub_agent = self.sub_agent.as_ref()?;
+        Some(session_id(self.origin, &sub_agent.session, agent, copy))
     }
 
-    /// Returns the name of the file of a session that a source becomes.
+    /// The name that the file of the session `id`, made of this source, gets.
     pub fn file_name(&self, id: &str) -> String {
         file_name(&iso_string(self.created_ms), id)
     }
@@ -286,19 +356,23 @@ pub fn write(
         &options,
         &created,
     );
-    let mut lines = 0;
-    let mut take = |line: &[u8]| {
-        lines += 1;
+    for line in &head {
+        out.write_all(line)?;
+        out.write_all(b"\n")?;
+    }
+
+    let mut entries = 0;
+    let mut write_entry = |line: &[u8]| {
+        entries += 1;
         out.write_all(line)?;
         out.write_all(b"\n")
     };
-    head.iter().try_for_each(|line| take(line))?;
-    convert(source, survey, target, &mut take)?;
-    Ok(lines - head.len())
+    convert(source, survey, target, &mut write_entry)?;
+    Ok(entries)
 }
 
-/// Hands on the lines that come after those of earlier imports: all entries, if there were none.
-/// The last one is the record of the import.
+/// Gives `take` the lines that come after those of earlier imports: all entries, if there were
+/// none. The last one is the record of the import.
 pub fn convert(
     source: &dyn ReadAt,
     survey: &Survey,
@@ -306,37 +380,57 @@ pub fn convert(
     take: &mut Emit,
 ) -> io::Result<()> {
     let since = target.earlier.last().copied().unwrap_or(0);
-    let writer = Writer::new(target.agent, target.id, (since, survey.created_ms), take);
+    let writer = Writer::new(target.agent, target.id, since, survey.created_ms, take);
     let mut reader = survey.origin.reader(source, target.earlier, writer)?;
-    let ends: Vec<_> = target
-        .earlier
-        .iter()
-        .copied()
-        .chain([survey.read])
-        .collect();
-    let mut recorded = 0;
-    let mut record = |reader: &mut dyn Reader, offset: u64| {
-        while let Some(&read) = ends.get(recorded).filter(|read| **read <= offset) {
-            recorded += 1;
-            let members = record::members_of(survey, &ends[..recorded], target.source);
-            let (offset, time_ms) = (read.saturating_sub(1), survey.created_ms);
-            reader.record(Draft {
-                offset,
-                time_ms,
+
+    let mut ends = target.earlier.to_vec();
+    ends.push(survey.read);
+    let mut records = Records {
+        survey,
+        target,
+        ends,
+        added: 0,
+    };
+    each_value(source, survey.read, |line, raw| {
+        records.add_before(line.span.start, reader.as_mut())?;
+        read_line(reader.as_mut(), survey.origin, &line, raw)
+    })?;
+    records.add_before(u64::MAX, reader.as_mut())
+}
+
+/// The records of all imports of a source, this one last. The earlier ones are laid out again, so
+/// that what follows them gets the same parents and ids.
+struct Records<'a> {
+    survey: &'a Survey,
+    target: &'a Target<'a>,
+    /// The offset at which each import ended.
+    ends: Vec<u64>,
+    /// How many of the records have been added.
+    added: usize,
+}
+
+impl Records<'_> {
+    /// Adds the records of the imports that ended at `offset` or before it.
+    fn add_before(&mut self, offset: u64, reader: &mut dyn Reader) -> io::Result<()> {
+        while let Some(&end) = self.ends.get(self.added) {
+            if end > offset {
+                break;
+            }
+            self.added += 1;
+            let read = &self.ends[..self.added];
+            reader.add_record(Draft {
+                // That of the last byte that was read, so that the record belongs to its import.
+                offset: end.saturating_sub(1),
+                time_ms: self.survey.created_ms,
                 kind: "custom",
-                members,
+                members: record::record_members(self.survey, read, self.target.source),
             })?;
         }
         Ok(())
-    };
-    each_value(source, survey.read, |line, raw| {
-        record(reader.as_mut(), line.span.start)?;
-        read_line(reader.as_mut(), survey.origin, &line, raw)
-    })?;
-    record(reader.as_mut(), u64::MAX)
+    }
 }
 
-/// Reads a line; one that is no object is kept as it is.
+/// Reads a line; one that is not an object is kept as text.
 fn read_line(
     reader: &mut dyn Reader,
     origin: Origin,
@@ -344,90 +438,106 @@ fn read_line(
     raw: Option<Raw>,
 ) -> io::Result<()> {
     if let Some(raw) = raw {
-        return reader.line(line.span.start, raw);
+        return reader.read_object(line.span.start, raw);
     }
     let text = Text::from(String::from_utf8_lossy(line.bytes).into_owned());
-    reader.custom(
-        line.span.start,
-        parts::kept(origin.name(), "malformed", &encoded(&text)),
-    )
+    let members = kept_line(origin.name(), "malformed", &encoded(&text));
+    reader.add_custom(line.span.start, members)
 }
 
-/// Calls `take` with each line that begins in the first `len` bytes and is not blank, with its
-/// value if that is an object. Returns how many bytes were read, and whether the last line is torn,
-/// which is then not among them.
+/// How much of a source was read.
+struct Extent {
+    /// The number of bytes, without a torn last line.
+    read: u64,
+    /// Whether the last line is torn: it has no newline and is not JSON.
+    is_torn: bool,
+}
+
+/// Calls `take` with each line that begins in the first `len` bytes and is neither blank nor torn,
+/// with its value if that is an object.
 fn each_value(
     source: &dyn ReadAt,
     len: u64,
     mut take: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
-) -> io::Result<(u64, bool)> {
-    let (mut read, mut is_torn) = (0, false);
+) -> io::Result<Extent> {
+    let mut extent = Extent {
+        read: 0,
+        is_torn: false,
+    };
     each_line(source, 0..len, |line| {
+        let end = line.span.end() + u64::from(line.newline);
         let value = Raw::parse(line.bytes).ok();
         let is_blank = line.bytes.trim_ascii().is_empty();
         if value.is_none() && !line.newline && !is_blank {
-            is_torn = true;
+            extent.is_torn = true;
             return Ok(());
         }
         if !is_blank {
             take(line, value.filter(|value| value.is_object()))?;
         }
-        read = line.span.end() + u64::from(line.newline);
+        extent.read = end;
         Ok::<(), io::Error>(())
     })?;
-    Ok((read, is_torn))
+    Ok(extent)
 }
 
-/// Returns the id of the session that a line names.
+/// The id of the session, if the line names it.
 fn session_of(line: Raw, origin: Origin) -> Option<String> {
     let id = match origin {
-        Origin::Claude => text(line, "sessionId"),
-        Origin::Codex if line.get("type").is_none_or(|kind| kind.is("session_meta")) => {
-            text(line.get("payload").unwrap_or(line), "id")
+        Origin::Claude => filled_text(line, "sessionId")?,
+        Origin::Codex => {
+            // Old files begin with the payload alone.
+            if line
+                .get("type")
+                .is_some_and(|kind| !kind.is("session_meta"))
+            {
+                return None;
+            }
+            filled_text(line.get("payload").unwrap_or(line), "id")?
         }
-        Origin::Codex => None,
     };
-    id.map(Text::into_string_lossy)
+    Some(id.into_string_lossy())
 }
 
-/// Returns the sub-agent whose line it is. `None` if the line does not show whether one wrote the
-/// file: the first one of the tree of Claude Code does.
-fn sub_agent_of(line: Raw, origin: Origin) -> Option<Option<String>> {
-    let is_side = || line.get("isSidechain").and_then(Raw::bool) == Some(true);
-    let agent = || {
-        text(line, "agentId")
-            .filter(|_| is_side())
-            .map(Text::into_string_lossy)
-    };
-    (origin == Origin::Claude && line.get("uuid").is_some()).then(agent)
+/// Who wrote the file of a line. Only the lines of Claude Code's tree show it.
+fn author_of(line: Raw, origin: Origin) -> Author {
+    if origin != Origin::Claude || line.get("uuid").is_none() {
+        return Author::Unknown;
+    }
+    let is_side = line.get("isSidechain").and_then(Raw::bool) == Some(true);
+    match filled_text(line, "agentId") {
+        Some(id) if is_side => Author::SubAgent(id.into_string_lossy()),
+        _ => Author::MainAgent,
+    }
 }
 
-/// Returns the working directory that a line names.
+/// The working directory, if the line names it.
 fn cwd_of(line: Raw, origin: Origin) -> Option<Text<'static>> {
     match origin {
-        Origin::Claude => text(line, "cwd").map(Text::into_owned),
+        Origin::Claude => filled_text(line, "cwd").map(Text::into_owned),
         Origin::Codex => {
             let payload = line.get("payload").unwrap_or(line);
-            let said = || {
-                payload
-                    .get("content")?
-                    .items()
-                    .next()?
-                    .get_text("text")
-                    .and_then(cwd_in)
-            };
-            text(payload, "cwd").map(Text::into_owned).or_else(said)
+            if let Some(cwd) = filled_text(payload, "cwd") {
+                return Some(cwd.into_owned());
+            }
+            let first_block = payload.get("content")?.items().next()?;
+            cwd_in_context(first_block.get_text("text")?)
         }
     }
 }
 
-/// Returns the working directory in what Codex tells the model about its environment: old files
-/// have it only there.
-fn cwd_in(text: Text) -> Option<Text<'static>> {
-    let whole = text.to_string_lossy();
-    let context = whole.trim_start().strip_prefix("<environment_context>")?;
-    let after = |start: &str| context.split_once(start).map(|(_, rest)| rest);
-    let rest = after("Current working directory: ").or_else(|| after("<cwd>"))?;
+/// Finds the working directory in the message by which Codex describes its environment to the
+/// model: old files have it only there.
+fn cwd_in_context(message: Text) -> Option<Text<'static>> {
+    let message = message.to_string_lossy();
+    let context = message.trim_start().strip_prefix("<environment_context>")?;
+    let (_, rest) = context
+        .split_once("Current working directory: ")
+        .or_else(|| context.split_once("<cwd>"))?;
     let cwd = rest.split(['\n', '<']).next()?.trim();
-    (!cwd.is_empty()).then(|| Text::from(cwd.to_owned()))
+    if cwd.is_empty() {
+        None
+    } else {
+        Some(Text::from(cwd.to_owned()))
+    }
 }

@@ -7,14 +7,16 @@ use pisess_json::text::Text;
 use pisess_json::time::js_date;
 use pisess_json::write::Object;
 
-/// Returns a `usage` object. `total` is the size of the context with the response; `reasoning` is
-/// part of the output. Neither source records a cost, but pi reads `cost.total` without checking:
-/// the zeros are marked as unknown.
+/// Builds a `usage` object. `total` is the number of tokens in the context, the response included;
+/// `reasoning` is a part of the output. Neither source records a cost, but pi reads `cost.total`
+/// without checking: the cost is zero and marked as unknown.
 pub fn usage_json(usage: &Usage, total: f64, reasoning: Option<f64>) -> Vec<u8> {
-    let names = ["input", "output", "cacheRead", "cacheWrite", "total"];
-    let cost = names
-        .iter()
-        .fold(Object::new(), |cost, name| cost.number(name, 0.0));
+    let mut cost = Object::new();
+    for name in ["input", "output", "cacheRead", "cacheWrite", "total"] {
+        cost = cost.number(name, 0.0);
+    }
+    let cost = cost.bool("unknown", true).finish();
+
     Object::new()
         .number("input", usage.input)
         .number("output", usage.output)
@@ -24,30 +26,30 @@ pub fn usage_json(usage: &Usage, total: f64, reasoning: Option<f64>) -> Vec<u8> 
         .with(reasoning, |usage, reasoning| {
             usage.number("reasoning", reasoning)
         })
-        .json("cost", &cost.bool("unknown", true).finish())
+        .json("cost", &cost)
         .finish()
 }
 
-/// Returns a string that is not empty.
-pub fn text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
+/// The string at `key`, unless it is empty.
+pub fn filled_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
     object.get_text(key).filter(|text| !text.is_empty())
 }
 
-/// Returns the time of a line in milliseconds: a number, or a string that JavaScript reads as a
-/// time.
-pub fn time(value: Option<Raw>) -> Option<i64> {
+/// The time of a line in milliseconds since 1970, from a number of them or a string that JavaScript
+/// reads as a time.
+pub fn time_ms(value: Option<Raw>) -> Option<i64> {
     js_date(value.filter(|value| value.is_number() || value.is_string()))
 }
 
-/// Returns the members of a custom entry that keeps a line without a counterpart.
-pub fn kept(agent: &str, kind: &str, data: &[u8]) -> Object {
+/// The members of a custom entry that keeps a line without a counterpart as its `data`.
+pub fn kept_line(agent: &str, kind: &str, data: &[u8]) -> Object {
     Object::new()
         .str("customType", &format!("{agent}.{kind}"))
         .json("data", data)
 }
 
-/// Returns the members of a custom message, which the model sees. `is_shown` is whether the user
-/// sees it, too.
+/// The members of a custom message, which the model sees. `is_shown` is whether the user sees it,
+/// too.
 pub fn custom_message(agent: &str, kind: &str, content: &[u8], is_shown: bool) -> Object {
     Object::new()
         .str("customType", &format!("{agent}.{kind}"))
@@ -55,33 +57,30 @@ pub fn custom_message(agent: &str, kind: &str, content: &[u8], is_shown: bool) -
         .bool("display", is_shown)
 }
 
-/// Returns the members of an object that are not among `without`.
-pub fn rest_of(object: Raw, without: &[&str]) -> Object {
-    object
-        .members()
-        .filter(|(key, _)| !without.iter().any(|name| key.is(name)))
-        .fold(Object::new(), |rest, (key, value)| {
-            rest.raw(&key.text().to_string_lossy(), value)
-        })
+/// Copies the members of an object except those named in `used`, which have a counterpart.
+pub fn unused_members(object: Raw, used: &[&str]) -> Object {
+    let mut rest = Object::new();
+    for (key, value) in object.members() {
+        if !used.iter().any(|name| key.is(name)) {
+            rest = rest.raw(&key.text().to_string_lossy(), value);
+        }
+    }
+    rest
 }
 
-/// Returns an image; `None` if a member is missing.
-pub fn image(data: Option<Text>, mime: Option<Text>) -> Option<Vec<u8>> {
-    let (data, mime) = (
-        data.filter(|data| !data.is_empty())?,
-        mime.filter(|mime| !mime.is_empty())?,
-    );
-    Some(
-        Object::new()
-            .str("type", "image")
-            .text("data", &data)
-            .text("mimeType", &mime)
-            .finish(),
-    )
+/// Builds an image block from base64 data and a MIME type; `None` if either is missing or empty.
+pub fn image_block(data: Option<Text>, mime: Option<Text>) -> Option<Vec<u8>> {
+    let data = data.filter(|data| !data.is_empty())?;
+    let mime = mime.filter(|mime| !mime.is_empty())?;
+    let image = Object::new()
+        .str("type", "image")
+        .text("data", &data)
+        .text("mimeType", &mime);
+    Some(image.finish())
 }
 
-/// Returns the type of a value and its text, if it is a block of text.
-pub fn typed_text<'a>(block: Raw<'a>) -> (Option<Raw<'a>>, Option<Text<'a>>) {
+/// The members `type` and `text` of a block.
+pub fn type_and_text<'a>(block: Raw<'a>) -> (Option<Raw<'a>>, Option<Text<'a>>) {
     let [kind, text] = members(block, ["type", "text"]);
     (kind, text.and_then(Raw::text))
 }

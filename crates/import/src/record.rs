@@ -19,37 +19,45 @@ pub struct Record {
     pub origin: Origin,
     /// The id of the session there.
     pub id: String,
-    /// How many bytes of the source each import had read.
+    /// How many bytes of the source each import had read, oldest first.
     pub read: Vec<u64>,
     /// The SHA-256 of the bytes that the last one had read.
     pub sha256: String,
 }
 
 impl Record {
-    /// Returns the record in an entry, if it is one.
-    pub fn of(line: &[u8]) -> Option<Record> {
+    /// Reads the record of an import from the line of an entry; `None` if the entry is no such
+    /// record, or lacks a member.
+    pub fn parse(line: &[u8]) -> Option<Record> {
         let [kind, data] = members(Raw::checked(line.trim_ascii()), ["customType", "data"]);
-        let data = data.filter(|_| kind.is_some_and(|kind| kind.is(TYPE)))?;
-        let [source, id, read, sha256] = members(data, ["source", "sourceId", "read", "sha256"]);
+        if !kind.is_some_and(|kind| kind.is(TYPE)) {
+            return None;
+        }
+
+        let [source, id, read, sha256] = members(data?, ["source", "sourceId", "read", "sha256"]);
         let source = source?;
-        let text = |value: Option<Raw>| Some(value?.text()?.to_string_lossy().into_owned());
+        let origin = [Origin::Claude, Origin::Codex]
+            .into_iter()
+            .find(|origin| source.is(origin.name()))?;
+        let id = id?.text()?.into_string_lossy();
+
+        let mut read_by_import = Vec::new();
+        for bytes in read?.items() {
+            read_by_import.push(bytes.index()? as u64);
+        }
+
         Some(Record {
-            origin: [Origin::Claude, Origin::Codex]
-                .into_iter()
-                .find(|origin| source.is(origin.name()))?,
-            id: text(id)?,
-            read: read?
-                .items()
-                .map(|read| Some(read.index()? as u64))
-                .collect::<Option<_>>()?,
-            sha256: text(sha256)?,
+            origin,
+            id,
+            read: read_by_import,
+            sha256: sha256?.text()?.into_string_lossy(),
         })
     }
 }
 
-/// Returns the members of the entry for a source at `path`, of which the imports had read so many
-/// bytes, each.
-pub(super) fn members_of(survey: &Survey, read: &[u64], path: &Path) -> Object {
+/// Builds the members of the record of an import. `path` is that of the source, and `read` how many
+/// of its bytes each import had read, this one last.
+pub(super) fn record_members(survey: &Survey, read: &[u64], path: &Path) -> Object {
     let data = Object::new()
         .str("source", survey.origin.name())
         .str("sourceId", &survey.id)

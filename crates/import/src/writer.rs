@@ -1,4 +1,4 @@
-//! Lays out what a reader found as entries of a session, and hands on their lines one by one.
+//! Lays out what a reader found as entries of a session, and writes their lines one by one.
 //!
 //! ```text
 //! id      the start of the UUIDv5 of the line's offset in the source, in the namespace of the new session
@@ -27,18 +27,42 @@ pub struct Draft {
     pub offset: u64,
     /// Its time in milliseconds since 1970.
     pub time_ms: i64,
+    /// The type of the entry.
     pub kind: &'static str,
     /// Its members, without the common ones.
     pub members: Object,
 }
 
-/// An entry as it is remembered.
+/// What the writer remembers of an entry.
 struct Node {
     id: u32,
     parent: Option<Place>,
-    /// What is attached to it is attached to this one.
+    /// The entry that continues this one, or this one itself. Followed to its end, it is where
+    /// children are attached.
     end: Place,
     time_ms: i64,
+}
+
+/// The line of the source last laid out.
+#[derive(Default)]
+struct LastLine {
+    offset: u64,
+    /// The highest number that an id of it was made from.
+    number: u32,
+}
+
+/// An id that no entry has.
+struct FreeId {
+    id: u32,
+    /// The number, counted from 1 for each line, that the id was made from.
+    number: u32,
+}
+
+/// Where entries are written.
+struct Output<'o> {
+    agent: Dialect,
+    /// Receives the lines, without their newlines.
+    take: &'o mut Emit<'o>,
 }
 
 /// The session in progress.
@@ -50,12 +74,10 @@ pub struct Writer<'o> {
     /// The time of the first line that has one: those before it have none.
     created_ms: i64,
     nodes: Vec<Node>,
-    taken: HashSet<u32>,
-    /// The offset of the line last laid out, and the number of its entries.
-    last: (u64, u32),
-    /// The agent to write for, and what receives the lines, without their newlines; `None` if
-    /// entries are laid out only.
-    out: Option<(Dialect, &'o mut Emit<'o>)>,
+    used_ids: HashSet<u32>,
+    last_line: LastLine,
+    /// `None` if entries are laid out only.
+    output: Option<Output<'o>>,
     /// The number of messages, including those that are in the session already.
     pub messages: usize,
     /// The name of the session so far.
@@ -63,111 +85,136 @@ pub struct Writer<'o> {
 }
 
 impl<'o> Writer<'o> {
-    /// Returns a writer for an agent. `session_id` is that of the new session, which begins at
-    /// `created_ms`. (The default writer only lays out.)
+    /// Makes a writer for an agent. Entries of lines before the offset `since` are laid out, but
+    /// not given to `take`. (The default writer only lays out.)
     pub fn new(
-        to: Dialect,
+        agent: Dialect,
         session_id: &str,
-        (since, created_ms): (u64, i64),
+        since: u64,
+        created_ms: i64,
         take: &'o mut Emit<'o>,
     ) -> Writer<'o> {
         Writer {
             namespace: Uuid::new_v5(&Uuid::NAMESPACE_OID, session_id.as_bytes()),
             since,
             created_ms,
-            out: Some((to, take)),
+            output: Some(Output { agent, take }),
             ..Writer::default()
         }
     }
 
-    /// Adds an entry below this place itself, or as a root entry.
-    pub fn add(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
-        let Draft {
-            offset,
-            time_ms,
-            kind,
-            members,
-        } = draft;
-        let (id, number) = self.free_id(offset);
-        self.last = (offset, number);
-        self.taken.insert(id);
-        let time_ms = parent
-            .map_or(self.created_ms, |parent| self.node(parent).time_ms)
-            .max(time_ms);
+    /// Adds an entry as a child of this entry itself, whatever its end is, or as a root entry.
+    pub fn add_child(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
+        let FreeId { id, number } = self.free_id(draft.offset);
+        self.last_line = LastLine {
+            offset: draft.offset,
+            number,
+        };
+        self.used_ids.insert(id);
+
+        let parent_ms = match parent {
+            Some(parent) => self.node(parent).time_ms,
+            None => self.created_ms,
+        };
         let place = Place(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
         self.nodes.push(Node {
             id,
             parent,
             end: place,
-            time_ms,
+            time_ms: draft.time_ms.max(parent_ms),
         });
-        self.messages += usize::from(kind == "message");
-        if offset >= self.since && self.out.is_some() {
-            let line = self.line(place, kind, &members.finish());
-            match &mut self.out {
-                Some((Dialect::OhMyPi, take)) => {
-                    take(&convert::convert_entry(&line, Dialect::OhMyPi, None))?
-                }
-                Some((Dialect::Pi, take)) => take(&line)?,
-                None => {}
-            }
+        if draft.kind == "message" {
+            self.messages += 1;
+        }
+
+        if draft.offset >= self.since && self.output.is_some() {
+            let line = self.entry_line(place, draft.kind, &draft.members.finish());
+            self.write_line(&line)?;
         }
         Ok(place)
     }
 
-    /// Adds an entry below the end of this place: what is attached to the place later begins
-    /// another branch.
-    pub fn below(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
-        let end = parent.map(|parent| self.end(parent));
-        self.add(end, draft)
+    /// Writes a line, which is one of pi, as the agent has it.
+    fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
+        let Some(output) = &mut self.output else {
+            return Ok(());
+        };
+        match output.agent {
+            Dialect::OhMyPi => (output.take)(&convert::convert_entry(line, Dialect::OhMyPi, None)),
+            Dialect::Pi => (output.take)(line),
+        }
     }
 
-    /// Adds an entry below the end of this place, and makes it that end: what is attached to the
-    /// place later is attached to the entry.
-    pub fn chain(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
-        let end = parent.map(|parent| self.end(parent));
-        let place = self.add(end, draft)?;
+    /// Adds an entry as a child of the end of this entry, which stays the end: what is attached
+    /// later begins another branch.
+    pub fn add_below_end(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
+        let end = parent.map(|parent| self.end_of(parent));
+        self.add_child(end, draft)
+    }
+
+    /// Adds an entry as a child of the end of this entry, and makes it the new end: what is
+    /// attached later becomes its child.
+    pub fn append(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
+        let end = parent.map(|parent| self.end_of(parent));
+        let place = self.add_child(end, draft)?;
         if let Some(end) = end {
-            self.nodes[end.0 as usize].end = place;
+            self.node_mut(end).end = place;
         }
         Ok(place)
     }
 
-    /// Returns the entry to which what follows this place is attached.
-    pub fn end(&mut self, place: Place) -> Place {
+    /// The entry to which children of this one are attached. It is also noted in every entry on
+    /// the way to it, so that a long response is not walked again for each of its lines.
+    pub fn end_of(&mut self, place: Place) -> Place {
         let mut end = place;
         while self.node(end).end != end {
             end = self.node(end).end;
         }
+
         let mut at = place;
         while at != end {
-            at = std::mem::replace(&mut self.nodes[at.0 as usize].end, end);
+            let next = self.node(at).end;
+            self.node_mut(at).end = end;
+            at = next;
         }
         end
     }
 
-    /// Whether `above` is an ancestor of `place`, or the same.
-    pub fn is_above(&self, above: Place, place: Place) -> bool {
-        std::iter::successors(Some(place), |&at| self.node(at).parent).any(|at| at == above)
+    /// Whether `ancestor` is an ancestor of `place`, or `place` itself.
+    pub fn is_on_path(&self, ancestor: Place, place: Place) -> bool {
+        let mut at = Some(place);
+        while let Some(entry) = at {
+            if entry == ancestor {
+                return true;
+            }
+            at = self.node(entry).parent;
+        }
+        false
     }
 
+    /// The id of an entry, as the session has it.
     pub fn id_of(&self, place: Place) -> String {
         format!("{:08x}", self.node(place).id)
     }
 
-    /// Returns the id that the next entry of the line at `offset` gets.
+    /// The id that the next entry of the line at `offset` gets.
     pub fn next_id(&self, offset: u64) -> String {
-        format!("{:08x}", self.free_id(offset).0)
+        format!("{:08x}", self.free_id(offset).id)
     }
 
     fn node(&self, place: Place) -> &Node {
         &self.nodes[place.0 as usize]
     }
 
-    /// Returns a free id, and the number that it was made from.
-    fn free_id(&self, offset: u64) -> (u32, u32) {
-        let mut number = if self.last.0 == offset {
-            self.last.1
+    fn node_mut(&mut self, place: Place) -> &mut Node {
+        &mut self.nodes[place.0 as usize]
+    }
+
+    /// Makes the id of the next entry of the line at `offset`. Equal sources give equal ids, so
+    /// that an import can be continued.
+    fn free_id(&self, offset: u64) -> FreeId {
+        let mut number = if self.last_line.offset == offset {
+            self.last_line.number
         } else {
             0
         };
@@ -175,37 +222,38 @@ impl<'o> Writer<'o> {
             number += 1;
             let name = format!("{offset}.{number}");
             let id = Uuid::new_v5(&self.namespace, name.as_bytes()).as_fields().0;
-            if !self.taken.contains(&id) {
-                return (id, number);
+            if !self.used_ids.contains(&id) {
+                return FreeId { id, number };
             }
         }
     }
 
-    /// Returns the line of an entry, with the common members where the agents put them.
-    fn line(&self, place: Place, kind: &str, members: &[u8]) -> Vec<u8> {
-        let at_end = matches!(kind, "custom" | "custom_message");
-        let own = |line: Object| {
-            Raw::checked(members)
-                .members()
-                .fold(line, |line, (key, value)| {
-                    line.raw(&key.text().to_string_lossy(), value)
-                })
-        };
-        let common = |line: Object| {
-            let parent = self
-                .node(place)
-                .parent
-                .map(|parent| Text::from(self.id_of(parent)));
-            line.str("id", &self.id_of(place))
-                .text_or_null("parentId", parent.as_ref())
-                .str("timestamp", &iso_string(self.node(place).time_ms))
-        };
+    /// The line of an entry. The agents put the common members before those of the entry, except in
+    /// custom entries.
+    fn entry_line(&self, place: Place, kind: &str, members: &[u8]) -> Vec<u8> {
         let line = Object::new().str("type", kind);
-        if at_end {
-            common(own(line))
+        let line = if matches!(kind, "custom" | "custom_message") {
+            self.with_common_members(with_members(line, members), place)
         } else {
-            own(common(line))
-        }
-        .finish()
+            with_members(self.with_common_members(line, place), members)
+        };
+        line.finish()
     }
+
+    fn with_common_members(&self, line: Object, place: Place) -> Object {
+        let Node {
+            parent, time_ms, ..
+        } = *self.node(place);
+        let parent_id = parent.map(|parent| Text::from(self.id_of(parent)));
+        line.str("id", &self.id_of(place))
+            .text_or_null("parentId", parent_id.as_ref())
+            .str("timestamp", &iso_string(time_ms))
+    }
+}
+
+fn with_members(mut line: Object, members: &[u8]) -> Object {
+    for (key, value) in Raw::checked(members).members() {
+        line = line.raw(&key.text().to_string_lossy(), value);
+    }
+    line
 }

@@ -191,7 +191,7 @@ fn below_owner(
     agent: Dialect,
     known: &HashMap<String, PathBuf>,
 ) -> Option<PathBuf> {
-    let (_, name) = survey.sub_agent.as_ref()?;
+    let sub_agent = survey.sub_agent.as_ref()?;
     let mut newest_owner = None;
     for copy in 0.. {
         let Some(owner) = known.get(&survey.owner_id(agent, copy)?) else {
@@ -200,7 +200,7 @@ fn below_owner(
         newest_owner = Some(owner);
     }
     let folder = newest_owner?.with_extension("");
-    Some(folder.join(format!("{}.jsonl", in_file_names(name))))
+    Some(folder.join(format!("{}.jsonl", in_file_names(&sub_agent.id))))
 }
 
 /// Returns a text of which nothing but letters and digits is left that could be more than a file

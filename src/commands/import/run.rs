@@ -351,7 +351,7 @@ fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
         if session.entry(ix).kind != Kind::Custom {
             continue;
         }
-        if let Some(record) = Record::of(&reader.line(ix)?) {
+        if let Some(record) = Record::parse(&reader.line(ix)?) {
             let is_last_entry = ix.at() + 1 == session.entries.len();
             return Ok(Some(LastImport {
                 record,

@@ -1,92 +1,131 @@
-//! Blocks of Claude Code's messages, as pi has them.
+//! Blocks of Claude Code's messages, converted to those of pi.
 
-use crate::parts::{image, text, typed_text};
+use crate::parts::{filled_text, image_block, type_and_text};
 use pisess_core::session::content::{is_block, text_block, text_content};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 
-/// Returns a text or an image that is sent to the model.
-pub fn part(block: Raw) -> Option<Vec<u8>> {
-    let (kind, text) = typed_text(block);
-    match (kind?, text) {
-        (kind, Some(text)) if kind.is("text") => Some(text_block(&text)),
-        (kind, _) if kind.is("image") => {
-            let source = block.get("source")?;
-            image(source.get_text("data"), source.get_text("media_type"))
-        }
-        _ => None,
+/// Converts a text or an image that is sent to the model, by the user or as part of a result.
+/// `None` for any other block.
+pub fn user_block(block: Raw) -> Option<Vec<u8>> {
+    let (kind, text) = type_and_text(block);
+    let kind = kind?;
+    if let Some(text) = text
+        && kind.is("text")
+    {
+        return Some(text_block(&text));
+    }
+    if kind.is("image") {
+        let source = block.get("source")?;
+        return image_block(source.get_text("data"), source.get_text("media_type"));
+    }
+    None
+}
+
+/// The id of the call that a block answers, if the block is the result of a call.
+pub fn answered_call<'a>(block: Raw<'a>) -> Option<Text<'a>> {
+    if is_block(block, "tool_result") {
+        filled_text(block, "tool_use_id")
+    } else {
+        None
     }
 }
 
-/// Returns the id of the call that a block has the result of.
-pub fn result_of<'a>(block: Raw<'a>) -> Option<Text<'a>> {
-    text(block, "tool_use_id").filter(|_| is_block(block, "tool_result"))
-}
-
-/// Returns the message with the result of a call.
-pub fn result(block: Raw, id: &Text, name: Option<Text>, details: Option<Raw>) -> Object {
+/// Builds the message for the result of the call `id` of the tool `name`. `details` is the result
+/// as Claude Code itself stores it, which has more than the model sees.
+pub fn result_message(block: Raw, id: &Text, name: Option<Text>, details: Option<Raw>) -> Object {
     let content = block.get("content").unwrap_or(Raw::NULL);
-    let parts = content.text().map_or_else(
-        || array(content.items().filter_map(part)),
-        |text| text_content(&text),
-    );
-    // Blocks without a counterpart, such as references to tools.
-    let is_whole = content.is_string() || content.items().all(|block| part(block).is_some());
+    let parts = match content.text() {
+        Some(text) => text_content(&text),
+        None => array(content.items().filter_map(user_block)),
+    };
+
+    // Blocks without a counterpart, such as references to tools, would be lost: in their place the
+    // details have the whole content.
+    let is_whole = content.is_string() || content.items().all(|block| user_block(block).is_some());
+    let lossless = if is_whole { None } else { Some(content) };
+    let is_error = block.get("is_error").and_then(Raw::bool) == Some(true);
+
     Object::new()
         .str("role", "toolResult")
         .text("toolCallId", id)
         .text("toolName", &name.unwrap_or_else(|| Text::from("unknown")))
         .json("content", &parts)
-        .with(details, |message, details| message.raw("details", details))
-        .with(
-            (details.is_none() && !is_whole).then_some(content),
-            |message, content| message.raw("details", content),
-        )
-        .bool(
-            "isError",
-            block.get("is_error").and_then(Raw::bool) == Some(true),
-        )
+        .with(details.or(lossless), |message, details| {
+            message.raw("details", details)
+        })
+        .bool("isError", is_error)
 }
 
-/// Returns a block of a response.
-pub fn answer(block: Raw) -> Option<Vec<u8>> {
-    let (kind, said) = typed_text(block);
+/// Converts a block of a response: a text, a thought or a call. `None` for any other block, and
+/// for one that lacks a member.
+pub fn response_block(block: Raw) -> Option<Vec<u8>> {
+    let (kind, text) = type_and_text(block);
     let kind = kind?;
-    let block = match () {
-        () if kind.is("text") => return Some(text_block(&said?)),
-        () if kind.is("thinking") => Object::new()
+
+    if kind.is("text") {
+        return text.map(|text| text_block(&text));
+    }
+
+    if kind.is("thinking") {
+        let thinking = block.get_text("thinking")?;
+        let converted = Object::new()
             .str("type", "thinking")
-            .text("thinking", &block.get_text("thinking")?)
-            .with(block.get_text("signature"), |made, signature| {
-                made.text("thinkingSignature", &signature)
-            }),
-        () if kind.is("redacted_thinking") => Object::new()
+            .text("thinking", &thinking)
+            .with(block.get_text("signature"), |converted, signature| {
+                converted.text("thinkingSignature", &signature)
+            });
+        return Some(converted.finish());
+    }
+
+    if kind.is("redacted_thinking") {
+        let encrypted = filled_text(block, "data")?;
+        let converted = Object::new()
             .str("type", "thinking")
             .str("thinking", "[Reasoning redacted]")
-            .text("thinkingSignature", &text(block, "data")?)
-            .bool("redacted", true),
-        () if kind.is("tool_use") => {
-            let input = block.get("input").filter(|input| input.is_object());
-            Object::new()
-                .str("type", "toolCall")
-                .text("id", &text(block, "id")?)
-                .text("name", &text(block, "name")?)
-                .raw("arguments", input.unwrap_or(Raw::checked(b"{}")))
-        }
-        () => return None,
-    };
-    Some(block.finish())
+            .text("thinkingSignature", &encrypted)
+            .bool("redacted", true);
+        return Some(converted.finish());
+    }
+
+    if kind.is("tool_use") {
+        let id = filled_text(block, "id")?;
+        let name = filled_text(block, "name")?;
+        let input = block.get("input").filter(|input| input.is_object());
+        let converted = Object::new()
+            .str("type", "toolCall")
+            .text("id", &id)
+            .text("name", &name)
+            .raw("arguments", input.unwrap_or(Raw::checked(b"{}")));
+        return Some(converted.finish());
+    }
+
+    None
 }
 
-pub fn stop_reason(reason: Option<Raw>, is_error: bool) -> &'static str {
-    let is = |names: &[&str]| reason.is_some_and(|reason| names.iter().any(|name| reason.is(name)));
-    match reason {
-        _ if is_error => "error",
-        _ if is(&["tool_use"]) => "toolUse",
-        _ if is(&["max_tokens"]) => "length",
-        _ if is(&["end_turn", "stop_sequence", "pause_turn"]) => "stop",
-        Some(reason) if !reason.is_null() => "error",
-        _ => "stop",
+/// Anthropic's reasons to end a response, and those of pi.
+const STOP_REASONS: [(&str, &str); 5] = [
+    ("tool_use", "toolUse"),
+    ("max_tokens", "length"),
+    ("end_turn", "stop"),
+    ("stop_sequence", "stop"),
+    ("pause_turn", "stop"),
+];
+
+/// Converts the reason to end a response. A reason without a counterpart, such as `refusal`, is an
+/// error; a line that was written before the response ended has none, and is taken as `stop`.
+pub fn convert_stop_reason(reason: Option<Raw>, is_error: bool) -> &'static str {
+    if is_error {
+        return "error";
     }
+    let Some(reason) = reason.filter(|reason| !reason.is_null()) else {
+        return "stop";
+    };
+    for (anthropic, pi) in STOP_REASONS {
+        if reason.is(anthropic) {
+            return pi;
+        }
+    }
+    "error"
 }

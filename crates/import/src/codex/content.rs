@@ -1,6 +1,6 @@
 //! What the items of a Codex session say: their texts, thoughts and images.
 
-use crate::parts::{image, text, typed_text};
+use crate::parts::{filled_text, image_block, type_and_text};
 use foldhash::fast::FixedState;
 use pisess_core::session::content::{members, text_block};
 use pisess_json::Raw;
@@ -8,101 +8,110 @@ use pisess_json::text::{Text, joined};
 use pisess_json::write::Object;
 use std::hash::BuildHasher;
 
-/// Returns a hash of what a line of this kind says.
-pub fn print(kind: &str, text: &Text) -> u64 {
-    FixedState::default().hash_one((kind, text.as_bytes()))
+/// Hashes what an item or event says. Two with the same hash say the same; `speaker` is `user`,
+/// `assistant`, or `call` if `text` is the id of a call.
+pub fn fingerprint(speaker: &str, text: &Text) -> u64 {
+    FixedState::default().hash_one((speaker, text.as_bytes()))
 }
 
-/// Returns the prints of what an item says: events that say the same repeat it.
-pub fn prints(item: Raw) -> Vec<u64> {
-    let [kind, role, content, call, id] =
+/// The fingerprints of an item: one of a message or call, one for each thought of a reasoning.
+pub fn item_fingerprints(item: Raw) -> Vec<u64> {
+    let [kind, role, content, call_id, id] =
         members(item, ["type", "role", "content", "call_id", "id"]);
-    let is = |value: Option<Raw>, name: &str| value.is_some_and(|value| value.is(name));
-    if is(kind, "message") {
-        let said = array_text(content.unwrap_or(Raw::NULL));
-        let role = if is(role, "user") {
-            "user"
-        } else {
-            "assistant"
-        };
-        return if said.is_empty() {
-            Vec::new()
-        } else {
-            vec![print(role, &said)]
-        };
+    let Some(kind) = kind else {
+        return Vec::new();
+    };
+
+    if kind.is("message") {
+        let text = joined_texts(content.unwrap_or(Raw::NULL));
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let is_user = role.is_some_and(|role| role.is("user"));
+        let speaker = if is_user { "user" } else { "assistant" };
+        return vec![fingerprint(speaker, &text)];
     }
-    if is(kind, "reasoning") {
-        return reasoning(item)
+
+    if kind.is("reasoning") {
+        return reasoning_texts(item)
             .iter()
-            .map(|thought| print("assistant", thought))
+            .map(|thought| fingerprint("assistant", thought))
             .collect();
     }
+
     let is_call = kind
-        .and_then(Raw::text)
+        .text()
         .is_some_and(|kind| kind.to_string_lossy().contains("call"));
-    let named = call.and_then(Raw::text).or_else(|| id.and_then(Raw::text));
-    named
-        .filter(|_| is_call)
-        .iter()
-        .map(|call| print("call", call))
-        .collect()
+    if !is_call {
+        return Vec::new();
+    }
+    let call_id = call_id
+        .and_then(Raw::text)
+        .or_else(|| id.and_then(Raw::text));
+    match call_id {
+        Some(call_id) => vec![fingerprint("call", &call_id)],
+        None => Vec::new(),
+    }
 }
 
-/// Returns the texts of content, joined.
-pub fn array_text(content: Raw) -> Text<'static> {
-    joined(content.items().filter_map(said), "")
+/// Joins the texts of content without a separator.
+pub fn joined_texts(content: Raw) -> Text<'static> {
+    joined(content.items().filter_map(block_text), "")
 }
 
-/// Returns the text of a block of content.
-pub fn said<'a>(block: Raw<'a>) -> Option<Text<'a>> {
-    let (kind, text) = typed_text(block);
-    let is_text = |kind: Raw| {
-        ["input_text", "output_text", "text"]
-            .iter()
-            .any(|name| kind.is(name))
-    };
-    text.filter(|_| kind.is_some_and(is_text))
+/// The text of a block of content; `None` if it is of another type.
+fn block_text<'a>(block: Raw<'a>) -> Option<Text<'a>> {
+    let (kind, text) = type_and_text(block);
+    let kind = kind?;
+    if kind.is("input_text") || kind.is("output_text") || kind.is("text") {
+        text
+    } else {
+        None
+    }
 }
 
-/// Returns the texts of a reasoning item.
-pub fn reasoning(item: Raw) -> Vec<Text<'static>> {
-    let parts = ["summary", "content"]
-        .into_iter()
-        .filter_map(|key| item.get(key));
-    let texts = parts
-        .flat_map(|part| part.items())
-        .filter_map(|part| text(part, "text"));
-    texts.map(Text::into_owned).collect()
+/// The texts of a reasoning item: its summary, then its content.
+pub fn reasoning_texts(item: Raw) -> Vec<Text<'static>> {
+    let mut texts = Vec::new();
+    for key in ["summary", "content"] {
+        for part in item.get(key).unwrap_or(Raw::NULL).items() {
+            if let Some(text) = filled_text(part, "text") {
+                texts.push(text.into_owned());
+            }
+        }
+    }
+    texts
 }
 
-/// Returns a thought as a block.
-pub fn thinking(thought: &Text) -> Vec<u8> {
+/// Builds the block of a thought.
+pub fn thinking_block(thought: &Text) -> Vec<u8> {
     Object::new()
         .str("type", "thinking")
         .text("thinking", thought)
         .finish()
 }
 
-/// Returns the blocks of a message with this content: its texts and images.
-pub fn blocks(content: Raw) -> Vec<Vec<u8>> {
-    content
-        .items()
-        .filter_map(|block| match said(block) {
-            Some(text) => Some(text_block(&text)),
-            None => block
-                .get("type")
-                .filter(|kind| kind.is("input_image"))
-                .and_then(|_| picture(block)),
-        })
-        .collect()
+/// Converts the texts and images of content to blocks of pi; other blocks are left out.
+pub fn text_and_image_blocks(content: Raw) -> Vec<Vec<u8>> {
+    let mut blocks = Vec::new();
+    for block in content.items() {
+        if let Some(text) = block_text(block) {
+            blocks.push(text_block(&text));
+            continue;
+        }
+        let is_image = block.get("type").is_some_and(|kind| kind.is("input_image"));
+        if is_image && let Some(image) = image_from_url(block) {
+            blocks.push(image);
+        }
+    }
+    blocks
 }
 
-/// Returns an image from a `data:` URL.
-pub fn picture(block: Raw) -> Option<Vec<u8>> {
-    let url = block.get_text("image_url")?.to_string_lossy().into_owned();
+/// Converts an image whose data is in a `data:` URL; `None` for any other URL.
+fn image_from_url(block: Raw) -> Option<Vec<u8>> {
+    let url = block.get_text("image_url")?.into_string_lossy();
     let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-    image(
-        Some(Text::from(data)),
-        Some(Text::from(mime.split(';').next().unwrap_or(mime))),
-    )
+    // What follows is a parameter, such as a character set.
+    let mime = mime.split(';').next().unwrap_or(mime);
+    image_block(Some(Text::from(data)), Some(Text::from(mime)))
 }

@@ -4,19 +4,19 @@
 //! what it sent before (`build_compacted_history` in `codex-rs/core/src/compact.rs`): what is sent
 //! before the first turn, and the newest of what the user said.
 
-use super::content::array_text;
+use super::content::joined_texts;
 use pisess_core::session::content::text_content;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
 /// The number of bytes that Codex counts as a token.
-const BYTES: usize = 4;
-/// The most bytes of what the user said that a compaction keeps.
-const MOST: usize = 20_000 * BYTES;
-/// What a summary begins with, since November 2025.
-const SUMMARY: &str = "Another language model started to solve this problem";
-/// What texts begin with that Codex sends in the name of the user: they begin no turn.
-const NO_TURN: [&str; 8] = [
+const BYTES_PER_TOKEN: usize = 4;
+/// How many bytes of what the user said a compaction keeps: Codex's limit of 20,000 tokens.
+const KEPT_BYTES: usize = 20_000 * BYTES_PER_TOKEN;
+/// The prefix of a summary, since November 2025.
+const SUMMARY_PREFIX: &str = "Another language model started to solve this problem";
+/// The prefixes of texts that Codex sends in the name of the user: they begin no turn.
+const INJECTED_PREFIXES: [&str; 8] = [
     "<environment_context>",
     "<user_instructions>",
     "<user_shell_command>",
@@ -27,99 +27,134 @@ const NO_TURN: [&str; 8] = [
     "# AGENTS.md instructions",
 ];
 
-/// Whether the user said this, and not Codex in the name of the user.
+/// Whether content begins a turn: the user said it, and not Codex in the name of the user. Only the
+/// first block is looked at, whatever its type.
 pub fn is_turn(content: Raw) -> bool {
-    let first = content.text().or_else(|| {
-        content
+    let first_text = match content.text() {
+        Some(text) => Some(text),
+        None => content
             .items()
-            .next()?
-            .get_text("text")
-            .map(Text::into_owned)
-    });
-    let text = first.map(Text::into_string_lossy).unwrap_or_default();
-    let start = text.trim_start();
-    let begins = |with: &&str| {
-        start
-            .get(..with.len())
-            .is_some_and(|own| own.eq_ignore_ascii_case(with))
+            .next()
+            .and_then(|block| block.get_text("text")),
     };
-    !NO_TURN.iter().any(begins) && !start.starts_with(SUMMARY)
+    let text = first_text.map(Text::into_string_lossy).unwrap_or_default();
+    let text = text.trim_start();
+
+    if text.starts_with(SUMMARY_PREFIX) {
+        return false;
+    }
+    for prefix in INJECTED_PREFIXES {
+        if let Some(start) = text.get(..prefix.len())
+            && start.eq_ignore_ascii_case(prefix)
+        {
+            return false;
+        }
+    }
+    true
 }
 
-/// What was said on the path.
+/// What was sent to the model on the path, as far as a compaction needs it.
 #[derive(Default)]
 pub struct History {
     /// What was sent before the first turn, as content.
-    start: Vec<Vec<u8>>,
-    /// What the user said, and the position of what the user said before.
-    said: Vec<(Option<usize>, Text<'static>)>,
-    /// The position of what the user said last. What is said next continues after it: a rollback
-    /// goes back.
+    before_turns: Vec<Vec<u8>>,
+    /// What the user said, on all branches.
+    user_texts: Vec<UserText>,
+    /// What the user said last on the path: a position in `user_texts`. What is said next follows
+    /// it, so that a rollback only sets it to an earlier one.
     pub last: Option<usize>,
 }
 
+struct UserText {
+    /// The position of what the user said before.
+    previous: Option<usize>,
+    text: Text<'static>,
+}
+
 impl History {
-    /// Adds what Codex sends by itself. `is_first` is whether no turn has begun.
-    pub fn add(&mut self, content: &[u8], is_first: bool) {
-        if is_first && self.last.is_none() {
-            self.start.push(content.to_vec());
+    /// Adds what Codex sends by itself. `is_before_turns` is whether no turn has begun.
+    pub fn add_context(&mut self, content: &[u8], is_before_turns: bool) {
+        if is_before_turns && self.last.is_none() {
+            self.before_turns.push(content.to_vec());
         }
     }
 
     /// Adds what the user said.
-    pub fn say(&mut self, content: Raw) {
-        let text = content
-            .text()
-            .map_or_else(|| array_text(content), Text::into_owned);
+    pub fn add_user(&mut self, content: Raw) {
+        let text = match content.text() {
+            Some(text) => text.into_owned(),
+            None => joined_texts(content),
+        };
         if !text.is_empty() {
-            self.push(text);
+            self.push_user_text(text);
         }
     }
 
-    fn push(&mut self, text: Text<'static>) {
-        self.said.push((self.last, text));
-        self.last = Some(self.said.len() - 1);
+    fn push_user_text(&mut self, text: Text<'static>) {
+        self.user_texts.push(UserText {
+            previous: self.last,
+            text,
+        });
+        self.last = Some(self.user_texts.len() - 1);
     }
 
-    /// Returns what is sent beside the summary, as content, and continues with that.
+    /// Compacts the history as Codex does. Returns the content that is sent beside the summary;
+    /// this is what a later compaction sees.
     pub fn compact(&mut self) -> Vec<Vec<u8>> {
-        let (mut left, mut kept) = (MOST, Vec::new());
-        let on_path = std::iter::successors(self.last, |&at| self.said[at].0);
-        for text in on_path.map(|at| &self.said[at].1) {
-            if left == 0 {
+        let mut kept = self.newest_user_texts();
+        kept.reverse();
+
+        let mut contents = self.before_turns.clone();
+        self.last = None;
+        for text in kept {
+            contents.push(text_content(&text));
+            self.push_user_text(text);
+        }
+        contents
+    }
+
+    /// Collects what the user said on the path, newest first, up to [`KEPT_BYTES`]. The oldest of
+    /// these texts may be cut.
+    fn newest_user_texts(&self) -> Vec<Text<'static>> {
+        let mut texts = Vec::new();
+        let mut bytes_left = KEPT_BYTES;
+        let mut at = self.last;
+        while let Some(position) = at {
+            if bytes_left == 0 {
                 break;
             }
-            let counted = text.as_bytes().len().div_ceil(BYTES) * BYTES;
-            kept.push(if counted <= left {
-                text.clone()
+            let UserText { previous, text } = &self.user_texts[position];
+            // Codex counts whole tokens.
+            let counted = text.as_bytes().len().div_ceil(BYTES_PER_TOKEN) * BYTES_PER_TOKEN;
+            if counted <= bytes_left {
+                texts.push(text.clone());
             } else {
-                shortened(text, left)
-            });
-            left = left.saturating_sub(counted);
+                texts.push(cut_middle(text, bytes_left));
+            }
+            bytes_left = bytes_left.saturating_sub(counted);
+            at = *previous;
         }
-        self.last = None;
-        kept.into_iter().rev().for_each(|text| self.push(text));
-        let on_path = std::iter::successors(self.last, |&at| self.said[at].0);
-        let mut said: Vec<_> = on_path.map(|at| text_content(&self.said[at].1)).collect();
-        said.reverse();
-        self.start.iter().cloned().chain(said).collect()
+        texts
     }
 }
 
-/// Returns the beginning and the end of a text, which have `most` bytes together.
-fn shortened(text: &Text, most: usize) -> Text<'static> {
+/// Cuts the middle out of a text that is longer than `most` bytes. What stays of its beginning and
+/// of its end has `most` bytes together, or fewer where a character would be cut.
+fn cut_middle(text: &Text, most: usize) -> Text<'static> {
     let text = text.to_string_lossy();
-    let is_boundary = |at: &usize| text.is_char_boundary(*at);
-    let head = (0..=most / 2).rev().find(is_boundary).unwrap_or(0);
-    let tail = (text.len() - (most - most / 2)..)
-        .find(is_boundary)
-        .unwrap_or(text.len());
-    let removed = (text.len() - most).div_ceil(BYTES);
-    Text::from(format!(
-        "{}…{removed} tokens truncated…{}",
-        &text[..head],
-        &text[tail..]
-    ))
+    let mut head_end = most / 2;
+    while !text.is_char_boundary(head_end) {
+        head_end -= 1;
+    }
+    let mut tail_start = text.len() - (most - most / 2);
+    while !text.is_char_boundary(tail_start) {
+        tail_start += 1;
+    }
+
+    let head = &text[..head_end];
+    let tail = &text[tail_start..];
+    let removed = (text.len() - most).div_ceil(BYTES_PER_TOKEN);
+    Text::from(format!("{head}…{removed} tokens truncated…{tail}"))
 }
 
 #[cfg(test)]
@@ -131,7 +166,7 @@ mod tests {
     fn long_texts_lose_their_middle() {
         let text = Text::from("😀😀😀😀😀😀😀😀😀😀\nsecond line with text\n");
         assert_eq!(
-            shortened(&text, 32),
+            cut_middle(&text, 32),
             Text::from("😀😀😀😀…8 tokens truncated… line with text\n")
         );
     }
@@ -140,13 +175,13 @@ mod tests {
     fn the_newest_of_what_the_user_said_is_kept() {
         let mut history = History::default();
         let texts = ["a".repeat(60_000), "b".repeat(60_000), "c".repeat(10_000)];
-        texts
-            .iter()
-            .for_each(|text| history.push(Text::from(text.clone())));
+        for text in texts {
+            history.push_user_text(Text::from(text));
+        }
         let kept = history.compact();
         let lens: Vec<_> = kept
             .iter()
-            .map(|content| array_text(Raw::checked(content)).as_bytes().len())
+            .map(|content| joined_texts(Raw::checked(content)).as_bytes().len())
             .collect();
         assert_eq!(
             lens,

@@ -1,9 +1,9 @@
 //! The calls of tools in Codex's items and events, and their results. That a command failed is only
 //! in its output.
 
-use super::content::{array_text, blocks};
+use super::content::{fingerprint, joined_texts, text_and_image_blocks};
 use super::{Codex, CodexLine};
-use crate::parts::text;
+use crate::parts::filled_text;
 use pisess_core::session::content::text_content;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -16,141 +16,228 @@ use std::sync::LazyLock;
 const BEFORE_OUTPUT: &str = "(?-u)^(?:(?:Chunk ID: |Wall time: |Total output lines: |Original token count: \
     |Process running with ).*\n)*(?:Exit code: |Process exited with code )(.*)";
 
+pub(super) struct ToolCall<'a> {
+    pub id: &'a Text<'a>,
+    pub name: &'a Text<'a>,
+    /// A JSON object.
+    pub arguments: &'a [u8],
+}
+
+pub(super) struct ToolResult<'a> {
+    /// The id of the call.
+    pub id: &'a Text<'a>,
+    pub name: &'a Text<'a>,
+    /// The blocks of the message, as JSON.
+    pub content: &'a [u8],
+    /// Whether the call failed. An exit code in the content is an error, too.
+    pub is_error: bool,
+}
+
 impl Codex<'_> {
-    pub(super) fn call(
+    /// Adds a call as a message of its own, held back until its tokens are known. `used` are the
+    /// members of the payload that it has.
+    pub(super) fn hold_tool_call(
         &mut self,
         line: &CodexLine,
-        (id, name): (&Text, &Text),
-        arguments: &[u8],
+        call: ToolCall,
         used: &[&str],
     ) -> io::Result<()> {
-        self.names
+        let ToolCall {
+            id,
+            name,
+            arguments,
+        } = call;
+        self.tool_names
             .insert(id.as_bytes().into(), name.clone().into_owned());
-        // oh-my-pi sends a call of a custom tool as such if it has this name.
-        let is_custom = line
-            .payload
-            .get("type")
-            .is_some_and(|kind| kind.is("custom_tool_call"));
-        let call = Object::new()
+
+        let mut block = Object::new()
             .str("type", "toolCall")
             .text("id", id)
             .text("name", name)
-            .json("arguments", arguments)
-            .with(is_custom.then_some(name), |call, name| {
-                call.text("customWireName", name)
-            });
-        self.reply(line, &array([call.finish()]), Codex::rest(line, used))
+            .json("arguments", arguments);
+        let kind = line.payload.get("type");
+        if kind.is_some_and(|kind| kind.is("custom_tool_call")) {
+            // oh-my-pi sends a call of a custom tool as such if it has this name.
+            block = block.text("customWireName", name);
+        }
+        self.hold_reply(line, &array([block.finish()]), line.unused(used))
     }
 
-    pub(super) fn result(
+    /// Adds the result of a call. `used` are the members of the payload that it has.
+    pub(super) fn add_tool_result(
         &mut self,
         line: &CodexLine,
-        (id, name): (&Text, &Text),
-        (content, is_error): (&[u8], bool),
+        result: ToolResult,
         used: &[&str],
     ) -> io::Result<()> {
+        let ToolResult {
+            id,
+            name,
+            content,
+            is_error,
+        } = result;
         self.answered.insert(id.as_bytes().into());
-        let failed = exit_code(&array_text(Raw::checked(content))).filter(|code| *code != 0.0);
+
+        let output = joined_texts(Raw::checked(content));
+        let failure = exit_code(&output).filter(|code| *code != 0.0);
         let message = Object::new()
             .str("role", "toolResult")
             .text("toolCallId", id)
             .text("toolName", name)
             .json("content", content)
-            .with(failed, |message, code| {
-                message.json("details", &Object::new().number("exitCode", code).finish())
+            .with(failure, |message, code| {
+                let details = Object::new().number("exitCode", code).finish();
+                message.json("details", &details)
             })
-            .bool("isError", is_error || failed.is_some());
-        self.message(line, message, used)
+            .bool("isError", is_error || failure.is_some());
+        self.add_message(line, message, used)
     }
 
-    pub(super) fn name_of(&self, id: &Text, otherwise: &str) -> Text<'static> {
-        self.names
-            .get(id.as_bytes())
-            .cloned()
-            .unwrap_or_else(|| Text::from(otherwise).into_owned())
+    /// The name of the tool that a call was for; `fallback` if the call was not read.
+    pub(super) fn tool_name(&self, call_id: &Text, fallback: &str) -> Text<'static> {
+        match self.tool_names.get(call_id.as_bytes()) {
+            Some(name) => name.clone(),
+            None => Text::from(fallback).into_owned(),
+        }
     }
 
-    /// Reads an event about a tool call. If items contain the same call, the event adds no message.
-    pub(super) fn tool_event(&mut self, kind: &str, line: &CodexLine) -> io::Result<bool> {
-        let event = line.payload;
-        let Some(id) = text(event, "call_id").or_else(|| text(event, "callId")) else {
+    /// Adds an event about a tool call. Returns `false` if it is to be kept as a line: it has no
+    /// counterpart, or items contain the same call.
+    pub(super) fn add_tool_event(&mut self, kind: &str, line: &CodexLine) -> io::Result<bool> {
+        let call_id =
+            filled_text(line.payload, "call_id").or_else(|| filled_text(line.payload, "callId"));
+        let Some(id) = call_id else {
             return Ok(false);
         };
-        let is_item = self.is_repeated(line, "call", &id);
-        match kind {
-            "dynamic_tool_call_request" if !is_item => {
-                let Some(name) = text(event, "tool") else {
-                    return Ok(false);
-                };
-                self.call(
-                    line,
-                    (&id, &name),
-                    &arguments(event.get("arguments")),
-                    &["arguments"],
-                )?;
-            }
-            "dynamic_tool_call_response" if !is_item => {
-                let name = text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
-                let name = self.name_of(&id, &name.to_string_lossy());
-                let error = text(event, "error");
-                let content = match &error {
-                    Some(error) => text_content(error),
-                    None => output(event.get("content_items")),
-                };
-                let failed =
-                    error.is_some() || event.get("success").and_then(Raw::bool) == Some(false);
-                self.result(line, (&id, &name), (&content, failed), &[])?;
-            }
-            "web_search_end" if !self.answered.contains(id.as_bytes()) => {
-                let name = self.name_of(&id, "web_search");
-                if !is_item && !self.names.contains_key(id.as_bytes()) {
-                    let given = arguments(event.get_some("action").or_else(|| event.get("query")));
-                    self.call(line, (&id, &name), &given, &["results"])?;
-                }
-                let found = event.get_some("results").or_else(|| event.get("query"));
-                self.result(line, (&id, &name), (&output(found), false), &[])?;
-            }
-            "mcp_tool_call_end" if !is_item => {
-                let invocation = event.get("invocation").unwrap_or(Raw::NULL);
-                let names = text(invocation, "server").zip(text(invocation, "tool"));
-                let Some((server, tool)) = names else {
-                    return Ok(false);
-                };
-                let name = Text::from(format!("{server}/{tool}"));
-                let given = arguments(invocation.get("arguments"));
-                self.call(line, (&id, &name), &given, &["result"])?;
-                let result = event.get("result");
-                let error = result.and_then(|result| result.get_text("Err"));
-                let result = result
-                    .and_then(|result| result.get("Ok").filter(|ok| ok.is_object()))
-                    .or(result);
-                let content = match (&error, result) {
-                    (Some(error), _) => text_content(error),
-                    (None, Some(result)) if result.is_object() => output(result.get("content")),
-                    (None, result) => output(result),
-                };
-                let is_error =
-                    result.and_then(|result| result.get("isError")?.bool()) == Some(true);
-                self.result(
-                    line,
-                    (&id, &name),
-                    (&content, error.is_some() || is_error),
-                    &[],
-                )?;
-            }
-            _ => return Ok(false),
+
+        let fingerprint = fingerprint("call", &id);
+        let is_item = self.is_in_items(line, fingerprint);
+        if !is_item {
+            self.recorded.insert(fingerprint);
         }
+        match kind {
+            "dynamic_tool_call_request" if !is_item => self.add_dynamic_call(line, &id),
+            "dynamic_tool_call_response" if !is_item => self.add_dynamic_result(line, &id),
+            // The item of a search has no result.
+            "web_search_end" if !self.answered.contains(id.as_bytes()) => {
+                self.add_web_search(line, &id, is_item)
+            }
+            "mcp_tool_call_end" if !is_item => self.add_mcp_call(line, &id),
+            _ => Ok(false),
+        }
+    }
+
+    /// Adds the call of a tool that a client of Codex offers.
+    fn add_dynamic_call(&mut self, line: &CodexLine, id: &Text) -> io::Result<bool> {
+        let Some(name) = filled_text(line.payload, "tool") else {
+            return Ok(false);
+        };
+        let call = ToolCall {
+            id,
+            name: &name,
+            arguments: &call_arguments(line.payload.get("arguments")),
+        };
+        self.hold_tool_call(line, call, &["arguments"])?;
+        Ok(true)
+    }
+
+    fn add_dynamic_result(&mut self, line: &CodexLine, id: &Text) -> io::Result<bool> {
+        let event = line.payload;
+        let own_name = filled_text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
+        let error = filled_text(event, "error");
+        let content = match &error {
+            Some(error) => text_content(error),
+            None => result_content(event.get("content_items")),
+        };
+        let failed = event.get("success").and_then(Raw::bool) == Some(false);
+        let result = ToolResult {
+            id,
+            name: &self.tool_name(id, &own_name.to_string_lossy()),
+            content: &content,
+            is_error: failed || error.is_some(),
+        };
+        self.add_tool_result(line, result, &[])?;
+        Ok(true)
+    }
+
+    /// Adds what a search found, and the search itself unless an item or event was it.
+    fn add_web_search(&mut self, line: &CodexLine, id: &Text, is_item: bool) -> io::Result<bool> {
+        let event = line.payload;
+        let name = self.tool_name(id, "web_search");
+        if !is_item && !self.tool_names.contains_key(id.as_bytes()) {
+            let action = event.get_some("action").or_else(|| event.get("query"));
+            let call = ToolCall {
+                id,
+                name: &name,
+                arguments: &call_arguments(action),
+            };
+            self.hold_tool_call(line, call, &["results"])?;
+        }
+
+        let found = event.get_some("results").or_else(|| event.get("query"));
+        let result = ToolResult {
+            id,
+            name: &name,
+            content: &result_content(found),
+            is_error: false,
+        };
+        self.add_tool_result(line, result, &[])?;
+        Ok(true)
+    }
+
+    /// Adds the call of a tool of an MCP server, and its result: both are in one event.
+    fn add_mcp_call(&mut self, line: &CodexLine, id: &Text) -> io::Result<bool> {
+        let event = line.payload;
+        let invocation = event.get("invocation").unwrap_or(Raw::NULL);
+        let Some(server) = filled_text(invocation, "server") else {
+            return Ok(false);
+        };
+        let Some(tool) = filled_text(invocation, "tool") else {
+            return Ok(false);
+        };
+        let name = Text::from(format!("{server}/{tool}"));
+        let call = ToolCall {
+            id,
+            name: &name,
+            arguments: &call_arguments(invocation.get("arguments")),
+        };
+        self.hold_tool_call(line, call, &["result"])?;
+
+        // A `Result` of Rust: `{"Ok": …}` or `{"Err": "…"}`.
+        let outcome = event.get("result");
+        let error = outcome.and_then(|outcome| outcome.get_text("Err"));
+        let value = outcome
+            .and_then(|outcome| outcome.get("Ok"))
+            .filter(|value| value.is_object())
+            .or(outcome);
+        let content = match (&error, value) {
+            (Some(error), _) => text_content(error),
+            (None, Some(value)) if value.is_object() => result_content(value.get("content")),
+            (None, value) => result_content(value),
+        };
+        let has_failed = value.and_then(|value| value.get("isError")?.bool()) == Some(true);
+        let result = ToolResult {
+            id,
+            name: &name,
+            content: &content,
+            is_error: error.is_some() || has_failed,
+        };
+        self.add_tool_result(line, result, &[])?;
         Ok(true)
     }
 }
 
-/// Returns the arguments of a call: an object, or one with the text.
-pub fn arguments(value: Option<Raw>) -> Vec<u8> {
-    let Some(value) = value.filter(|value| value.is_object() || value.is_string()) else {
+/// Converts the arguments of a call to an object: they are one, or the text of one, or a text that
+/// becomes its member `input`.
+pub(super) fn call_arguments(value: Option<Raw>) -> Vec<u8> {
+    let Some(value) = value else {
         return b"{}".to_vec();
     };
-    let Some(text) = value.text() else {
+    if value.is_object() {
         return value.bytes().to_vec();
+    }
+    let Some(text) = value.text() else {
+        return b"{}".to_vec();
     };
     match Raw::parse(text.as_bytes()) {
         Ok(parsed) if parsed.is_object() => parsed.bytes().to_vec(),
@@ -158,34 +245,35 @@ pub fn arguments(value: Option<Raw>) -> Vec<u8> {
     }
 }
 
-/// Returns the exit code that the output of a command begins with, or has in its metadata.
+/// Reads the exit code from the output of a command: it is in the lines before the output, or in
+/// the metadata if the output is an object.
 fn exit_code(output: &Text) -> Option<f64> {
     static BEGINNING: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(BEFORE_OUTPUT).expect("a constant"));
+
     let bytes = output.as_bytes();
     if bytes.first() == Some(&b'{') {
-        return Raw::parse(bytes)
-            .ok()?
-            .get("metadata")?
-            .get("exit_code")?
-            .number();
+        let metadata = Raw::parse(bytes).ok()?.get("metadata")?;
+        return metadata.get("exit_code")?.number();
     }
+
     let code = BEGINNING.captures(bytes)?.get(1)?;
-    std::str::from_utf8(code.as_bytes())
-        .ok()?
-        .trim_end()
-        .parse()
-        .ok()
+    let code = std::str::from_utf8(code.as_bytes()).ok()?;
+    code.trim_end().parse().ok()
 }
 
-/// Returns the content of a result: its blocks, its text, or its JSON.
-pub fn output(value: Option<Raw>) -> Vec<u8> {
+/// Converts a result to content: its texts and images, or else its text, or else its JSON.
+pub(super) fn result_content(value: Option<Raw>) -> Vec<u8> {
     let Some(value) = value else {
         return b"[]".to_vec();
     };
-    match blocks(value) {
-        blocks if !blocks.is_empty() => array(blocks),
-        _ => text_content(&value.text().unwrap_or_else(|| js::stringify(value))),
+    let blocks = text_and_image_blocks(value);
+    if !blocks.is_empty() {
+        return array(blocks);
+    }
+    match value.text() {
+        Some(text) => text_content(&text),
+        None => text_content(&js::stringify(value)),
     }
 }
 
