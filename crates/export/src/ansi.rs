@@ -4,7 +4,7 @@
 //! are omitted. What follows a carriage return within a line overwrites the line, so only the last state of a
 //! progress bar is shown.
 
-use super::html::allowed;
+use super::html::is_allowed_address;
 use super::markup::Word;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -54,7 +54,7 @@ fn pieces<'a>(line: &'a str, style: &mut Style, put: &mut dyn FnMut(&Style, &'a 
             select(codes, &mut style.word);
         } else if let Some(address) = link_address(sequence.as_str()) {
             // No fragment: what a command printed knows nothing of the page.
-            let is_allowed = allowed(address) && !address.starts_with('#');
+            let is_allowed = is_allowed_address(address) && !address.starts_with('#');
             style.link = is_allowed.then(|| address.to_owned());
         }
     }

@@ -7,11 +7,27 @@ use super::markup::{Markup, Tag, Word};
 use pisess_core::format::changes::Sign;
 use pisess_json::string::{decode, parts};
 
-/// The lines and bytes of the section that is shown at first.
-const FIRST: (usize, usize) = (24, 4 * 1024);
+/// The size of a section. It ends with the line or byte that reaches either number.
+#[derive(Clone, Copy)]
+struct SectionSize {
+    lines: usize,
+    bytes: usize,
+}
 
-/// The lines and bytes of each section that follows.
-const MORE: (usize, usize) = (400, 16 * 1024);
+/// The size of the section that is shown at first.
+const FIRST: SectionSize = SectionSize {
+    lines: 24,
+    bytes: 4 * 1024,
+};
+
+/// The size of each section that follows.
+const MORE: SectionSize = SectionSize {
+    lines: 400,
+    bytes: 16 * 1024,
+};
+
+/// The most bytes that a character takes.
+const LONGEST_CHAR: usize = 4;
 
 /// The length in bytes above which code is not coloured.
 const LONGEST_COLOURED: usize = 4 << 20;
@@ -27,9 +43,11 @@ pub fn block(text: &str, name: &str, language: Option<&'static Language>, markup
     let text = text.strip_suffix('\n').unwrap_or(text);
     markup.element_with(Tag::Block, name, |markup| {
         let mut pen = Pen::new(markup);
-        match language.filter(|_| text.len() <= LONGEST_COLOURED) {
-            Some(language) => words(text, language, &mut |word, text| pen.put(word, text)),
-            None => pen.put(None, text),
+        match language {
+            Some(language) if text.len() <= LONGEST_COLOURED => {
+                words(text, language, &mut |word, text| pen.put(word, text));
+            }
+            _ => pen.put(None, text),
         }
         pen.finish();
     });
@@ -46,22 +64,23 @@ pub fn output(text: &str, markup: &mut Markup) {
 }
 
 /// The number of bytes of a long string that are decoded at a time.
-const PART: usize = 1 << 20;
+const PART_LEN: usize = 1 << 20;
 
 /// Appends a JSON string, given by the bytes between its quotes, as terminal output.
 pub fn output_of(string: &[u8], markup: &mut Markup) {
     markup.element(Tag::Output, |markup| {
         let mut pen = Pen::new(markup);
         let mut style = ansi::Style::default();
-        let mut parts = parts(string, PART).peekable();
+        let mut parts = parts(string, PART_LEN).peekable();
         while let Some(part) = parts.next() {
-            let text = decode(part);
-            let text = text.to_string_lossy();
+            let decoded = decode(part);
+            let decoded = decoded.to_string_lossy();
             let is_last = parts.peek().is_none();
-            let text = match text.strip_suffix('\n') {
-                Some(line) if is_last => line,
-                _ => &text,
+            let text = match decoded.strip_suffix('\n') {
+                Some(text) if is_last => text,
+                _ => &decoded,
             };
+            // The style at the end of a part is that at the beginning of the next.
             ansi::words_after(text, &mut style, &mut |style, text| {
                 pen.put_styled(style, text)
             });
@@ -75,38 +94,41 @@ pub fn diff(lines: &[(Sign, &str)], markup: &mut Markup) {
     markup.element(Tag::Diff, |markup| {
         let mut pen = Pen::new(markup);
         for run in lines.chunk_by(|(one, _), (other, _)| one == other) {
-            let tag = match run[0].0 {
-                Sign::Added => Some(Tag::Added),
-                Sign::Removed => Some(Tag::Removed),
-                Sign::Common => None,
-            };
-            tag.into_iter().for_each(|tag| pen.markup.open(tag));
+            let (sign, _) = run[0];
+            match sign {
+                Sign::Added => pen.markup.open(Tag::Added),
+                Sign::Removed => pen.markup.open(Tag::Removed),
+                Sign::Common => {}
+            }
             for (_, text) in run {
                 pen.put(None, text);
                 pen.put(None, "\n");
             }
-            tag.into_iter().for_each(|_| pen.markup.close());
+            if sign != Sign::Common {
+                pen.markup.close();
+            }
         }
         pen.finish();
     });
 }
 
-/// Writes words, beginning a new section when the limit of lines or bytes is reached.
+/// Writes words in sections. A new one begins when the size of the last is reached.
 struct Pen<'m> {
     markup: &'m mut Markup,
-    lines: usize,
-    bytes: usize,
-    limit: (usize, usize),
+    /// What the section contains so far.
+    written: SectionSize,
+    size: SectionSize,
 }
+
+const EMPTY: SectionSize = SectionSize { lines: 0, bytes: 0 };
 
 impl<'m> Pen<'m> {
     fn new(markup: &'m mut Markup) -> Self {
-        markup.begin();
+        markup.begin_section();
         Pen {
             markup,
-            lines: 0,
-            bytes: 0,
-            limit: FIRST,
+            written: EMPTY,
+            size: FIRST,
         }
     }
 
@@ -114,15 +136,18 @@ impl<'m> Pen<'m> {
         let mut rest = text;
         while !rest.is_empty() {
             // Divided only if more follows, so that no section is empty.
-            if self.lines >= self.limit.0 || self.bytes >= self.limit.1 {
-                self.markup.divide(0, 0);
-                (self.lines, self.bytes, self.limit) = (0, 0, MORE);
+            let is_full =
+                self.written.lines >= self.size.lines || self.written.bytes >= self.size.bytes;
+            if is_full {
+                self.markup.divide();
+                self.written = EMPTY;
+                self.size = MORE;
             }
-            let end = self.end_of_piece(rest);
-            let (piece, more) = rest.split_at(end);
+
+            let (piece, more) = rest.split_at(self.piece_len(rest));
             self.markup.word(word, piece);
-            self.lines += memchr::memchr_iter(b'\n', piece.as_bytes()).count();
-            self.bytes += piece.len();
+            self.written.lines += memchr::memchr_iter(b'\n', piece.as_bytes()).count();
+            self.written.bytes += piece.len();
             rest = more;
         }
     }
@@ -140,26 +165,31 @@ impl<'m> Pen<'m> {
         self.markup.close();
     }
 
-    /// Returns the length of the part of `text` that fits in the section: whole lines if possible;
-    /// a line longer than a section is split.
-    fn end_of_piece(&self, text: &str) -> usize {
-        let most = self.limit.1 - self.bytes;
-        let lines = self.limit.0 - self.lines;
-        let window = &text.as_bytes()[..text.len().min(most)];
-        if let Some(newline) = memchr::memchr_iter(b'\n', window).nth(lines - 1) {
+    /// The length of the prefix of `text` that fits in the section, which is not full: whole lines
+    /// if possible; a line longer than a section is split.
+    fn piece_len(&self, text: &str) -> usize {
+        let bytes_left = self.size.bytes - self.written.bytes;
+        let lines_left = self.size.lines - self.written.lines;
+        let window = &text.as_bytes()[..text.len().min(bytes_left)];
+        if let Some(newline) = memchr::memchr_iter(b'\n', window).nth(lines_left - 1) {
             return newline + 1;
         }
         if window.len() == text.len() {
             return text.len();
         }
-        let cut = memchr::memrchr(b'\n', window).map_or(most.max(4), |newline| newline + 1);
-        (cut..=text.len())
-            .find(|&at| text.is_char_boundary(at))
-            .unwrap_or(text.len())
+
+        if let Some(newline) = memchr::memrchr(b'\n', window) {
+            return newline + 1;
+        }
+        let mut cut = bytes_left.max(LONGEST_CHAR);
+        while cut < text.len() && !text.is_char_boundary(cut) {
+            cut += 1;
+        }
+        cut.min(text.len())
     }
 
     fn finish(self) {
-        self.markup.end();
+        self.markup.end_section();
     }
 }
 
@@ -182,12 +212,12 @@ mod tests {
         let text: String = (0..1000).map(|at| format!("line {at}\n")).collect();
         let found = sections(&text);
         assert_eq!(found.concat() + "\n", text);
-        assert_eq!(found[0].lines().count(), FIRST.0);
+        assert_eq!(found[0].lines().count(), FIRST.lines);
         assert!(
             found.len() > 2
                 && found
                     .iter()
-                    .all(|section| section.lines().count() <= MORE.0)
+                    .all(|section| section.lines().count() <= MORE.lines)
         );
     }
 
@@ -196,13 +226,17 @@ mod tests {
         let text = "é".repeat(50_000);
         let found = sections(&text);
         assert_eq!(found.concat(), text);
-        assert!(found.iter().all(|section| section.len() <= MORE.1 + 4));
+        assert!(
+            found
+                .iter()
+                .all(|section| section.len() <= MORE.bytes + LONGEST_CHAR)
+        );
         assert_eq!(sections(""), [""]);
     }
 
     #[test]
     fn a_link_goes_on_in_the_next_section() {
-        let long = "x".repeat(FIRST.1 + 1);
+        let long = "x".repeat(FIRST.bytes + 1);
         let text = format!("\x1b]8;;https://h\x07{long}\x1b]8;;\x07end");
         let markup = Markup::of(|m| output(&text, m)).finish();
         let (first, second) = (&long[1..], "x");

@@ -6,8 +6,8 @@
 //! verbatim.
 
 use super::code::{self, Language};
-use super::html::allowed;
-use super::markup::{Markup, Tag};
+use super::html::is_allowed_address;
+use super::markup::{Markup, SectionLimits, Tag};
 use pulldown_cmark::{
     Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag as Start, TagEnd,
     TextMergeWithOffset,
@@ -17,11 +17,17 @@ use std::borrow::Cow;
 /// The length in bytes above which texts are shown verbatim.
 const LONGEST: usize = 256 * 1024;
 
-/// The number of bytes after which a section ends at the end of the current block.
-const SECTION: usize = 6 * 1024;
+/// The size at which a section ends even within a block.
+const FULL: SectionLimits = SectionLimits {
+    bytes: 32 * 1024,
+    elements: 400,
+};
 
-/// The number of bytes or elements after which a section ends even within a block.
-const MOST: (usize, usize) = (32 * 1024, 400);
+/// The size at which a section ends if a block ends there.
+const FULL_BETWEEN_BLOCKS: SectionLimits = SectionLimits {
+    bytes: 6 * 1024,
+    ..FULL
+};
 
 /// The author of a text, who decides how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,13 +241,11 @@ impl Writer<'_, '_> {
                 self.markup.words(Tag::Code, &whole(&text));
             }
             Event::Html(text) => {
-                // The last line of a block has no newline.
-                self.markup
-                    .text(if std::mem::replace(&mut self.in_html, true) {
-                        "\n"
-                    } else {
-                        ""
-                    });
+                // The newlines are between the lines of a block: the last one has none.
+                if self.in_html {
+                    self.markup.text("\n");
+                }
+                self.in_html = true;
                 self.text(&whole(text.trim_end_matches('\n')));
             }
             Event::InlineHtml(text) => self.text(&whole(&text)),
@@ -260,13 +264,15 @@ impl Writer<'_, '_> {
             }
             Event::FootnoteReference(name) => self.markup.text(&format!("[^{name}]")),
         }
-        let bytes = if self.markup.is_between_blocks() {
-            SECTION
+
+        let limits = if self.markup.is_between_blocks() {
+            FULL_BETWEEN_BLOCKS
         } else {
-            MOST.0
+            FULL
         };
+        // Code is collected, and written in sections of its own.
         if self.code.is_none() {
-            self.markup.divide(bytes, MOST.1);
+            self.markup.divide_if_full(limits);
         }
     }
 
@@ -337,8 +343,14 @@ impl Writer<'_, '_> {
     fn link(&mut self, address: &str) {
         let address = whole(address);
         self.links += 1;
-        self.markup
-            .open_with(Tag::Link, if allowed(&address) { &address } else { "" });
+        self.markup.open_with(
+            Tag::Link,
+            if is_allowed_address(&address) {
+                &address
+            } else {
+                ""
+            },
+        );
     }
 
     /// Appends the text at this place of the source: what the user typed as it was typed.
@@ -356,7 +368,11 @@ impl Writer<'_, '_> {
         while let Some(range) = address_in(rest).filter(|_| self.links == 0) {
             self.markup.text(&rest[..range.start]);
             let address = &rest[range.clone()];
-            let to = if allowed(address) { address } else { "" };
+            let to = if is_allowed_address(address) {
+                address
+            } else {
+                ""
+            };
             self.markup.element_with(Tag::Link, to, |m| m.text(address));
             rest = &rest[range.end..];
         }
@@ -399,7 +415,7 @@ mod tests {
 
     fn html_of(text: &str) -> String {
         let markup = Markup::of(|m| push(text, Author::Program, m));
-        crate::html::html(&markup, &|_| false, &[])
+        crate::html::full_html(&markup, &|_| false, &[])
             .to_string()
             .replace(" dir=\"auto\"", "")
     }

@@ -4,54 +4,54 @@
 use crate::commonmark::Author;
 use crate::markup::Tag;
 use crate::source::{Source, cut, decoded, shown};
-use crate::view_parts::{ENVELOPE, EntryView, prose};
+use crate::view_parts::{ENVELOPE, EditFact, EntryView, push_prose};
 use pisess_core::format::grouped;
 use pisess_core::session::content::members;
 use pisess_core::session::entry::{EntryIx, Kind, Role};
 use pisess_core::session::usage::model_name;
-use pisess_json::scan::RawString;
 use pisess_json::{Raw, js};
 use std::io;
 
-/// Returns the view of an entry.
+/// Draws an entry: the Markdown that a renderer made of it, or else its own content.
 pub fn entry_view<'s>(source: &'s Source<'s>, ix: EntryIx) -> io::Result<EntryView<'s>> {
     let mut view = EntryView::new(source, ix);
     match source.contents.rendered.get(&ix) {
-        Some(rendered) => view.prose(rendered, Author::Program),
-        None => source.reader.with_entry(ix, |line| view.entry(line))??,
+        Some(rendered) => view.push_prose(rendered, Author::Program),
+        None => source
+            .reader
+            .with_entry(ix, |line| view.push_entry(line))??,
     }
     Ok(view)
 }
 
 impl EntryView<'_> {
-    fn entry(&mut self, line: Raw) -> io::Result<()> {
+    fn push_entry(&mut self, line: Raw) -> io::Result<()> {
         let entry = self.source.contents.session.entry(self.ix);
         match entry.kind {
             Kind::Message => match line.get("message") {
-                Some(message) if message.is_object() => self.message(entry.role, message)?,
-                _ => self.rest("data", line, &[]),
+                Some(message) if message.is_object() => self.push_message(entry.role, message)?,
+                _ => self.push_rest("data", line, &[]),
             },
             Kind::CustomMessage => {
-                self.content(line.get("content"), Author::Program);
-                self.hidden();
-                self.member(line, "details");
+                self.push_content(line.get("content"), Author::Program);
+                self.push_hidden_note();
+                self.push_member(line, "details");
             }
-            Kind::Compaction => self.compaction(line),
+            Kind::Compaction => self.push_compaction(line),
             Kind::BranchSummary => {
-                self.summary(
-                    "Summary of a branch that was left",
-                    self.named(line, "fromId"),
-                    line,
-                );
+                let left = self.entry_at(line, "fromId");
+                self.push_summary("Summary of a branch that was left", left, line);
             }
-            Kind::Custom => self.member(line, "data"),
-            Kind::ContextEdit => self.edit(line),
-            Kind::Label => self.label(line),
+            Kind::Custom => self.push_member(line, "data"),
+            Kind::ContextEdit => self.push_context_edit(line),
+            Kind::Label => self.push_label(line),
             Kind::SessionInit => {
                 for (title, key) in [("System prompt", "systemPrompt"), ("Task", "task")] {
-                    self.fold(title, &line.get(key).and_then(decoded).unwrap_or_default());
+                    if let Some(text) = line.get(key).and_then(decoded) {
+                        self.push_folded_text(title, &text);
+                    }
                 }
-                self.rest("settings", line, &["systemPrompt", "task"]);
+                self.push_rest("settings", line, &["systemPrompt", "task"]);
             }
             Kind::ResetBoundary => self.markup.words(
                 Tag::Note,
@@ -59,34 +59,38 @@ impl EntryView<'_> {
             ),
             // A list of tools does not fit on the line of a setting.
             kind if kind.schema().letter == 'n' && kind != Kind::ActiveToolsChange => {
-                self.setting(line)
+                self.push_setting(line)
             }
-            _ => self.rest("data", line, &[]),
+            _ => self.push_rest("data", line, &[]),
         }
         Ok(())
     }
 
-    fn message(&mut self, role: Role, message: Raw) -> io::Result<()> {
+    fn push_message(&mut self, role: Role, message: Raw) -> io::Result<()> {
         match role {
-            Role::User => self.content(message.get("content"), Author::User),
-            Role::Assistant => self.assistant(message),
-            Role::ToolResult => self.result(message)?,
-            Role::BashExecution | Role::PythonExecution => self.execution(message),
-            Role::FileMention => self.files(message),
+            Role::User => self.push_content(message.get("content"), Author::User),
+            Role::Assistant => self.push_reply(message),
+            Role::ToolResult => self.push_result(message)?,
+            Role::BashExecution | Role::PythonExecution => self.push_execution(message),
+            Role::FileMention => self.push_files(message),
             Role::System | Role::Developer => {
-                self.folded("Instructions", message.get("content"));
-                self.system(message);
+                self.push_folded_content("Instructions", message.get("content"));
+                self.push_system_members(message);
             }
             Role::Custom | Role::HookMessage => {
-                self.content(message.get("content"), Author::Program);
-                self.hidden();
-                self.member(message, "details");
+                self.push_content(message.get("content"), Author::Program);
+                self.push_hidden_note();
+                self.push_member(message, "details");
             }
-            Role::BranchSummary => self.summary("Summary of a branch that was left", None, message),
-            Role::CompactionSummary => self.summary("Summary of what came before", None, message),
+            Role::BranchSummary => {
+                self.push_summary("Summary of a branch that was left", None, message)
+            }
+            Role::CompactionSummary => {
+                self.push_summary("Summary of what came before", None, message)
+            }
             Role::Other | Role::Missing => {
-                self.content(message.get("content"), Author::Program);
-                self.rest("message", message, &["role", "content", "timestamp"]);
+                self.push_content(message.get("content"), Author::Program);
+                self.push_rest("message", message, &["role", "content", "timestamp"]);
             }
         }
         Ok(())
@@ -94,34 +98,32 @@ impl EntryView<'_> {
 
     /// Appends the parts of a system prompt that follow its text: sections and tools, which later
     /// messages change.
-    fn system(&mut self, message: Raw) {
+    fn push_system_members(&mut self, message: Raw) {
         for (name, text) in message.get("sections").map(js::entries).unwrap_or_default() {
             let name = cut(&name.to_string_lossy(), 100);
             match decoded(text) {
-                Some(text) => self.fold(&format!("Section {name}"), &text),
+                Some(text) => self.push_folded_text(&format!("Section {name}"), &text),
                 None => self
                     .markup
                     .words(Tag::Note, &format!("Section {name} removed")),
             }
         }
-        for (key, said) in [("toolsAdded", "Tools"), ("toolsRemoved", "Tools removed")] {
-            let Some(tools) = message
-                .get(key)
-                .filter(|tools| tools.items().next().is_some())
-            else {
+        for (key, title) in [("toolsAdded", "Tools"), ("toolsRemoved", "Tools removed")] {
+            let tools = message.get(key).unwrap_or(Raw::NULL);
+            if tools.items().next().is_none() {
                 continue;
-            };
-            let names = tools
+            }
+            // Tools that are added are objects; of those that are removed there are the names.
+            let names: Vec<String> = tools
                 .items()
-                .filter_map(|tool| tool.get("name").unwrap_or(tool).text());
-            let names: Vec<String> = names
-                .map(|name| name.to_string_lossy().into_owned())
+                .filter_map(|tool| decoded(tool.get("name").unwrap_or(tool)))
                 .collect();
-            self.json(&cut(&format!("{said}: {}", names.join(", ")), 300), tools);
+            let title = format!("{title}: {}", names.join(", "));
+            self.push_json(&cut(&title, 300), tools);
         }
     }
 
-    fn assistant(&mut self, message: Raw) {
+    fn push_reply(&mut self, message: Raw) {
         let names = ["content", "provider", "model", "responseModel"];
         let [content, provider, model, response_model] = members(message, names);
         let provider = provider.and_then(decoded);
@@ -129,16 +131,16 @@ impl EntryView<'_> {
             .and_then(decoded)
             .or_else(|| model.and_then(decoded));
         self.facts.model = model_name(provider.as_deref(), model.as_deref());
-        self.content(content, Author::Program);
-        self.ending(message);
+        self.push_content(content, Author::Program);
+        self.push_ending(message);
     }
 
     /// Appends how the turn ended, unless it ended normally.
-    fn ending(&mut self, message: Raw) {
+    fn push_ending(&mut self, message: Raw) {
         let [reason, error] = members(message, ["stopReason", "errorMessage"]);
         let reason = reason.and_then(decoded).unwrap_or_default();
         let error = error.and_then(decoded);
-        let said = match &*reason {
+        let ending = match &*reason {
             "aborted" => "Stopped by the user",
             "error" => "Failed",
             "length" => "Cut short: the answer reached its limit",
@@ -146,15 +148,17 @@ impl EntryView<'_> {
             _ => return,
         };
         self.markup.element(Tag::Alert, |m| {
-            m.text(said);
-            if let Some(error) = error.filter(|error| !error.trim().is_empty()) {
+            m.text(ending);
+            if let Some(error) = error
+                && !error.trim().is_empty()
+            {
                 m.text(": ");
                 m.text(&cut(&error, 2000));
             }
         });
     }
 
-    fn compaction(&mut self, line: Raw) {
+    fn push_compaction(&mut self, line: Raw) {
         let tokens = line
             .get("tokensBefore")
             .and_then(Raw::number)
@@ -163,30 +167,33 @@ impl EntryView<'_> {
             Some(tokens) => format!("Compacted at {} tokens", grouped(tokens)),
             None => "Compacted".to_owned(),
         };
-        self.summary(&title, None, line);
-        let kept = self.named(line, "firstKeptEntryId");
-        if let Some(kept) = kept.filter(|kept| Some(*kept) != self.named(line, "id")) {
-            self.entry_link("The model kept what follows from ", kept);
+        self.push_summary(&title, None, line);
+        // A compaction that keeps nothing names itself.
+        if let Some(kept) = self.entry_at(line, "firstKeptEntryId")
+            && self.entry_at(line, "id") != Some(kept)
+        {
+            self.push_entry_link("The model kept what follows from ", kept);
         }
     }
 
-    /// Returns the entry whose id is this member.
-    fn named(&self, line: Raw, key: &str) -> Option<EntryIx> {
-        line.get_text(key)
-            .and_then(|id| self.source.contents.session.find(&id))
+    /// The entry whose id is the member `key`.
+    fn entry_at(&self, line: Raw, key: &str) -> Option<EntryIx> {
+        let id = line.get_text(key)?;
+        self.source.contents.session.find(&id)
     }
 
-    fn summary(&mut self, title: &str, from: Option<EntryIx>, line: Raw) {
+    fn push_summary(&mut self, title: &str, from: Option<EntryIx>, line: Raw) {
         let summary = line.get("summary").and_then(decoded).unwrap_or_default();
         self.keep_source(summary.trim());
-        self.markup
-            .fold("divider", title, |m| prose(&summary, Author::Program, m));
+        self.markup.fold("divider", title, |m| {
+            push_prose(&summary, Author::Program, m)
+        });
         if let Some(from) = from {
-            self.entry_link("It ended at ", from);
+            self.push_entry_link("It ended at ", from);
         }
     }
 
-    fn entry_link(&mut self, before: &str, to: EntryIx) {
+    fn push_entry_link(&mut self, before: &str, to: EntryIx) {
         let Some(number) = self.source.contents.number(to) else {
             return;
         };
@@ -197,55 +204,52 @@ impl EntryView<'_> {
         });
     }
 
-    fn edit(&mut self, line: Raw) {
-        let target = self.named(line, "targetId");
+    /// Appends a change of what the model sees of another entry: other content, or `null` for none.
+    fn push_context_edit(&mut self, line: Raw) {
+        let target = self.entry_at(line, "targetId");
         let replacement = line.get("replacement");
         let omits = replacement.is_some_and(Raw::is_null);
-        self.facts.edits = target
-            .and_then(|target| self.source.contents.number(target))
-            .filter(|_| replacement.is_some())
-            .map(|target| (target, omits));
         if let Some(target) = target {
-            let said = if omits {
+            let number = self.source.contents.number(target);
+            if let Some(target) = number
+                && replacement.is_some()
+            {
+                self.facts.edit = Some(EditFact { target, omits });
+            }
+            let before = if omits {
                 "From here on the model no longer sees "
             } else {
                 "From here on the model sees other content of "
             };
-            self.entry_link(said, target);
+            self.push_entry_link(before, target);
         }
-        self.content(
-            replacement.and_then(|new| new.get("content")),
-            Author::Program,
-        );
+        let content = replacement.and_then(|replacement| replacement.get("content"));
+        self.push_content(content, Author::Program);
     }
 
-    fn label(&mut self, line: Raw) {
-        let target = self.named(line, "targetId");
-        let name = line
-            .get("label")
-            .and_then(decoded)
-            .filter(|name| !name.is_empty());
-        let said = match &name {
-            Some(name) => format!("Label “{}” on ", cut(name, 200)),
-            None => "Label cleared of ".to_owned(),
+    fn push_label(&mut self, line: Raw) {
+        let target = self.entry_at(line, "targetId");
+        let before = match line.get("label").and_then(decoded) {
+            Some(name) if !name.is_empty() => format!("Label “{}” on ", cut(&name, 200)),
+            _ => "Label cleared of ".to_owned(),
         };
         match target {
-            Some(target) => self.entry_link(&said, target),
+            Some(target) => self.push_entry_link(&before, target),
             None => self
                 .markup
-                .words(Tag::Note, &format!("{said}an entry that is not here")),
+                .words(Tag::Note, &format!("{before}an entry that is not here")),
         }
     }
 
     /// Appends a change of a setting, its values on one line.
-    fn setting(&mut self, line: Raw) {
-        let is_setting = |key: RawString| !ENVELOPE.iter().any(|name| key.is(name));
-        let values = line
-            .members()
-            .filter(|(key, value)| is_setting(*key) && !value.is_null());
-        let values =
-            values.map(|(key, value)| format!("{}: {}", key.text(), cut(&shown(value), 200)));
-        self.markup
-            .words(Tag::Note, &values.collect::<Vec<_>>().join(" · "));
+    fn push_setting(&mut self, line: Raw) {
+        let mut values = Vec::new();
+        for (key, value) in line.members() {
+            let is_setting = !ENVELOPE.iter().any(|name| key.is(name));
+            if is_setting && !value.is_null() {
+                values.push(format!("{}: {}", key.text(), cut(&shown(value), 200)));
+            }
+        }
+        self.markup.words(Tag::Note, &values.join(" · "));
     }
 }

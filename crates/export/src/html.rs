@@ -6,12 +6,20 @@
 use super::markup::{Event, Markup, Tag, visible};
 use std::fmt;
 
+/// An image that markup refers to.
+pub struct NamedImage {
+    /// Its name in the markup.
+    pub name: String,
+    /// Its bytes in base64.
+    pub data: String,
+}
+
 /// A piece of HTML.
 #[derive(Debug, Default)]
 pub struct Html(String);
 
 impl Html {
-    /// Returns text as HTML: characters with a meaning in HTML, even within quotes, are escaped;
+    /// Converts text to HTML: characters with a meaning in HTML, even within quotes, are escaped;
     /// control and bidirectional characters are made visible (see [`super::markup::Markup::text`]).
     pub fn text(text: &str) -> Html {
         let mut html = Html::default();
@@ -21,9 +29,8 @@ impl Html {
 
     /// Appends text in which invisible characters are already made visible, and escapes it.
     pub(super) fn push_escaped(&mut self, text: &str) {
-        let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'');
         let mut rest = text;
-        while let Some(at) = rest.find(special) {
+        while let Some(at) = rest.find(['&', '<', '>', '"', '\'']) {
             self.0 += &rest[..at];
             self.0 += match rest.as_bytes()[at] {
                 b'&' => "&amp;",
@@ -37,7 +44,7 @@ impl Html {
         self.0 += rest;
     }
 
-    /// Returns the HTML.
+    /// What was written so far.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -46,7 +53,10 @@ impl Html {
     fn open(&mut self, element: &'static str, attributes: &[(&'static str, &str)]) {
         self.0.push('<');
         self.0 += element;
-        for (name, value) in attributes.iter().filter(|(_, value)| !value.is_empty()) {
+        for (name, value) in attributes {
+            if value.is_empty() {
+                continue;
+            }
             self.0.extend([" ", name, "=\""]);
             self.push_escaped(&visible(value));
             self.0.push('"');
@@ -58,9 +68,9 @@ impl Html {
         self.0.extend(["</", element, ">"]);
     }
 
-    /// Appends the beginning of an element other than links and images. Returns what has to be
-    /// closed.
-    fn element(&mut self, tag: Tag, value: &str) -> &'static str {
+    /// Opens the element of a tag other than links and images. Returns the HTML element that is to be
+    /// closed; empty if there is none.
+    fn open_tag(&mut self, tag: Tag, value: &str) -> &'static str {
         let (element, class) = tag.element();
         match tag {
             Tag::Break | Tag::Rule => {
@@ -98,34 +108,34 @@ impl Html {
         }
     }
 
-    /// Appends the beginning of a link to this address, or of its text if it may not be one.
-    fn link(&mut self, tag: Tag, address: &str, is_link: bool) -> &'static str {
-        let class = ("class", tag.element().1);
+    /// Opens a link to this address, or a span with its text if it must not be a link. Returns the
+    /// HTML element that is to be closed.
+    fn open_link(&mut self, tag: Tag, address: &str, is_link: bool) -> &'static str {
+        let (_, class) = tag.element();
         if !is_link {
-            self.open("span", &[class]);
+            self.open("span", &[("class", class)]);
             return "span";
         }
-        self.open(
-            "a",
-            &[
-                class,
-                ("href", address),
-                ("rel", "noopener noreferrer nofollow"),
-            ],
-        );
+        let attributes = [
+            ("class", class),
+            ("href", address),
+            ("rel", "noopener noreferrer nofollow"),
+        ];
+        self.open("a", &attributes);
         "a"
     }
 
-    /// Appends the beginning of a figure, with its image if it is one of these.
-    fn image(&mut self, value: &str, images: &[(String, String)]) -> &'static str {
-        let (kind, name) = value.split_once(' ').unwrap_or((value, ""));
+    /// Opens a figure, with its image if it is one of these. `value` is that of [`Tag::Image`].
+    /// Returns the HTML element that is to be closed.
+    fn open_figure(&mut self, value: &str, images: &[NamedImage]) -> &'static str {
         self.open("figure", &[("class", "image")]);
-        let data = images
-            .iter()
-            .find(|(other, _)| other == name)
-            .map(|(_, data)| data);
-        if let Some(data) = data.filter(|data| IMAGE_TYPES.contains(&kind) && is_base64(data)) {
-            let source = format!("data:{kind};base64,{data}");
+        let (kind, name) = value.split_once(' ').unwrap_or((value, ""));
+        // The type and the data become part of an attribute, so that both are checked here, too.
+        if let Some(image) = images.iter().find(|image| image.name == name)
+            && IMAGE_TYPES.contains(&kind)
+            && is_base64(&image.data)
+        {
+            let source = format!("data:{kind};base64,{}", image.data);
             self.open("img", &[("alt", "image of the session"), ("src", &source)]);
         }
         "figure"
@@ -138,41 +148,49 @@ impl fmt::Display for Html {
     }
 }
 
-/// Returns markup as complete HTML: folds contain their content, and sections follow one another.
-/// `is_here` returns whether the document contains the entry with this number; `images` are those
+/// Converts markup to complete HTML: folds contain their content, and sections follow one another.
+/// `is_here` is whether the document contains the entry with this number; `images` are those
 /// that the markup refers to, with their names.
-pub fn html(markup: &Markup, is_here: &dyn Fn(&str) -> bool, images: &[(String, String)]) -> Html {
+pub fn full_html(markup: &Markup, is_here: &dyn Fn(&str) -> bool, images: &[NamedImage]) -> Html {
     // A call whose result is in the document is omitted here: it is shown with the result.
     let is_omitted = |tag, value: &str| tag == Tag::Call && is_here(value);
-    written(markup.events_without(is_omitted), is_here, images)
+    html_of_events(markup.events_without(is_omitted), is_here, images)
 }
 
-/// Returns only the prose of markup as HTML: no folds, tools and images.
-pub fn prose(markup: &Markup) -> Html {
+/// Converts only the prose of markup to HTML: no folds, tools and images.
+pub fn prose_html(markup: &Markup) -> Html {
     let is_omitted = |tag, _: &str| matches!(tag, Tag::Fold | Tag::Tool | Tag::Call | Tag::Image);
-    written(markup.events_without(is_omitted), &|_| false, &[])
+    html_of_events(markup.events_without(is_omitted), &|_| false, &[])
 }
 
-fn written<'m>(
+fn html_of_events<'m>(
     events: impl Iterator<Item = Event<'m>>,
     is_here: &dyn Fn(&str) -> bool,
-    images: &[(String, String)],
+    images: &[NamedImage],
 ) -> Html {
-    // The open elements; empty for what has no end.
-    let (mut html, mut open) = (Html::default(), Vec::new());
+    let mut html = Html::default();
+    // The HTML elements to close, one for each tag that is open; empty if it has none.
+    let mut open = Vec::new();
     for event in events {
         match event {
             Event::Text(text) => html.push_escaped(text),
-            Event::Open(tag, value) => open.push(match tag {
-                Tag::Link => html.link(tag, value, allowed(value)),
-                Tag::Entry | Tag::Call => html.link(tag, &format!("#e{value}"), is_here(value)),
-                Tag::Image => html.image(value, images),
-                _ => html.element(tag, value),
-            }),
-            Event::Close => match open.pop() {
-                None | Some("") => {}
-                Some(element) => html.close(element),
-            },
+            Event::Open(tag, value) => {
+                let element = match tag {
+                    Tag::Link => html.open_link(tag, value, is_allowed_address(value)),
+                    Tag::Entry | Tag::Call => {
+                        html.open_link(tag, &format!("#e{value}"), is_here(value))
+                    }
+                    Tag::Image => html.open_figure(value, images),
+                    _ => html.open_tag(tag, value),
+                };
+                open.push(element);
+            }
+            Event::Close => {
+                let element = open.pop().unwrap_or_default();
+                if !element.is_empty() {
+                    html.close(element);
+                }
+            }
             Event::Word(code) => html.open("span", &[("class", &format!("w-{code}"))]),
             Event::WordEnd => html.close("span"),
             Event::Section | Event::SectionEnd => {}
@@ -202,20 +220,21 @@ pub fn is_base64(data: &str) -> bool {
 
 /// Whether a link may have this address: http, https, mailto, or a fragment of the page. Addresses
 /// with control characters and spaces are refused, because browsers ignore these in the scheme.
-pub fn allowed(address: &str) -> bool {
+pub fn is_allowed_address(address: &str) -> bool {
     if address
         .chars()
         .any(|c| c <= ' ' || ('\u{7f}'..='\u{a0}').contains(&c))
     {
         return false;
     }
-    let lower = address
-        .get(..8.min(address.len()))
+    let prefixes = ["https://", "http://", "mailto:", "#"];
+    let longest = address.len().min("https://".len());
+    // `None` where a character would be cut: then it is none of these prefixes.
+    let start = address
+        .get(..longest)
         .unwrap_or_default()
         .to_ascii_lowercase();
-    ["https://", "http://", "mailto:", "#"]
-        .iter()
-        .any(|scheme| lower.starts_with(scheme))
+    prefixes.iter().any(|prefix| start.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -224,9 +243,11 @@ mod tests {
     use crate::markup::Word;
 
     fn written(make: impl FnOnce(&mut Markup)) -> String {
-        let images = [("good", "AAAA"), ("bad", "AA\" onerror=")]
-            .map(|(name, data)| (name.to_owned(), data.to_owned()));
-        html(&Markup::of(make), &|entry| entry == "1", &images).to_string()
+        let images = [("good", "AAAA"), ("bad", "AA\" onerror=")].map(|(name, data)| NamedImage {
+            name: name.to_owned(),
+            data: data.to_owned(),
+        });
+        full_html(&Markup::of(make), &|entry| entry == "1", &images).to_string()
     }
 
     #[test]
@@ -255,7 +276,7 @@ mod tests {
     #[test]
     fn every_element_is_closed() {
         for row in Tag::table().lines() {
-            let tag = Tag::of(row.chars().next().unwrap()).unwrap();
+            let tag = Tag::from_code(row.chars().next().unwrap()).unwrap();
             let found = written(|m| m.words(tag, "x"));
             if !matches!(tag, Tag::Break | Tag::Rule | Tag::Task) {
                 assert!(found.contains("</"), "{row}: {found}");
@@ -266,7 +287,7 @@ mod tests {
     #[test]
     fn links_lead_only_to_where_they_may() {
         for good in ["https://a.b/c?d", "HTTP://a", "mailto:a@b", "#x"] {
-            assert!(allowed(good), "{good}");
+            assert!(is_allowed_address(good), "{good}");
         }
         for bad in [
             "javascript:alert(1)",
@@ -282,7 +303,7 @@ mod tests {
             "\u{a0}http://a",
             "httpsé",
         ] {
-            assert!(!allowed(bad), "{bad}");
+            assert!(!is_allowed_address(bad), "{bad}");
         }
         let link = |to: &str| written(|m| m.element_with(Tag::Link, to, |m| m.text("x")));
         assert_eq!(link("javascript:x"), "<span>x</span>");

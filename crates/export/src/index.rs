@@ -8,7 +8,7 @@ use super::markup::visible;
 use super::row_text::readable;
 use super::source::Contents;
 use super::source::cut;
-use super::view_parts::Facts;
+use super::view_parts::{EditFact, Facts};
 use foldhash::HashMap;
 use pisess_core::ops::rows::{Row, Tone};
 use pisess_core::ops::tree::{Filter, passes};
@@ -253,13 +253,10 @@ impl Late {
             self.hidden.push(number.to_string());
         }
         add(lines.to_string().as_bytes(), &mut self.lines);
-        if let Some((target, omits)) = facts.edits {
-            let edit = [
-                number.to_string(),
-                target.to_string(),
-                u8::from(omits).to_string(),
-            ];
-            self.edits.push(array(edit));
+        if let Some(EditFact { target, omits }) = facts.edit {
+            let omits = if omits { 1 } else { 0 };
+            self.edits
+                .push(format!("[{number},{target},{omits}]").into_bytes());
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) const SECTION_END: char = '\x06';
 pub(super) const WORD: char = '\x0e';
 pub(super) const WORD_END: char = '\x0f';
 
-/// Whether it is one of the marks between which text stands, also that in elements.
+/// Whether a character begins or ends something. [`VALUE`] does not: it is inside of an opening.
 fn is_mark(c: char) -> bool {
     matches!(
         c,
@@ -41,22 +41,22 @@ macro_rules! tags {
         }
 
         impl Tag {
-            /// Returns its letter in markup.
+            /// The letter for the tag in markup.
             pub fn code(self) -> char {
                 match self { $(Tag::$variant => $code,)* }
             }
 
-            /// Returns the tag with this letter.
-            pub fn of(code: char) -> Option<Tag> {
+            /// The tag with this letter.
+            pub fn from_code(code: char) -> Option<Tag> {
                 match code { $($code => Some(Tag::$variant),)* _ => None }
             }
 
-            /// Returns the HTML element and its class.
+            /// The HTML element and its class.
             pub fn element(self) -> (&'static str, &'static str) {
                 match self { $(Tag::$variant => ($element, $class),)* }
             }
 
-            /// Returns all tags for the page's script: letter, element, class.
+            /// All tags for the page's script, one per line: letter, element, class.
             pub fn table() -> String {
                 let rows = [$(concat!($code, " ", $element, " ", $class)),*];
                 rows.join("\n")
@@ -217,6 +217,15 @@ pub enum Event<'m> {
 /// The maximum nesting of elements; deeper ones are omitted, and their text is kept.
 const MOST_LEVELS: usize = 24;
 
+/// The size at which a section is full: either is enough.
+#[derive(Clone, Copy, Debug)]
+pub struct SectionLimits {
+    /// Its bytes of markup.
+    pub bytes: usize,
+    /// The elements that were opened in it.
+    pub elements: usize,
+}
+
 /// Markup under construction.
 #[derive(Debug, Default)]
 pub struct Markup {
@@ -229,11 +238,12 @@ pub struct Markup {
 /// A section under construction.
 #[derive(Debug, Default)]
 struct Section {
-    /// Its offset.
+    /// The offset at which its content begins.
     start: usize,
     /// The number of elements opened in it.
     elements: usize,
-    /// Those that are open: the range of each opening; `None` if it was omitted.
+    /// The elements that are open, outermost first: the range of each opening; `None` if it was
+    /// omitted.
     open: Vec<Option<Range<usize>>>,
 }
 
@@ -256,56 +266,22 @@ impl Markup {
         self.out
     }
 
-    /// Returns what it consists of, in order.
-    pub fn events(&self) -> impl Iterator<Item = Event<'_>> + Clone {
-        let mut rest = self.as_str();
-        std::iter::from_fn(move || {
-            // Marks are ASCII, so bytes can be compared.
-            let mark = rest.bytes().position(|byte| is_mark(char::from(byte)));
-            let end = mark.unwrap_or(rest.len());
-            if end > 0 {
-                let (text, behind) = rest.split_at(end);
-                rest = behind;
-                return Some(Event::Text(text));
-            }
-            let mut chars = rest.chars();
-            let mark = chars.next()?;
-            let mut code = || chars.next().unwrap_or_default();
-            let known = |code| Tag::of(code).expect("markup is made with the letters of tags");
-            let event = match mark {
-                OPEN => Event::Open(known(code()), ""),
-                OPEN_WITH => {
-                    let tag = known(code());
-                    let (value, behind) = chars.as_str().split_once(VALUE).unwrap_or_default();
-                    rest = behind;
-                    return Some(Event::Open(tag, value));
-                }
-                WORD => Event::Word(code()),
-                CLOSE => Event::Close,
-                SECTION => Event::Section,
-                SECTION_END => Event::SectionEnd,
-                _ => Event::WordEnd,
-            };
-            rest = chars.as_str();
-            Some(event)
-        })
+    /// Iterates over what the markup consists of, in order.
+    pub fn events(&self) -> Events<'_> {
+        Events {
+            rest: self.as_str(),
+        }
     }
 
-    /// Returns what it consists of, without some elements and their content.
-    pub fn events_without(
+    /// Iterates over what the markup consists of, without some elements and their content.
+    pub fn events_without<F: Fn(Tag, &str) -> bool + Clone>(
         &self,
-        is_omitted: impl Fn(Tag, &str) -> bool + Clone,
-    ) -> impl Iterator<Item = Event<'_>> + Clone {
-        let mut levels = 0;
-        self.events().filter(move |event| {
-            let outside = levels == 0;
-            match event {
-                Event::Open(tag, value) if levels > 0 || is_omitted(*tag, value) => levels += 1,
-                Event::Close if levels > 0 => levels -= 1,
-                _ => {}
-            }
-            outside && levels == 0
-        })
+        is_omitted: F,
+    ) -> EventsWithout<'_, F> {
+        EventsWithout {
+            events: self.events(),
+            is_omitted,
+        }
     }
 
     /// Appends text of a session; no character of it acts as a mark.
@@ -371,49 +347,55 @@ impl Markup {
         }
     }
 
-    /// Appends a section with the content that `inside` appends; [`Markup::divide`] may split it.
+    /// Appends a section with the content that `inside` appends; [`Markup::divide`]
+    /// may split it.
     pub fn section(&mut self, inside: impl FnOnce(&mut Markup)) {
-        self.begin();
+        self.begin_section();
         inside(self);
-        self.end();
+        self.end_section();
     }
 
     /// Begins a section.
-    pub fn begin(&mut self) {
+    pub fn begin_section(&mut self) {
         self.out.push(SECTION);
-        let section = Section {
+        let inner = Section {
             start: self.out.len(),
             ..Section::default()
         };
-        self.outside
-            .push(std::mem::replace(&mut self.section, section));
+        let outer = std::mem::replace(&mut self.section, inner);
+        self.outside.push(outer);
     }
 
     /// Ends the section begun last.
-    pub fn end(&mut self) {
+    pub fn end_section(&mut self) {
         self.out.push(SECTION_END);
         self.section = self.outside.pop().unwrap_or_default();
     }
 
-    /// Ends the section and begins another if it has at least `bytes` bytes or `elements` elements.
-    /// Open elements are opened again. Returns whether it did.
-    pub fn divide(&mut self, bytes: usize, elements: usize) -> bool {
-        if self.out.len() - self.section.start < bytes && self.section.elements < elements {
+    /// Divides the section if it has reached one of these limits; returns whether it had.
+    pub fn divide_if_full(&mut self, limits: SectionLimits) -> bool {
+        let bytes = self.out.len() - self.section.start;
+        if bytes < limits.bytes && self.section.elements < limits.elements {
             return false;
         }
-        let open = self.section.open.iter_mut().flatten();
-        let openings: Vec<_> = open
-            .map(|range| (self.out[range.clone()].to_owned(), range))
-            .collect();
-        openings.iter().for_each(|_| self.out.push(CLOSE));
+        self.divide();
+        true
+    }
+
+    /// Ends the section and begins another, in which the open elements are opened again.
+    pub fn divide(&mut self) {
+        for _ in self.section.open.iter().flatten() {
+            self.out.push(CLOSE);
+        }
         self.out.extend([SECTION_END, SECTION]);
-        (self.section.start, self.section.elements) = (self.out.len(), 0);
-        for (opening, range) in openings {
+        self.section.start = self.out.len();
+        // Those that are opened again do not count, so that a section with many can be filled.
+        self.section.elements = 0;
+        for range in self.section.open.iter_mut().flatten() {
             let start = self.out.len();
-            self.out += &opening;
+            self.out.extend_from_within(range.clone());
             *range = start..self.out.len();
         }
-        true
     }
 
     /// Whether no element is open in the section.
@@ -421,16 +403,104 @@ impl Markup {
         self.section.open.is_empty()
     }
 
-    /// Appends a word of code.
-    pub fn word(&mut self, word: Option<Word>, text: &str) {
-        match word {
-            Some(word) if !text.is_empty() => {
-                self.out.push(WORD);
-                self.out.push(word.code());
-                push_shown(&mut self.out, text);
-                self.out.push(WORD_END);
+    /// Appends a word of code; without a kind, plain text.
+    pub fn word(&mut self, kind: Option<Word>, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let Some(kind) = kind else {
+            return push_shown(&mut self.out, text);
+        };
+        self.out.push(WORD);
+        self.out.push(kind.code());
+        push_shown(&mut self.out, text);
+        self.out.push(WORD_END);
+    }
+}
+
+/// The iterator of [`Markup::events`].
+#[derive(Clone, Debug)]
+pub struct Events<'m> {
+    rest: &'m str,
+}
+
+impl<'m> Iterator for Events<'m> {
+    type Item = Event<'m>;
+
+    fn next(&mut self) -> Option<Event<'m>> {
+        // Marks are ASCII, so bytes can be compared.
+        let mark = self.rest.bytes().position(|byte| is_mark(char::from(byte)));
+        let text_len = mark.unwrap_or(self.rest.len());
+        if text_len > 0 {
+            let (text, rest) = self.rest.split_at(text_len);
+            self.rest = rest;
+            return Some(Event::Text(text));
+        }
+
+        let event = match self.next_char()? {
+            OPEN => Event::Open(self.next_tag(), ""),
+            OPEN_WITH => {
+                let tag = self.next_tag();
+                let (value, rest) = self.rest.split_once(VALUE).unwrap_or_default();
+                self.rest = rest;
+                Event::Open(tag, value)
             }
-            _ => push_shown(&mut self.out, text),
+            WORD => Event::Word(self.next_char().unwrap_or_default()),
+            CLOSE => Event::Close,
+            SECTION => Event::Section,
+            SECTION_END => Event::SectionEnd,
+            _ => Event::WordEnd,
+        };
+        Some(event)
+    }
+}
+
+impl Events<'_> {
+    fn next_char(&mut self) -> Option<char> {
+        let mut chars = self.rest.chars();
+        let next = chars.next()?;
+        self.rest = chars.as_str();
+        Some(next)
+    }
+
+    fn next_tag(&mut self) -> Tag {
+        let code = self.next_char().unwrap_or_default();
+        Tag::from_code(code).expect("markup is made with the letters of tags")
+    }
+}
+
+/// The iterator of [`Markup::events_without`].
+#[derive(Clone, Debug)]
+pub struct EventsWithout<'m, F> {
+    events: Events<'m>,
+    is_omitted: F,
+}
+
+impl<'m, F: Fn(Tag, &str) -> bool> Iterator for EventsWithout<'m, F> {
+    type Item = Event<'m>;
+
+    fn next(&mut self) -> Option<Event<'m>> {
+        loop {
+            let event = self.events.next()?;
+            match event {
+                Event::Open(tag, value) if (self.is_omitted)(tag, value) => self.skip_element(),
+                event => return Some(event),
+            }
+        }
+    }
+}
+
+impl<F> EventsWithout<'_, F> {
+    /// Skips the rest of an element that was opened.
+    fn skip_element(&mut self) {
+        let mut open = 1;
+        while open > 0 {
+            match self.events.next() {
+                Some(Event::Open(..)) => open += 1,
+                Some(Event::Close) => open -= 1,
+                Some(_) => {}
+                None => return,
+            }
         }
     }
 }
@@ -479,7 +549,11 @@ mod tests {
         markup.section(|m| {
             m.element_with(Tag::Numbers, "7", |m| {
                 m.words(Tag::Item, "one");
-                assert!(m.divide(3, 100));
+                let limits = SectionLimits {
+                    bytes: 3,
+                    elements: 100,
+                };
+                assert!(m.divide_if_full(limits));
                 m.words(Tag::Item, "two");
             });
         });

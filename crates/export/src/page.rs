@@ -11,7 +11,7 @@
 
 use super::entry_view::entry_view;
 use super::height::lines;
-use super::html::{Html, prose};
+use super::html::{Html, NamedImage, prose_html};
 use super::index::{self, Late};
 use super::markup::visible;
 use super::source::{Contents, Source};
@@ -251,7 +251,7 @@ fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::
         }
         // A long text is not shown without JavaScript, so it is not copied.
         if is_said[number] && !view.has_long_text {
-            let prose = prose(&view.markup);
+            let prose = prose_html(&view.markup);
             if !prose.as_str().is_empty() {
                 said.push((number as u32, prose));
             }
@@ -273,7 +273,7 @@ fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::
         text.as_bytes(),
         &mut bytes,
     )?;
-    for (name, data) in images {
+    for NamedImage { name, data } in images {
         // Images are compressed already. The data was checked to be base64 and nothing else.
         writeln!(
             bytes,

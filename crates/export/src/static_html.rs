@@ -1,7 +1,7 @@
 //! One path as HTML without a script, for mail and wikis.
 
 use super::entry_view::entry_view;
-use super::html::{Html, html};
+use super::html::{Html, full_html};
 use super::page::{STATIC_STYLE, head};
 use super::source::cut;
 use super::source::{Contents, Source};
@@ -29,7 +29,7 @@ pub fn static_page(contents: &Contents, workers: usize, out: &mut dyn Write) -> 
     }
     let make = |source: &Source, ix| {
         let view = entry_view(source, ix)?;
-        let body = html(&view.markup, &is_here, &view.images);
+        let body = full_html(&view.markup, &is_here, &view.images);
         let label = labels
             .name(ix)
             .map(|label| label.to_string_lossy().into_owned());
@@ -41,17 +41,20 @@ pub fn static_page(contents: &Contents, workers: usize, out: &mut dyn Write) -> 
             body,
         })
     };
-    let mut model: Option<String> = None;
+    let mut last_model: Option<String> = None;
     contents.in_order(&path, workers, make, |mut part| {
         // A message that contains only tool calls is omitted: each call is shown with its result.
         if part.body.as_str().is_empty() && part.edit.is_none() && part.label.is_none() {
             return Ok(());
         }
-        if part.model == model {
+        // A model is named where it changes.
+        if part.model == last_model {
             part.model = None;
         }
         part.write(contents, out)?;
-        model = part.model.or(model.take());
+        if part.model.is_some() {
+            last_model = part.model;
+        }
         Ok(())
     })?;
     out.write_all(b"</body>\n</html>\n")
@@ -86,7 +89,7 @@ impl Part {
     }
 }
 
-/// Returns a text between tags; nothing if there is no text.
+/// A text between tags, escaped; nothing if there is no text.
 fn in_element(begin: &str, text: Option<&str>, end: &str) -> String {
     match text {
         Some(text) => format!("{begin}{}{end}", Html::text(text)),
@@ -94,7 +97,7 @@ fn in_element(begin: &str, text: Option<&str>, end: &str) -> String {
     }
 }
 
-/// Returns the name of the speaker.
+/// The heading of an entry: who speaks, or what it is.
 pub(super) fn name_of(contents: &Contents, ix: EntryIx) -> String {
     let who = match super::index::letter(contents.session.entry(ix)) {
         'u' => "User",
@@ -115,52 +118,54 @@ pub(super) fn name_of(contents: &Contents, ix: EntryIx) -> String {
     who.to_owned()
 }
 
-/// Returns the day and the time of an entry, in UTC, because a document has no time zone.
+/// The day and the time of an entry, in UTC, because a document has no time zone.
 pub(super) fn time_of(contents: &Contents, ix: EntryIx) -> Option<String> {
-    let time = contents.session.entry(ix).time_ms;
-    let time = Some(time)
-        .filter(|&time| time != Entry::NO_TIME)
-        .map(iso_string)?;
+    let time_ms = contents.session.entry(ix).time_ms;
+    if time_ms == Entry::NO_TIME {
+        return None;
+    }
+    let time = iso_string(time_ms);
     let (day, clock) = time.split_once('T')?;
-    Some(format!("{day} {} UTC", clock.get(..5)?))
+    let hours_and_minutes = clock.get(..5)?;
+    Some(format!("{day} {hours_and_minutes} UTC"))
 }
 
-/// Returns the name of a type for people: `model_change` becomes `Model change`.
+/// Rewrites the name of a type for people: `model_change` becomes `Model change`.
 fn in_words(name: &str) -> String {
     let words = cut(name, 60).replace('_', " ");
     let mut letters = words.chars();
-    letters
-        .next()
-        .map(|first| first.to_uppercase().chain(letters).collect())
-        .unwrap_or_default()
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
 }
 
-/// Returns the notes for the reader of entries that were edited on a path, by the last edit of
-/// each.
+/// The notes for the reader at entries whose content was edited on a path. The last edit of an entry
+/// counts.
 pub(super) fn edit_notes(
     source: &Source,
     path: &[EntryIx],
 ) -> io::Result<HashMap<EntryIx, &'static str>> {
-    let (session, mut notes) = (source.contents.session, HashMap::default());
-    for &ix in path
-        .iter()
-        .filter(|&&ix| session.entry(ix).kind == Kind::ContextEdit)
-    {
+    let session = source.contents.session;
+    let mut notes = HashMap::default();
+    for &ix in path {
+        if session.entry(ix).kind != Kind::ContextEdit {
+            continue;
+        }
         source.reader.with_entry(ix, |line| {
             let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else {
                 return;
             };
-            match line.get("replacement") {
-                Some(new) if new.is_null() => notes.insert(
-                    target,
-                    "No longer sent to the model: an edit further down omits it.",
-                ),
-                Some(_) => notes.insert(
-                    target,
-                    "The model sees other content in its place: see the edit further down.",
-                ),
-                None => notes.remove(&target),
+            let Some(replacement) = line.get("replacement") else {
+                notes.remove(&target);
+                return;
             };
+            let note = if replacement.is_null() {
+                "No longer sent to the model: an edit further down omits it."
+            } else {
+                "The model sees other content in its place: see the edit further down."
+            };
+            notes.insert(target, note);
         })?;
     }
     Ok(notes)

@@ -4,7 +4,7 @@
 //! call without a result is drawn in its own place.
 
 use super::code::{self, Language};
-use super::markup::{Markup, Tag};
+use super::markup::{Markup, SectionLimits, Tag};
 use super::source::{cut, decoded};
 use super::view_parts::EntryView;
 use pisess_core::agents::readable;
@@ -22,210 +22,247 @@ const SUBJECT: usize = 400;
 /// The length in bytes above which texts are not compared but shown one after the other.
 const LONGEST_COMPARED: usize = 512 * 1024;
 
+/// The calls of a tool in a section. They are short, so that only their number is limited.
+const NESTED_CALLS: SectionLimits = SectionLimits {
+    bytes: usize::MAX,
+    elements: 200,
+};
+
+/// A remark after the subject in a head line.
+struct Mark<'t> {
+    tag: Tag,
+    text: &'t str,
+}
+
+impl<'t> Mark<'t> {
+    fn plain(text: &'t str) -> Self {
+        Mark {
+            tag: Tag::Mark,
+            text,
+        }
+    }
+
+    fn failure(text: &'t str) -> Self {
+        Mark {
+            tag: Tag::BadMark,
+            text,
+        }
+    }
+}
+
 impl EntryView<'_> {
     /// Appends a call in the message that made it.
-    pub fn call(&mut self, block: Raw) {
+    pub fn push_call(&mut self, block: Raw) {
+        let contents = self.source.contents;
         let name = block.get("name").and_then(decoded).unwrap_or_default();
         let arguments = block.get("arguments").unwrap_or(Raw::NULL);
         let subject = self.subject(&name, arguments);
+
         let result = block
             .get_text("id")
-            .and_then(|id| self.source.contents.result(id.as_bytes(), self.ix));
-        if let Some(result) = result.and_then(|result| self.source.contents.number(result)) {
-            return self
-                .markup
+            .and_then(|id| contents.result(id.as_bytes(), self.ix))
+            .and_then(|result| contents.number(result));
+        if let Some(result) = result {
+            self.markup
                 .element_with(Tag::Call, &result.to_string(), |m| {
                     m.words(Tag::Name, &cut(&name, 80));
                     m.words(Tag::Subject, &cut(&subject, SUBJECT));
                 });
-        }
-        // A filter may have left out the result.
-        let marks: &[_] = if self.source.contents.cuts.filter.is_some() {
-            &[]
-        } else {
-            &[(Tag::Mark, "no result")]
-        };
-        self.markup.open_with(Tag::Tool, "open");
-        self.head(&name, &subject, marks);
-        self.work(&name, arguments, Raw::NULL);
-        self.markup.close();
-    }
-
-    /// Appends a result with the call it answers.
-    pub fn result(&mut self, message: Raw) -> io::Result<()> {
-        let (id, source) = (
-            message.get_text("toolCallId").unwrap_or_default(),
-            self.source,
-        );
-        source.with_call(id.as_bytes(), self.ix, |call| self.answered(call, message))
-    }
-
-    fn answered(&mut self, call: Raw, message: Raw) {
-        let names = ["toolName", "content", "isError", "prunedAt", "details"];
-        let [name, content, is_error, pruned_at, details] = members(message, names);
-        let [own_name, arguments] = members(call, ["name", "arguments"]);
-        let name = name.or(own_name).and_then(decoded);
-        let name = name.unwrap_or("tool".into());
-        let arguments = arguments.unwrap_or(Raw::NULL);
-        let (text, others) = output(content);
-        let failed = is_error.is_some_and(Raw::is_truthy);
-        let outcome = Outcome::of(message, &text);
-        let exit = outcome.exit_code().map(|code| format!("exit {code}"));
-        let mut marks = Vec::new();
-        if failed {
-            marks.push((Tag::BadMark, exit.as_deref().unwrap_or("failed")));
-        }
-        if pruned_at.is_some() {
-            marks.push((Tag::Mark, "shortened by the agent"));
-        }
-        self.markup
-            .open_with(Tag::Tool, if failed { "failed" } else { "" });
-        self.head(&name, &self.subject(&name, arguments), &marks);
-        let is_work = self.work(&name, arguments, details.unwrap_or(Raw::NULL));
-        match &*name {
-            _ if text.trim().is_empty() && others.is_empty() && !is_work => {
-                self.markup.words(Tag::Note, "no output");
-            }
-            _ if text.trim().is_empty() => {}
-            "read" if !failed => {
-                let first = arguments
-                    .get("offset")
-                    .and_then(Raw::index)
-                    .unwrap_or(1)
-                    .max(1);
-                let language = self.path(arguments).as_deref().and_then(Language::of_path);
-                self.beginning(&text, |text, m| {
-                    code::lines(text, first as u64, language, m)
-                });
-            }
-            // The diff shows the change, so the first line of the output suffices.
-            "edit" | "write" | "Edit" | "MultiEdit" | "Write" if !failed && is_work => {
-                let first = text.trim().lines().next().unwrap_or_default();
-                self.markup.words(Tag::Note, &cut(first, 300));
-            }
-            "bash" | "Bash" => self.end(&text),
-            _ => self.beginning(&text, code::output),
-        }
-        self.nested(message);
-        for block in others {
-            if is_block(block, "image") {
-                self.image(block);
-            } else {
-                self.json("other content", block);
-            }
-        }
-        self.markup.close();
-    }
-
-    /// Appends the calls that a tool made itself, folded.
-    fn nested(&mut self, message: Raw) {
-        let calls = message
-            .get("nestedCalls")
-            .and_then(|nested| nested.get("calls"));
-        let calls: Vec<Raw> = calls.into_iter().flat_map(Raw::items).collect();
-        if calls.is_empty() {
             return;
         }
-        self.markup.open(Tag::Fold);
-        self.markup
-            .words(Tag::Summary, &counted(calls.len(), "call", "calls"));
-        self.markup.begin();
-        for call in calls {
-            let name = call.get("name").and_then(decoded).unwrap_or_default();
-            let failed = call.get("isError").is_some_and(Raw::is_truthy);
-            let marks: &[(Tag, &str)] = if failed {
-                &[(Tag::BadMark, "failed")]
-            } else {
-                &[]
-            };
-            let arguments = call.get("arguments").unwrap_or(Raw::NULL);
-            self.head(&name, &self.subject(&name, arguments), marks);
-            self.markup.divide(usize::MAX, 200);
-        }
-        self.markup.end();
-        self.markup.close();
-    }
 
-    /// Appends the head line of a tool.
-    fn head(&mut self, name: &str, subject: &str, marks: &[(Tag, &str)]) {
-        self.markup.element(Tag::ToolHead, |m| {
-            m.words(Tag::Name, &cut(name, 80));
-            if !subject.is_empty() {
-                m.words(Tag::Subject, &cut(subject, SUBJECT));
+        self.push_tool("open", |view| {
+            let mut marks = Vec::new();
+            // A filter may have left out the result.
+            if contents.cuts.filter.is_none() {
+                marks.push(Mark::plain("no result"));
             }
-            marks.iter().for_each(|(tag, mark)| m.words(*tag, mark));
+            push_head(&name, &subject, &marks, &mut view.markup);
+            view.push_work(&name, arguments, Raw::NULL);
         });
     }
 
-    /// Returns the subject of a call, on one line.
-    fn subject(&self, name: &str, arguments: Raw) -> String {
-        let text = |key: &str| arguments.get(key).and_then(decoded);
-        let path = || self.path(arguments);
-        let subject = match name {
-            "bash" | "Bash" => text("command").map(|command| first_line(&command)),
-            // Codex has the words of a command.
-            "shell" | "local_shell" => {
-                let command = arguments
-                    .get("command")
-                    .and_then(|line| readable::command_head(line, SUBJECT));
-                command.map(|command| first_line(&command.to_string_lossy()))
-            }
-            "read" => path().map(|path| {
-                let number = |key: &str| arguments.get(key).and_then(Raw::index);
-                let from = number("offset").unwrap_or(1);
-                match number("limit") {
-                    None if number("offset").is_none() => path,
-                    None => format!("{path}:{from}"),
-                    Some(count) => format!("{path}:{from}-{}", (from + count).saturating_sub(1)),
-                }
-            }),
-            "grep" | "Grep" => {
-                let place = path().unwrap_or(".".to_owned());
-                text("pattern").map(|pattern| format!("/{pattern}/ in {place}"))
-            }
-            "find" | "glob" | "Glob" => {
-                let place = path().map(|path| format!(" in {path}")).unwrap_or_default();
-                text("pattern").map(|pattern| format!("{pattern}{place}"))
-            }
-            _ => path(),
-        };
-        // The first string is usually the subject.
-        let first = || arguments.members().find_map(|(_, value)| decoded(value));
-        subject
-            .or_else(|| first().map(|text| first_line(&text)))
-            .unwrap_or_default()
+    /// Appends a result with the call it answers.
+    pub fn push_result(&mut self, message: Raw) -> io::Result<()> {
+        let id = message.get_text("toolCallId").unwrap_or_default();
+        let source = self.source;
+        source.with_call(id.as_bytes(), self.ix, |call| {
+            self.push_call_with_result(call, message);
+        })
     }
 
-    /// Returns the path that arguments name, relative to the session's directory.
+    /// Appends a result. `call` is the block of its call, or `null` if there is none.
+    fn push_call_with_result(&mut self, call: Raw, message: Raw) {
+        let names = ["toolName", "content", "isError", "prunedAt", "details"];
+        let [name, content, is_error, pruned_at, details] = members(message, names);
+        let [call_name, arguments] = members(call, ["name", "arguments"]);
+        let name = name.or(call_name).and_then(decoded);
+        let name = name.unwrap_or("tool".into());
+        let arguments = arguments.unwrap_or(Raw::NULL);
+        let output = ToolOutput::new(content);
+        let failed = is_error.is_some_and(Raw::is_truthy);
+
+        let outcome = Outcome::of(message, &output.text);
+        let exit = outcome.exit_code().map(|code| format!("exit {code}"));
+        let mut marks = Vec::new();
+        if failed {
+            marks.push(Mark::failure(exit.as_deref().unwrap_or("failed")));
+        }
+        if pruned_at.is_some() {
+            marks.push(Mark::plain("shortened by the agent"));
+        }
+
+        self.push_tool(if failed { "failed" } else { "" }, |view| {
+            let subject = view.subject(&name, arguments);
+            push_head(&name, &subject, &marks, &mut view.markup);
+            let shows_change = view.push_work(&name, arguments, details.unwrap_or(Raw::NULL));
+            if !output.text.trim().is_empty() {
+                // Of a call that succeeded, the change says more than its output.
+                if shows_change && !failed && is_edit_tool(&name) {
+                    let first = output.text.trim().lines().next().unwrap_or_default();
+                    view.markup.words(Tag::Note, &cut(first, 300));
+                } else {
+                    view.push_output(&name, arguments, &output.text, failed);
+                }
+            } else if output.others.is_empty() && !shows_change {
+                view.markup.words(Tag::Note, "no output");
+            }
+
+            view.push_nested_calls(message);
+            for block in output.others {
+                if is_block(block, "image") {
+                    view.push_image(block);
+                } else {
+                    view.push_json("other content", block);
+                }
+            }
+        });
+    }
+
+    /// Appends the element of a tool, in a state that the page colours, with the content that
+    /// `inside` appends.
+    fn push_tool(&mut self, state: &str, inside: impl FnOnce(&mut Self)) {
+        self.markup.open_with(Tag::Tool, state);
+        inside(self);
+        self.markup.close();
+    }
+
+    /// Appends the text of a result, as far as it is exported.
+    fn push_output(&mut self, name: &str, arguments: Raw, text: &str, failed: bool) {
+        match name {
+            "read" if !failed => {
+                let offset = arguments.get("offset").and_then(Raw::index);
+                let first_line = offset.unwrap_or(1).max(1) as u64;
+                let language = self.path(arguments).as_deref().and_then(Language::of_path);
+                self.push_first_lines(text, |text, m| {
+                    code::lines(text, first_line, language, m);
+                });
+            }
+            "bash" | "Bash" => self.push_last_lines(text),
+            _ => self.push_first_lines(text, code::output),
+        }
+    }
+
+    /// Appends the calls that a tool made itself, folded.
+    fn push_nested_calls(&mut self, message: Raw) {
+        let Some(calls) = message
+            .get("nestedCalls")
+            .and_then(|nested| nested.get("calls"))
+        else {
+            return;
+        };
+        let count = calls.items().count();
+        if count == 0 {
+            return;
+        }
+
+        self.markup.open(Tag::Fold);
+        self.markup
+            .words(Tag::Summary, &counted(count, "call", "calls"));
+        self.push_section(|view| {
+            for call in calls.items() {
+                view.push_nested_call(call);
+                view.markup.divide_if_full(NESTED_CALLS);
+            }
+        });
+        self.markup.close();
+    }
+
+    fn push_nested_call(&mut self, call: Raw) {
+        let name = text_at(call, "name").unwrap_or_default();
+        let arguments = call.get("arguments").unwrap_or(Raw::NULL);
+        let subject = self.subject(&name, arguments);
+        let mut marks = Vec::new();
+        if call.get("isError").is_some_and(Raw::is_truthy) {
+            marks.push(Mark::failure("failed"));
+        }
+        push_head(&name, &subject, &marks, &mut self.markup);
+    }
+
+    /// The subject of a call, on one line: what the tool works on. Of an unknown tool it is a path,
+    /// or else the first string, which usually is the subject.
+    fn subject(&self, name: &str, arguments: Raw) -> String {
+        let subject = match name {
+            "bash" | "Bash" => text_at(arguments, "command").map(|text| first_line(&text)),
+            "shell" | "local_shell" => shell_subject(arguments),
+            "read" => self.read_subject(arguments),
+            "grep" | "Grep" => text_at(arguments, "pattern").map(|pattern| {
+                let place = self.path(arguments).unwrap_or(".".to_owned());
+                format!("/{pattern}/ in {place}")
+            }),
+            "find" | "glob" | "Glob" => {
+                text_at(arguments, "pattern").map(|pattern| match self.path(arguments) {
+                    Some(place) => format!("{pattern} in {place}"),
+                    None => pattern,
+                })
+            }
+            _ => self.path(arguments),
+        };
+        if let Some(subject) = subject {
+            return subject;
+        }
+
+        let first_text = arguments.members().find_map(|(_, value)| decoded(value));
+        first_text.map_or_else(String::new, |text| first_line(&text))
+    }
+
+    /// The file that a call reads, with its lines if not all are asked for: `PATH:FIRST-LAST`.
+    fn read_subject(&self, arguments: Raw) -> Option<String> {
+        let path = self.path(arguments)?;
+        let offset = arguments.get("offset").and_then(Raw::index);
+        let limit = arguments.get("limit").and_then(Raw::index);
+        let first = offset.unwrap_or(1);
+        Some(match (offset, limit) {
+            (None, None) => path,
+            (Some(_), None) => format!("{path}:{first}"),
+            (_, Some(count)) => {
+                let last = (first + count).saturating_sub(1);
+                format!("{path}:{first}-{last}")
+            }
+        })
+    }
+
+    /// The path that arguments name, relative to the session's directory if it is in there.
     fn path(&self, arguments: Raw) -> Option<String> {
         let path = ["path", "file_path", "notebook_path", "filePath", "file"]
             .iter()
-            .find_map(|key| arguments.get(key));
-        let path = path.and_then(decoded)?;
-        let cwd = self
-            .source
-            .contents
-            .session
-            .header
-            .cwd
-            .as_ref()
-            .map(|cwd| cwd.to_string_lossy());
-        match cwd
-            .as_deref()
-            .and_then(|cwd| below(path.as_bytes(), cwd.as_bytes()))
-        {
+            .find_map(|key| arguments.get(key))
+            .and_then(decoded)?;
+        let Some(cwd) = &self.source.contents.session.header.cwd else {
+            return Some(path);
+        };
+        match below(path.as_bytes(), cwd.to_string_lossy().as_bytes()) {
             Some(rest) if !rest.is_empty() => Some(path[path.len() - rest.len()..].to_owned()),
             _ => Some(path),
         }
     }
 
-    /// Appends what the head line does not show of a call. Returns whether it shows a change to a
+    /// Appends what the head line does not show of a call. Returns whether that is a change to a
     /// file.
-    fn work(&mut self, name: &str, arguments: Raw, details: Raw) -> bool {
-        let text = |key: &str| arguments.get(key).and_then(decoded);
+    fn push_work(&mut self, name: &str, arguments: Raw, details: Raw) -> bool {
         match name {
             "bash" | "Bash" => {
-                let command = text("command").unwrap_or_default();
+                let command = text_at(arguments, "command").unwrap_or_default();
                 if command.trim_end().contains('\n') || command.chars().count() > SUBJECT {
                     code::block(&command, "sh", Language::named("sh"), &mut self.markup);
                 }
@@ -235,223 +272,276 @@ impl EntryView<'_> {
                 return false;
             }
             "write" | "Write" => {
-                if let Some(content) = text("content") {
-                    let language = self
-                        .path(arguments)
-                        .and_then(|path| Language::of_path(&path));
-                    self.beginning(&content, |text, m| code::lines(text, 1, language, m));
+                if let Some(content) = text_at(arguments, "content") {
+                    let path = self.path(arguments);
+                    let language = path.and_then(|path| Language::of_path(&path));
+                    self.push_first_lines(&content, |text, m| code::lines(text, 1, language, m));
                     return true;
                 }
             }
             _ => {}
         }
-        // Some agents store only the headers of the hunks.
-        let changes = |diff: &str| {
-            diff.lines()
-                .any(|line| line_of_diff(line).0 != Sign::Common)
-        };
-        let diff = details
-            .get("diff")
-            .and_then(decoded)
-            .filter(|diff| changes(diff));
-        if let Some(diff) = diff {
-            self.changes(diff.lines().map(line_of_diff).collect());
-            return true;
+
+        if let Some(diff) = details.get("diff").and_then(decoded) {
+            let lines: Vec<_> = diff.lines().map(line_of_diff).collect();
+            // Some agents store only the headers of the hunks.
+            if lines.iter().any(|(sign, _)| *sign != Sign::Common) {
+                self.push_diff(lines);
+                return true;
+            }
         }
-        let pairs = replacements(arguments);
-        pairs.iter().for_each(|(old, new)| self.compared(old, new));
-        if pairs.is_empty() && arguments.is_object() && arguments.members().nth(1).is_some() {
-            self.json("arguments", arguments);
+
+        let replacements = replacements(arguments);
+        for Replacement { old, new } in &replacements {
+            self.push_comparison(old, new);
         }
-        !pairs.is_empty()
+        let has_more = arguments.is_object() && arguments.members().nth(1).is_some();
+        if replacements.is_empty() && has_more {
+            self.push_json("arguments", arguments);
+        }
+        !replacements.is_empty()
     }
 
-    fn compared(&mut self, old: &str, new: &str) {
+    /// Appends the difference between two texts.
+    fn push_comparison(&mut self, old: &str, new: &str) {
+        let mut lines = Vec::new();
         if old.len() + new.len() > LONGEST_COMPARED {
-            let lines = old.lines().map(|line| (Sign::Removed, line));
-            return self.changes(
-                lines
-                    .chain(new.lines().map(|line| (Sign::Added, line)))
-                    .collect(),
-            );
+            lines.extend(old.lines().map(|line| (Sign::Removed, line)));
+            lines.extend(new.lines().map(|line| (Sign::Added, line)));
+            self.push_diff(lines);
+            return;
         }
-        let lines = changes::lines(old, new);
-        let signed: Vec<_> = lines
-            .iter()
-            .map(|(sign, line)| {
-                (
-                    *sign,
-                    format!("{}{}", sign.as_str(), line.trim_end_matches(['\n', '\r'])),
-                )
-            })
-            .collect();
-        self.changes(
-            signed
-                .iter()
-                .map(|(side, text)| (*side, text.as_str()))
-                .collect(),
-        );
+
+        let mut signed_lines = Vec::new();
+        for (sign, line) in changes::lines(old, new) {
+            let line = line.trim_end_matches(['\n', '\r']);
+            signed_lines.push((sign, format!("{}{line}", sign.as_str())));
+        }
+        for (sign, line) in &signed_lines {
+            lines.push((*sign, line.as_str()));
+        }
+        self.push_diff(lines);
     }
 
     /// Appends the first lines of a diff.
-    fn changes(&mut self, mut lines: Vec<(Sign, &str)>) {
-        let all = lines.len();
-        lines.truncate(self.shown(all));
+    fn push_diff(&mut self, mut lines: Vec<(Sign, &str)>) {
+        let count = lines.len();
+        lines.truncate(self.shown_lines(count));
         if !lines.is_empty() {
             code::diff(&lines, &mut self.markup);
         }
-        self.omitted(all, "more ");
+        self.push_omitted(count, "more ");
     }
 
     /// Appends the first lines of a text by `write`.
-    fn beginning(&mut self, text: &str, write: impl FnOnce(&str, &mut Markup)) {
-        let all = text.lines().count();
-        let shown = self.shown(all);
-        let kept: usize = text.split_inclusive('\n').take(shown).map(str::len).sum();
+    fn push_first_lines(&mut self, text: &str, write: impl FnOnce(&str, &mut Markup)) {
+        let count = text.lines().count();
+        let shown = self.shown_lines(count);
         if shown > 0 {
-            write(&text[..kept], &mut self.markup);
+            write(&text[..offset_of_line(text, shown)], &mut self.markup);
         }
-        self.omitted(all, "more ");
+        self.push_omitted(count, "more ");
     }
 
     /// Appends the last lines of what a command printed: its result is there.
-    fn end(&mut self, text: &str) {
-        let all = text.lines().count();
-        let shown = self.shown(all);
-        self.omitted(all, "earlier ");
-        let left: usize = text
-            .split_inclusive('\n')
-            .take(all - shown)
-            .map(str::len)
-            .sum();
+    fn push_last_lines(&mut self, text: &str) {
+        let count = text.lines().count();
+        let shown = self.shown_lines(count);
+        self.push_omitted(count, "earlier ");
         if shown > 0 {
-            code::output(&text[left..], &mut self.markup);
+            let start = offset_of_line(text, count - shown);
+            code::output(&text[start..], &mut self.markup);
         }
     }
 
-    /// Returns how many of these lines are shown.
-    fn shown(&self, all: usize) -> usize {
-        all.min(self.source.contents.cuts.lines.unwrap_or(all))
+    /// How many of `count` lines the export shows.
+    fn shown_lines(&self, count: usize) -> usize {
+        count.min(self.source.contents.cuts.lines.unwrap_or(count))
     }
 
-    /// Appends how many of these lines are left out, if any.
-    fn omitted(&mut self, all: usize, which: &str) {
-        let shown = self.shown(all);
+    /// Appends how many of `count` lines are left out, if any. `which` precedes `lines`, unless
+    /// none is shown.
+    fn push_omitted(&mut self, count: usize, which: &str) {
+        let shown = self.shown_lines(count);
+        if shown == count {
+            return;
+        }
         let which = if shown == 0 { "" } else { which };
-        if all > shown {
-            let (one, many) = (format!("{which}line"), format!("{which}lines"));
-            self.markup
-                .words(Tag::Note, &counted(all - shown, &one, &many));
-        }
+        let one = format!("{which}line");
+        let many = format!("{which}lines");
+        self.markup
+            .words(Tag::Note, &counted(count - shown, &one, &many));
     }
 
     /// Appends a command or code that the user ran.
-    pub fn execution(&mut self, message: Raw) {
-        let text = |key: &str| message.get(key).and_then(decoded).unwrap_or_default();
-        let (name, language, ran) = if message.get("command").is_some() {
-            ("bash", "sh", text("command"))
+    pub fn push_execution(&mut self, message: Raw) {
+        let (name, language, key) = if message.get("command").is_some() {
+            ("bash", "sh", "command")
         } else {
-            ("python", "py", text("code"))
+            ("python", "py", "code")
         };
+        let ran = text_at(message, key).unwrap_or_default();
+        let output = text_at(message, "output").unwrap_or_default();
+
+        // Its end is in its members: the agent adds no line about it to the output.
         let outcome = Outcome::of(message, "");
         let exit = outcome.exit_code().map(|code| format!("exit {code}"));
-        let mark = if outcome == Outcome::Stopped {
-            Some("cancelled")
+        let mut marks = Vec::new();
+        if outcome == Outcome::Stopped {
+            marks.push(Mark::failure("cancelled"));
+        } else if let Some(exit) = &exit {
+            marks.push(Mark::failure(exit));
+        }
+        if truthy(message, "excludeFromContext") {
+            marks.push(Mark::plain("not sent to the model"));
+        }
+        if truthy(message, "truncated") {
+            marks.push(Mark::plain("output shortened"));
+        }
+
+        let state = if outcome == Outcome::Passed {
+            ""
         } else {
-            exit.as_deref()
+            "failed"
         };
-        let mut marks: Vec<_> = mark.map(|mark| (Tag::BadMark, mark)).into_iter().collect();
-        for (key, mark) in [
-            ("excludeFromContext", "not sent to the model"),
-            ("truncated", "output shortened"),
-        ] {
-            marks.extend(truthy(message, key).then_some((Tag::Mark, mark)));
-        }
-        self.markup.open_with(
-            Tag::Tool,
-            if outcome == Outcome::Passed {
-                ""
+        self.push_tool(state, |view| {
+            push_head(name, &first_line(&ran), &marks, &mut view.markup);
+            if ran.trim_end().contains('\n') {
+                code::block(&ran, language, Language::named(language), &mut view.markup);
+            }
+            if output.trim().is_empty() {
+                view.markup.words(Tag::Note, "no output");
             } else {
-                "failed"
-            },
-        );
-        self.head(name, &first_line(&ran), &marks);
-        if ran.trim_end().contains('\n') {
-            code::block(&ran, language, Language::named(language), &mut self.markup);
-        }
-        match text("output") {
-            output if output.trim().is_empty() => self.markup.words(Tag::Note, "no output"),
-            output => self.end(&output),
-        }
-        self.markup.close();
+                view.push_last_lines(&output);
+            }
+        });
     }
 
     /// Appends files that the user mentioned.
-    pub fn files(&mut self, message: Raw) {
-        for file in message.get("files").into_iter().flat_map(Raw::items) {
-            let path = self.path(file).unwrap_or_default();
-            self.markup.open_with(Tag::Tool, "");
-            self.head("file", &path, &[]);
-            if let Some(reason) = file.get("skippedReason").and_then(decoded) {
-                self.markup
-                    .words(Tag::Note, &format!("left out: {}", cut(&reason, 100)));
-            }
-            if let Some(content) = file
-                .get("content")
-                .and_then(decoded)
-                .filter(|text| !text.is_empty())
-            {
-                let language = Language::of_path(&path);
-                self.beginning(&content, |text, m| code::lines(text, 1, language, m));
-            }
-            if let Some(image) = file.get("image").filter(|image| image.is_object()) {
-                self.image(image);
-            }
-            self.markup.close();
+    pub fn push_files(&mut self, message: Raw) {
+        for file in message.get("files").unwrap_or(Raw::NULL).items() {
+            self.push_tool("", |view| view.push_file(file));
         }
     }
+
+    fn push_file(&mut self, file: Raw) {
+        let path = self.path(file).unwrap_or_default();
+        push_head("file", &path, &[], &mut self.markup);
+        if let Some(reason) = text_at(file, "skippedReason") {
+            self.markup
+                .words(Tag::Note, &format!("left out: {}", cut(&reason, 100)));
+        }
+        if let Some(content) = text_at(file, "content")
+            && !content.is_empty()
+        {
+            let language = Language::of_path(&path);
+            self.push_first_lines(&content, |text, m| code::lines(text, 1, language, m));
+        }
+        if let Some(image) = file.get("image")
+            && image.is_object()
+        {
+            self.push_image(image);
+        }
+    }
+}
+
+/// Appends the head line of a tool.
+fn push_head(name: &str, subject: &str, marks: &[Mark], markup: &mut Markup) {
+    markup.element(Tag::ToolHead, |m| {
+        m.words(Tag::Name, &cut(name, 80));
+        if !subject.is_empty() {
+            m.words(Tag::Subject, &cut(subject, SUBJECT));
+        }
+        for mark in marks {
+            m.words(mark.tag, mark.text);
+        }
+    });
+}
+
+/// The text at `key`; `None` if there is no string.
+fn text_at(object: Raw, key: &str) -> Option<String> {
+    object.get(key).and_then(decoded)
 }
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
+/// The offset at which the line after the first `count` lines begins.
+fn offset_of_line(text: &str, count: usize) -> usize {
+    text.split_inclusive('\n').take(count).map(str::len).sum()
+}
+
+/// The first line of a command of Codex, which has the command as a list of words.
+fn shell_subject(arguments: Raw) -> Option<String> {
+    let command = readable::command_head(arguments.get("command")?, SUBJECT)?;
+    Some(first_line(&command.to_string_lossy()))
+}
+
+/// Whether the tool changes files, under the names that the agents give it.
+fn is_edit_tool(name: &str) -> bool {
+    matches!(name, "edit" | "write" | "Edit" | "MultiEdit" | "Write")
+}
+
+/// The side of a line of a diff. Headers of files are on no side.
 fn line_of_diff(line: &str) -> (Sign, &str) {
-    match line.as_bytes().first() {
-        Some(b'+') if !line.starts_with("+++") => (Sign::Added, line),
-        Some(b'-') if !line.starts_with("---") => (Sign::Removed, line),
-        _ => (Sign::Common, line),
+    if line.starts_with('+') && !line.starts_with("+++") {
+        (Sign::Added, line)
+    } else if line.starts_with('-') && !line.starts_with("---") {
+        (Sign::Removed, line)
+    } else {
+        (Sign::Common, line)
     }
 }
 
-/// Returns the old and new texts of an edit, by the names that agents use for them.
-fn replacements(arguments: Raw) -> Vec<(String, String)> {
-    let pair = |object: Raw| {
-        let text = |keys: &[&str]| {
-            keys.iter()
-                .find_map(|key| object.get(key))
-                .and_then(decoded)
-        };
-        Some((
-            text(&["oldText", "old_text", "old_string"])?,
-            text(&["newText", "new_text", "new_string"])?,
-        ))
-    };
+/// A text that an edit replaces.
+struct Replacement {
+    old: String,
+    new: String,
+}
+
+/// The replacements of an edit: a list of them, or one in the arguments themselves.
+fn replacements(arguments: Raw) -> Vec<Replacement> {
     match arguments.get("edits").filter(|edits| edits.is_array()) {
-        Some(edits) => edits.items().filter_map(pair).collect(),
-        None => pair(arguments).into_iter().collect(),
+        Some(edits) => edits.items().filter_map(replacement).collect(),
+        None => Vec::from_iter(replacement(arguments)),
     }
 }
 
-/// Returns the text of a result, and its blocks that are not text.
-fn output<'t>(content: Option<Raw<'t>>) -> (String, Vec<Raw<'t>>) {
-    let is_text = |block: &Raw| is_block(*block, "text") && block.get("text").is_some();
-    let others = content
-        .into_iter()
-        .flat_map(Raw::items)
-        .filter(|block| !is_text(block));
-    (
-        joined_text(content, "").into_string_lossy(),
-        others.collect(),
-    )
+/// Reads a replacement, by the names that agents use for its texts.
+fn replacement(object: Raw) -> Option<Replacement> {
+    let old = ["oldText", "old_text", "old_string"]
+        .iter()
+        .find_map(|key| object.get(key))?;
+    let new = ["newText", "new_text", "new_string"]
+        .iter()
+        .find_map(|key| object.get(key))?;
+    Some(Replacement {
+        old: decoded(old)?,
+        new: decoded(new)?,
+    })
+}
+
+/// The content of a result.
+struct ToolOutput<'t> {
+    /// Its texts, joined without a separator.
+    text: String,
+    /// Its blocks that are not text.
+    others: Vec<Raw<'t>>,
+}
+
+impl<'t> ToolOutput<'t> {
+    fn new(content: Option<Raw<'t>>) -> Self {
+        let mut others = Vec::new();
+        for block in content.unwrap_or(Raw::NULL).items() {
+            let is_text = is_block(block, "text") && block.get("text").is_some();
+            if !is_text {
+                others.push(block);
+            }
+        }
+        ToolOutput {
+            text: joined_text(content, "").into_string_lossy(),
+            others,
+        }
+    }
 }

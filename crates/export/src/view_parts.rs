@@ -3,7 +3,7 @@
 
 use super::code::{self, Language};
 use super::commonmark::{self, Author};
-use super::html::{IMAGE_TYPES, is_base64};
+use super::html::{IMAGE_TYPES, NamedImage, is_allowed_address, is_base64};
 use super::markup::{Markup, Tag};
 use super::source::{Source, cut, decoded};
 use super::wrapped::{Part, parts};
@@ -24,10 +24,8 @@ pub struct EntryView<'s> {
     /// Where it is from.
     pub source: &'s Source<'s>,
     pub ix: EntryIx,
-    /// Its markup.
     pub markup: Markup,
-    /// Its images in base64, with their names in the markup.
-    pub images: Vec<(String, String)>,
+    pub images: Vec<NamedImage>,
     /// The Markdown of its texts, for copying; empty if one is long, and is copied as it is shown.
     pub text: String,
     /// Whether one of its texts is long.
@@ -42,37 +40,43 @@ pub struct Facts {
     pub model: Option<String>,
     /// Whether the agent does not show it.
     pub is_hidden: bool,
-    /// If this entry changes what the model sees of another: the number of that entry, and whether
-    /// it is omitted.
-    pub edits: Option<(u32, bool)>,
+    /// The entry whose content it changes for the model.
+    pub edit: Option<EditFact>,
+}
+
+/// That an entry changes what the model sees of another.
+#[derive(Clone, Copy, Debug)]
+pub struct EditFact {
+    /// The number of the other entry.
+    pub target: u32,
+    /// Whether the model no longer sees anything of it.
+    pub omits: bool,
 }
 
 impl<'s> EntryView<'s> {
-    /// Returns a view that is still empty.
+    /// Makes a view that is still empty.
     pub fn new(source: &'s Source<'s>, ix: EntryIx) -> Self {
-        let (markup, facts) = (Markup::default(), Facts::default());
         EntryView {
             source,
             ix,
-            markup,
+            markup: Markup::default(),
             images: Vec::new(),
             text: String::new(),
             has_long_text: false,
-            facts,
+            facts: Facts::default(),
         }
     }
 
     /// Appends a text as Markdown, and keeps its source.
-    pub fn prose(&mut self, text: &str, author: Author) {
+    pub fn push_prose(&mut self, text: &str, author: Author) {
         self.keep_source(text.trim());
-        prose(text, author, &mut self.markup);
+        push_prose(text, author, &mut self.markup);
     }
 
     /// Keeps the source of a text, for copying, unless one is long.
     pub(super) fn keep_source(&mut self, text: &str) {
         if text.len() > LONGEST_TEXT {
-            self.has_long_text = true;
-            self.text = String::new();
+            self.forget_source();
         }
         if self.has_long_text {
             return;
@@ -83,67 +87,65 @@ impl<'s> EntryView<'s> {
         self.text.push_str(text);
     }
 
+    /// Notes that a text is long, so that no source is kept.
+    fn forget_source(&mut self) {
+        self.has_long_text = true;
+        self.text = String::new();
+    }
+
     /// Appends a JSON string as Markdown. A very long one is decoded in parts, so that its text is
     /// not in memory as well as its line and its markup.
-    fn string(&mut self, string: Raw, author: Author) {
+    fn push_string(&mut self, string: Raw, author: Author) {
         let raw = string.raw_string().unwrap_or_default();
         if raw.len() > LONGEST_TEXT {
-            self.has_long_text = true;
-            self.text = String::new();
+            self.forget_source();
             return code::output_of(raw, &mut self.markup);
         }
         let text = string.text().unwrap_or_default();
-        self.prose(&text.to_string_lossy(), author);
+        self.push_prose(&text.to_string_lossy(), author);
     }
 
     /// Appends the content of a message: a string, or blocks.
-    pub fn content(&mut self, content: Option<Raw>, author: Author) {
+    pub fn push_content(&mut self, content: Option<Raw>, author: Author) {
         let Some(content) = content else { return };
         if content.is_string() {
-            self.string(content, author);
+            self.push_string(content, author);
         } else if content.is_array() {
             for block in content.items() {
-                self.block(block, author);
+                self.push_block(block, author);
             }
         } else if !content.is_null() {
-            self.json("content", content);
+            self.push_json("content", content);
         }
     }
 
-    /// Appends a block of content.
-    pub fn block(&mut self, block: Raw, author: Author) {
+    /// Appends a block of content. Calls are drawn in replies only; any other block that is not of
+    /// a known shape is shown as JSON.
+    fn push_block(&mut self, block: Raw, author: Author) {
+        let contents = self.source.contents;
         let [kind, text, thinking] = members(block, ["type", "text", "thinking"]);
         let kind = kind.and_then(Raw::text).unwrap_or_default();
         let text = text.filter(|value| value.is_string());
         let thinking = thinking.filter(|value| value.is_string());
-        let is_reply = self
-            .source
-            .contents
-            .session
-            .is_message(self.ix, Role::Assistant);
+        let is_reply = contents.session.is_message(self.ix, Role::Assistant);
         match (kind.as_bytes(), text, thinking) {
-            (b"text", Some(text), _) => self.string(text, author),
-            (b"toolCall", ..) if is_reply && self.source.contents.cuts.tools => {}
-            (b"toolCall", ..) if is_reply => self.call(block),
-            (b"thinking" | b"redactedThinking", ..) if self.source.contents.cuts.thinking => {}
-            (b"thinking", _, Some(thinking)) => self.thinking(thinking),
-            (b"redactedThinking", ..) => self
-                .markup
-                .words(Tag::Note, "Thinking, encrypted by the provider"),
-            (b"image", ..) => self.image(block),
-            _ => self.json(
-                if kind.is_empty() {
-                    "block"
-                } else {
-                    "other content"
-                },
-                block,
-            ),
+            (b"text", Some(text), _) => self.push_string(text, author),
+            (b"toolCall", ..) if is_reply && contents.cuts.tools => {}
+            (b"toolCall", ..) if is_reply => self.push_call(block),
+            (b"thinking" | b"redactedThinking", ..) if contents.cuts.thinking => {}
+            (b"thinking", _, Some(thinking)) => self.push_thinking(thinking),
+            (b"redactedThinking", ..) => {
+                self.markup
+                    .words(Tag::Note, "Thinking, encrypted by the provider");
+            }
+            (b"image", ..) => self.push_image(block),
+            (b"", ..) => self.push_json("block", block),
+            _ => self.push_json("other content", block),
         }
     }
 
     /// Appends what the model thought, folded, unless it is empty.
-    fn thinking(&mut self, thinking: Raw) {
+    fn push_thinking(&mut self, thinking: Raw) {
         let text = thinking.text().unwrap_or_default();
         let text = text.to_string_lossy();
         if !text.trim().is_empty() {
@@ -154,9 +156,10 @@ impl<'s> EntryView<'s> {
     }
 
     /// Appends an image, or why it is not shown.
-    pub fn image(&mut self, block: Raw) {
-        let text = |key: &str| block.get(key).and_then(decoded);
-        let kind = text("mimeType")
+    pub fn push_image(&mut self, block: Raw) {
+        let kind = block
+            .get("mimeType")
+            .and_then(decoded)
             .unwrap_or_default()
             .trim()
             .to_ascii_lowercase();
@@ -167,9 +170,14 @@ impl<'s> EntryView<'s> {
             let name = format!("i{number}-{}", self.images.len());
             self.markup
                 .element_with(Tag::Image, &format!("{kind} {name}"), |_| ());
-            self.images.push((name, data.into_owned()));
+            self.images.push(NamedImage {
+                name,
+                data: data.into_owned(),
+            });
             return;
         }
+
+        let url = block.get("url").and_then(decoded);
         self.markup.element(Tag::Note, |m| {
             m.text("Image, ");
             m.text(if kind.is_empty() {
@@ -177,8 +185,8 @@ impl<'s> EntryView<'s> {
             } else {
                 &kind
             });
-            match text("url") {
-                Some(url) if super::html::allowed(&url) => {
+            match url {
+                Some(url) if is_allowed_address(&url) => {
                     m.text(": ");
                     m.element_with(Tag::Link, &url, |m| m.text(&url));
                 }
@@ -188,8 +196,8 @@ impl<'s> EntryView<'s> {
         });
     }
 
-    /// Appends that the agent does not show the message, if so.
-    pub fn hidden(&mut self) {
+    /// Notes that the agent does not show the message, if so.
+    pub fn push_hidden_note(&mut self) {
         let entry = self.source.contents.session.entry(self.ix);
         if entry.flags.has(Flags::HIDDEN) {
             self.facts.is_hidden = true;
@@ -199,40 +207,46 @@ impl<'s> EntryView<'s> {
     }
 
     /// Appends a text, folded, unless it is empty.
-    pub fn fold(&mut self, title: &str, text: &str) {
+    pub fn push_folded_text(&mut self, title: &str, text: &str) {
         if !text.trim().is_empty() {
             self.markup
-                .fold("", title, |m| prose(text, Author::Program, m));
+                .fold("", title, |m| push_prose(text, Author::Program, m));
         }
     }
 
     /// Appends the content of a message, folded.
-    pub fn folded(&mut self, title: &str, content: Option<Raw>) {
+    pub fn push_folded_content(&mut self, title: &str, content: Option<Raw>) {
         self.markup.open_with(Tag::Fold, "");
         self.markup.words(Tag::Summary, title);
-        self.markup.begin();
-        self.content(content, Author::Program);
-        self.markup.end();
+        self.push_section(|view| view.push_content(content, Author::Program));
         self.markup.close();
     }
 
+    /// Appends a section with the content that `inside` appends, as [`Markup::section`].
+    pub(super) fn push_section(&mut self, inside: impl FnOnce(&mut Self)) {
+        self.markup.begin_section();
+        inside(self);
+        self.markup.end_section();
+    }
+
     /// Appends a member of an object, folded, if it has one.
-    pub fn member(&mut self, object: Raw, key: &'static str) {
+    pub fn push_member(&mut self, object: Raw, key: &'static str) {
         if let Some(value) = object.get_some(key) {
-            self.json(key, value);
+            self.push_json(key, value);
         }
     }
 
-    /// Appends what an entry contains besides the known members of its type.
-    pub fn rest(&mut self, title: &str, object: Raw, known: &[&str]) {
+    /// Appends the whole object, folded, if it has a member besides [`ENVELOPE`] and `known`: those
+    /// that are shown already.
+    pub fn push_rest(&mut self, title: &str, object: Raw, known: &[&str]) {
         let is_known = |key: RawString| known.iter().chain(&ENVELOPE).any(|name| key.is(name));
         if !object.is_object() || object.members().any(|(key, _)| !is_known(key)) {
-            self.json(title, object);
+            self.push_json(title, object);
         }
     }
 
     /// Appends a value, folded.
-    pub fn json(&mut self, title: &str, value: Raw) {
+    pub fn push_json(&mut self, title: &str, value: Raw) {
         let text = String::from_utf8_lossy(&pretty(value)).into_owned();
         self.markup.fold("data", title, |m| {
             code::block(&text, "json", Language::named("json"), m)
@@ -241,20 +255,23 @@ impl<'s> EntryView<'s> {
 }
 
 /// Appends a text as Markdown; what an agent has enclosed in elements is folded.
-pub fn prose(text: &str, author: Author, markup: &mut Markup) {
+pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
     for part in parts(text) {
-        let content = |m: &mut Markup| match part {
-            Part::Text(text) => commonmark::push(text, author, m),
-            Part::Skill(_, body) => commonmark::push(body, Author::Program, m),
-            Part::File(path, body) => code::lines(body, 1, Language::of_path(path), m),
-            Part::Read(body) | Part::Modified(body) => code::output(body, m),
-        };
         match part.title() {
-            None => content(markup),
+            None => push_part(part, author, markup),
             Some(title) => markup.element(Tag::Fold, |m| {
                 m.words(Tag::Summary, &cut(&title, 200));
-                m.section(content);
+                m.section(|m| push_part(part, author, m));
             }),
         }
+    }
+}
+
+fn push_part(part: Part, author: Author, markup: &mut Markup) {
+    match part {
+        Part::Text(text) => commonmark::push(text, author, markup),
+        Part::Skill(_, body) => commonmark::push(body, Author::Program, markup),
+        Part::File(path, body) => code::lines(body, 1, Language::of_path(path), markup),
+        Part::Read(body) | Part::Modified(body) => code::output(body, markup),
     }
 }
