@@ -11,11 +11,10 @@ use pisess_json::Raw;
 
 /// Returns the role of an entry's message; in older formats `hookMessage` is `custom`.
 pub fn role_of(kind: Kind, record: &Record, format: Format) -> Role {
-    let role = record
-        .message
-        .as_ref()
-        .filter(|_| kind == Kind::Message)
-        .and_then(|message| message.role);
+    let role = match &record.message {
+        Some(message) if kind == Kind::Message => message.role,
+        _ => None,
+    };
     match Role::of_string(role) {
         Role::HookMessage if format != Format::V3 => Role::Custom,
         role => role,
@@ -32,19 +31,21 @@ pub fn flags(typed: &Typed, agent: &dyn Agent) -> Flags {
     } = *typed;
     let mut flags = Flags::default();
     flags.insert_if(Flags::USER_REQUEST, agent.is_user_request(typed));
+
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
-        let is_silent = || is_silent(message, blocks, |text| agent.says_something(text));
-        flags.insert_if(Flags::NO_CONTENT, matches!(message.content, Content::None));
-        flags.insert_if(Flags::SILENT, role == Role::Assistant && is_silent());
-        let (failed, aborted) = ended(role, message);
-        flags.insert_if(Flags::ABORTED, aborted);
-        flags.insert_if(Flags::FAILED, failed && !aborted);
+        let has_no_content = matches!(message.content, Content::None);
+        let is_silent_reply = role == Role::Assistant
+            && is_silent(message, blocks, |text| agent.says_something(text));
+        let ending = Ending::of_message(role, message);
+        flags.insert_if(Flags::NO_CONTENT, has_no_content);
+        flags.insert_if(Flags::SILENT, is_silent_reply);
+        flags.insert_if(Flags::ABORTED, ending.is_aborted);
+        flags.insert_if(Flags::FAILED, ending.is_failed && !ending.is_aborted);
     }
-    let is_skill = || is(Raw::checked(record.bytes), "customType", "skill-prompt");
-    flags.insert_if(
-        Flags::SKILL_PROMPT,
-        kind == Kind::CustomMessage && is_skill(),
-    );
+
+    let is_skill_prompt =
+        kind == Kind::CustomMessage && is(Raw::checked(record.bytes), "customType", "skill-prompt");
+    flags.insert_if(Flags::SKILL_PROMPT, is_skill_prompt);
     flags.insert_if(Flags::HIDDEN, is_hidden(typed));
     flags.insert_if(Flags::NO_PARENT_KEY, record.get(Member::ParentId).is_none());
     flags.insert_if(Flags::NO_ID_KEY, !record.has_id);
@@ -65,23 +66,43 @@ fn is_hidden(typed: &Typed) -> bool {
     display.and_then(Raw::bool) == Some(false)
 }
 
-/// Whether a turn, a tool or a command failed, and whether the user aborted it.
-fn ended(role: Role, message: &MessageFacts) -> (bool, bool) {
-    let is_true = |value: Option<Raw>| value.is_some_and(Raw::is_truthy);
-    let stopped = |reason: &str| {
-        message
-            .get(Member::StopReason)
-            .is_some_and(|given| given.is(reason))
-    };
-    match role {
-        Role::Assistant => (stopped("error"), stopped("aborted")),
-        Role::ToolResult => (is_true(message.get(Member::IsError)), false),
-        Role::BashExecution | Role::PythonExecution => (
-            is_true(message.get(Member::ExitCode)),
-            is_true(message.get(Member::Cancelled)),
-        ),
-        _ => (false, false),
+/// How a turn, a tool or a command ended, as its message records it.
+struct Ending {
+    is_failed: bool,
+    /// Whether the user stopped it. The exit code of a stopped command may be an error as well.
+    is_aborted: bool,
+}
+
+impl Ending {
+    fn of_message(role: Role, message: &MessageFacts) -> Ending {
+        match role {
+            Role::Assistant => Ending {
+                is_failed: has_stop_reason(message, "error"),
+                is_aborted: has_stop_reason(message, "aborted"),
+            },
+            Role::ToolResult => Ending {
+                is_failed: is_truthy(message, Member::IsError),
+                is_aborted: false,
+            },
+            Role::BashExecution | Role::PythonExecution => Ending {
+                is_failed: is_truthy(message, Member::ExitCode),
+                is_aborted: is_truthy(message, Member::Cancelled),
+            },
+            _ => Ending {
+                is_failed: false,
+                is_aborted: false,
+            },
+        }
     }
+}
+
+fn has_stop_reason(message: &MessageFacts, reason: &str) -> bool {
+    let given = message.get(Member::StopReason);
+    given.is_some_and(|given| given.is(reason))
+}
+
+fn is_truthy(message: &MessageFacts, member: Member) -> bool {
+    message.get(member).is_some_and(Raw::is_truthy)
 }
 
 /// Returns the agent, if only one of them writes such an entry.

@@ -46,10 +46,11 @@ impl<'a> Labels<'a> {
     /// Returns the `label` entry in effect for an entry.
     pub fn change(&self, ix: EntryIx) -> Option<&'a LabelChange> {
         let id = self.session.entry(ix).id;
-        self.order[*self
-            .place
-            .get(self.session.bytes(id))
-            .filter(|_| !id.is_empty())?]
+        if id.is_empty() {
+            return None;
+        }
+        let place = *self.place.get(self.session.bytes(id))?;
+        self.order[place]
     }
 
     /// Returns the label of an entry.

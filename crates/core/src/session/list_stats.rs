@@ -96,16 +96,16 @@ impl ListStats {
     /// Appends that of the next part of the file, whose entries are numbered from `first`.
     pub fn append(&mut self, mut next: ListStats, first: u32) {
         self.messages += next.messages;
-        self.activity = [self.activity, next.activity]
-            .into_iter()
-            .flatten()
-            .reduce(f64::max);
+        self.activity = match (self.activity, next.activity) {
+            (Some(ours), Some(theirs)) => Some(ours.max(theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
         self.is_in_period |= next.is_in_period;
-        if self.question.is_none() {
-            self.question = next.question.take();
-            self.question
-                .iter_mut()
-                .for_each(|question| question.entry = question.entry.moved(first));
+        if self.question.is_none()
+            && let Some(mut question) = next.question
+        {
+            question.entry = question.entry.moved(first);
+            self.question = Some(question);
         }
         if next
             .opening

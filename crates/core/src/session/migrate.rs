@@ -68,11 +68,11 @@ impl Session {
             && entry.role != Role::Custom
             && entry.flags.has(Flags::NO_ID_KEY)
             && entry.flags.has(Flags::NO_PARENT_KEY);
-        let members = line
-            .trim_ascii_end()
-            .strip_suffix(b"}")
-            .filter(|_| is_ordinary)?
-            .trim_ascii_end();
+        if !is_ordinary {
+            return None;
+        }
+
+        let members = line.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
         let mut out = Vec::with_capacity(line.len() + 64);
         out.extend_from_slice(members);
         out.push(b',');

@@ -181,14 +181,16 @@ fn header(
     title_slot: &mut Option<Vec<u8>>,
     problems: &mut Vec<Problem>,
 ) -> Result<Option<(Header, Format, u64)>, LoadError> {
-    let unmarked = bytes
-        .strip_prefix(b"\xef\xbb\xbf")
-        .filter(|_| span.start == 0);
-    problems.extend(unmarked.map(|_| Problem {
-        line: number,
-        kind: FindingKind::ByteOrderMark,
-    }));
-    let line = unmarked.unwrap_or(bytes);
+    let mut line = bytes;
+    if span.start == 0
+        && let Some(unmarked) = bytes.strip_prefix(b"\xef\xbb\xbf")
+    {
+        problems.push(Problem {
+            line: number,
+            kind: FindingKind::ByteOrderMark,
+        });
+        line = unmarked;
+    }
     if line.trim_ascii().is_empty() {
         return Ok(None);
     }
