@@ -9,7 +9,7 @@
 
 mod step;
 
-use crate::source::Contents;
+use crate::source::{Contents, decoded};
 use foldhash::HashSet;
 use pisess_core::agents::oh_my_pi::native;
 use pisess_core::session::Session;
@@ -63,19 +63,28 @@ pub fn trajectory(
     workers: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (mut named, mut written) = (BTreeSet::new(), BTreeSet::new());
+    let mut named = BTreeSet::new();
     Trajectory::new(contents, path, agents, &mut named, out).write(None, workers)?;
-    let mut separator = ",\n\"subagent_trajectories\":[\n";
-    while let Some(at) = named.difference(&written).next().copied() {
-        let agent = &agents[at];
-        written.insert(at);
+
+    // Each sub-agent may name others.
+    let mut written = BTreeSet::new();
+    while let Some(number) = named.difference(&written).next().copied() {
+        let separator = if written.is_empty() {
+            ",\n\"subagent_trajectories\":[\n"
+        } else {
+            ",\n"
+        };
+        written.insert(number);
         out.write_all(separator.as_bytes())?;
+        let agent = &agents[number];
         Trajectory::new(&agent.contents, &agent.path, agents, &mut named, out)
             .write(Some(&agent.id), workers)?;
         out.write_all(b"}")?;
-        separator = ",\n";
     }
-    out.write_all(if separator == ",\n" { b"]}\n" } else { b"}\n" })
+    if !written.is_empty() {
+        out.write_all(b"]")?;
+    }
+    out.write_all(b"}\n")
 }
 
 /// Whether a step is there for the first time.
@@ -132,21 +141,25 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     /// Writes all but the closing brace. `id` is that of a sub-agent.
     fn write(&mut self, id: Option<&str>, workers: usize) -> io::Result<()> {
         let path = self.contents.session.path(self.contents.leaf);
-        let plan = Plan::of(&path, self.contents, self.forked_ms)?;
-        self.begin(id, &path)?;
+        let plan = Plan::new(&path, self.contents, self.forked_ms)?;
+        self.write_head(id, &path)?;
         self.write_steps(&plan, workers)?;
 
-        let whole = self.contents.requests.as_ref();
-        if let Some(requests) = whole {
-            let own = requests.iter().filter(|(time, _)| *time >= self.forked_ms);
-            self.sums = own.map(|(_, usage)| usage).collect();
+        let mut notes = Vec::new();
+        if self.copies > 0 {
+            notes.push("without the steps that have is_copied_context");
+        }
+        if let Some(requests) = &self.contents.requests {
+            notes.push("with the requests that were pruned from the session");
+            self.sums = requests
+                .iter()
+                .filter(|(time, _)| *time >= self.forked_ms)
+                .map(|(_, usage)| usage)
+                .collect();
         }
         let metrics = step::final_metrics(&self.sums, self.steps - self.copies);
         self.out.write_all(b"\n],\n\"final_metrics\":")?;
         self.out.write_all(&metrics)?;
-        let copies = (self.copies > 0).then_some("without the steps that have is_copied_context");
-        let pruned = whole.map(|_| "with the requests that were pruned from the session");
-        let notes: Vec<_> = copies.into_iter().chain(pruned).collect();
         if !notes.is_empty() {
             write!(
                 self.out,
@@ -163,15 +176,16 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let batches = batches(&plan.entries, BatchSize::default(), |planned| {
             contents.session.entry(planned.ix).span.len
         });
-        let makers = Pool::new({
-            let (path_name, agents) = (self.path_name, self.agents);
-            move || StepMaker::new(contents, path_name, agents)
-        });
+        let path_name = self.path_name;
+        let agents = self.agents;
+        let makers = Pool::new(|| StepMaker::new(contents, path_name, agents));
         let make = |batch: Range<usize>| {
             makers.with(|maker| {
                 let mut steps = Vec::new();
                 for planned in &plan.entries[batch] {
-                    steps.extend(maker.step(planned, plan.effort(planned))?);
+                    if let Some(step) = maker.make_step(planned, plan.effort(planned))? {
+                        steps.push(step);
+                    }
                 }
                 Ok(steps)
             })
@@ -193,7 +207,9 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         }
         self.unpaid.extend(step.unpaid);
         self.named.extend(step.named);
-        self.copies += usize::from(step.is_copy);
+        if step.is_copy {
+            self.copies += 1;
+        }
         for usage in &step.usages {
             self.sums.add(usage);
         }
@@ -205,18 +221,18 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         write_valid(self.out, members, self.contents.session.is_utf8())
     }
 
-    /// Writes what is before the steps.
-    fn begin(&mut self, id: Option<&str>, path: &[EntryIx]) -> io::Result<()> {
+    /// Writes what is before the steps, and begins the list of them.
+    fn write_head(&mut self, id: Option<&str>, path: &[EntryIx]) -> io::Result<()> {
         let session = self.contents.session;
         let session_id = session.header.id.to_string_lossy();
         let reader = EntryReader::new(session, self.contents.file);
-        let tools = step::definitions(session.agent().system_checkpoint(path, &reader)?);
+        let checkpoint = session.agent().system_checkpoint(path, &reader)?;
+        let tools = step::tool_definitions(checkpoint);
+        let model = last_model(path, &reader)?;
         let agent = Object::new()
             .str("name", session.agent().constants().name)
             .str("version", "unknown")
-            .with(last_model(path, &reader)?, |agent, model| {
-                agent.str("model_name", &model)
-            })
+            .with(model, |agent, model| agent.str("model_name", &model))
             .with(tools, |agent, tools| agent.json("tool_definitions", &tools));
         let mut head = Object::new()
             .str("schema_version", "ATIF-v1.7")
@@ -224,6 +240,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
             .with(id, |head, id| head.str("trajectory_id", id))
             .json("agent", &agent.finish())
             .finish();
+        // The object goes on with the steps.
         head.pop();
         self.out.write_all(&head)?;
         self.out.write_all(b",\n\"steps\":[\n")
@@ -248,7 +265,7 @@ struct Planned {
 }
 
 impl Plan {
-    fn of(path: &[EntryIx], contents: &Contents, forked_ms: i64) -> io::Result<Plan> {
+    fn new(path: &[EntryIx], contents: &Contents, forked_ms: i64) -> io::Result<Plan> {
         let session = contents.session;
         let reader = EntryReader::new(session, contents.file);
         let mut places = vec![usize::MAX; session.entries.len()];
@@ -271,10 +288,13 @@ impl Plan {
             };
             effort = plan.add(ix, copied, effort, &reader)?;
 
-            let from = first_kept(ix, &places, &reader)?;
-            let Some(from) = from.filter(|&from| from < at) else {
+            let Some(from) = first_kept(ix, &places, &reader)? else {
                 continue;
             };
+            // A compaction that keeps nothing names itself; an entry off the path has no place.
+            if from >= at {
+                continue;
+            }
             kept += at - from;
             if kept > MOST_COPIES * path.len().max(1000) {
                 let what =
@@ -289,7 +309,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Adds an entry, before which a thinking level is in effect. Returns the one after it.
+    /// Adds an entry. `effort` is the index of the thinking level that is in effect before it; that
+    /// of the level after it is returned.
     fn add(
         &mut self,
         ix: EntryIx,
@@ -300,10 +321,11 @@ impl Plan {
         let mut effort = effort;
         if reader.session().entry(ix).kind == Kind::ThinkingLevelChange {
             effort = self.efforts.len() as u32;
-            self.efforts.push(reader.with_entry(ix, |entry| {
+            let level = reader.with_entry(ix, |entry| {
                 let level = entry.get_text("thinkingLevel")?;
                 Some(level.to_string_lossy().into_owned())
-            })?);
+            })?;
+            self.efforts.push(level);
         }
         self.entries.push(Planned { ix, copied, effort });
         Ok(effort)
@@ -314,8 +336,8 @@ impl Plan {
     }
 }
 
-/// Returns the place on the path of the first entry that a compaction keeps; `None` if the entry is
-/// no compaction, or names none.
+/// Finds the place on the path of the first entry that a compaction keeps; `None` if the entry is no
+/// compaction, or names none. `places` are those of all entries, `usize::MAX` off the path.
 fn first_kept(ix: EntryIx, places: &[usize], reader: &EntryReader) -> io::Result<Option<usize>> {
     let session = reader.session();
     if session.entry(ix).kind != Kind::Compaction {
@@ -330,7 +352,7 @@ fn first_kept(ix: EntryIx, places: &[usize], reader: &EntryReader) -> io::Result
     Ok(kept.map(|kept| places[kept.at()]))
 }
 
-/// Returns the model of the last reply.
+/// The model of the last reply.
 fn last_model(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<String>> {
     let is_reply = |ix: &&EntryIx| reader.session().is_message(**ix, Role::Assistant);
     match path.iter().rfind(is_reply) {
@@ -339,21 +361,23 @@ fn last_model(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Strin
     }
 }
 
-/// Returns the time in milliseconds before which entries were copied by a fork: that of the header
+/// The time in milliseconds before which entries were copied by a fork: that of the header
 /// of a fork.
 fn forked_ms(session: &Session) -> i64 {
     let header = Raw::checked(&session.header.bytes);
     let is_fork = header.get("parentSession").is_some_and(Raw::is_string);
-    let time = session.header.timestamp.as_ref().filter(|_| is_fork);
+    if !is_fork {
+        return Entry::NO_TIME;
+    }
+    let time = session.header.timestamp.as_ref();
     time.and_then(|time| parse_js_date(time.as_bytes()))
         .unwrap_or(Entry::NO_TIME)
 }
 
-/// Returns the model of a reply or of a usage entry.
+/// The model of a reply or of a usage entry, as `provider/model`.
 fn model_of(object: Raw) -> Option<String> {
-    let [provider, model] = members(object, ["provider", "model"]).map(|name| {
-        name.and_then(Raw::text)
-            .map(|name| name.to_string_lossy().into_owned())
-    });
+    let [provider, model] = members(object, ["provider", "model"]);
+    let provider = provider.and_then(decoded);
+    let model = model.and_then(decoded);
     model_name(provider.as_deref(), model.as_deref())
 }

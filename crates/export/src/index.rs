@@ -14,6 +14,7 @@ use pisess_core::ops::rows::{Row, Tone};
 use pisess_core::ops::tree::{Filter, passes};
 use pisess_core::session::Session;
 use pisess_core::session::entry::{Entry, EntryIx, Flags, Kind};
+use pisess_core::session::labels::Labels;
 use pisess_core::session::tree::Tree;
 use pisess_core::session::usage::Usage;
 use pisess_json::text::Text;
@@ -39,13 +40,16 @@ const FLAGS: [(u32, Flags); 3] = [
 /// The bit of an entry that is not part of the conversation.
 const NOTE: u32 = 128;
 
-/// The character for an entry has the code of its bits plus this number.
-const FIRST: u32 = 48;
+/// The character for an entry has the code of its bits plus this number: that of `0`.
+const FIRST_MASK: u32 = 48;
 
-/// Returns the part that precedes the entries.
+/// The part that precedes the entries, as JSON. Lists have an item per exported entry, in order.
 pub fn early(contents: &Contents) -> Vec<u8> {
-    let (session, entries) = (contents.session, &contents.entries);
-    let labels = pisess_core::session::labels::Labels::new(session);
+    let session = contents.session;
+    let entries = &contents.entries;
+    let labels = Labels::new(session);
+    let tree = Tree::new(session);
+
     let ids = entries
         .iter()
         .map(|&ix| string::encoded(&Text::from(contents.id(ix))));
@@ -55,83 +59,105 @@ pub fn early(contents: &Contents) -> Vec<u8> {
         .collect();
     let masks: String = entries
         .iter()
-        .map(|&ix| {
-            let bits = FILTERS.iter().enumerate();
-            let passing =
-                bits.filter(|&(_, &filter)| passes(session, &labels, Some(ix), filter, ix));
-            let flags = FLAGS
-                .iter()
-                .filter(|(_, flag)| session.entry(ix).flags.has(*flag));
-            let note = if session.entry(ix).kind.is_bookkeeping() {
-                NOTE
-            } else {
-                0
-            };
-            let bits = passing.map(|(bit, _)| 1 << bit).sum::<u32>()
-                + flags.map(|(bit, _)| bit).sum::<u32>();
-            char::from_u32(FIRST + bits + note).unwrap_or_default()
-        })
+        .map(|&ix| mask_char(session, &labels, ix))
         .collect();
-    let tree = Tree::new(session);
-    let up = contents
-        .parents(&tree)
-        .into_iter()
-        .enumerate()
-        .map(|(number, parent)| {
-            parent.map_or("null".to_owned(), |parent| {
-                (number as i64 - i64::from(parent)).to_string()
-            })
-        });
-    let labels = entries.iter().enumerate().filter_map(|(number, &ix)| {
-        let name = quoted(&cut(&labels.name(ix)?.to_string_lossy(), 300));
-        Some(array([number.to_string().into_bytes(), name]))
-    });
     let usage = contents.usage();
     let cwd = session
         .header
         .cwd
         .as_ref()
         .map(|cwd| cwd.to_string_lossy().into_owned());
-    let (kind_names, kind_of) = kind_names(contents);
+    let leaf = contents.leaf.and_then(|leaf| contents.number(leaf));
+    let kind_names = KindNames::new(contents);
+
     Object::new()
         .str("tags", &super::markup::Tag::table())
         .number("tokensOfAll", usage.tokens())
-        .number("costOfAll", (usage.cost * 1e6).round() / 1e6)
+        .number("costOfAll", micro_rounded(usage.cost))
         .json("title", &quoted(&contents.title()))
-        .json("name", &or_null(contents.name().as_deref()))
-        .json("cwd", &or_null(cwd.as_deref()))
+        .json("name", &quoted_or_null(contents.name().as_deref()))
+        .json("cwd", &quoted_or_null(cwd.as_deref()))
         .str("agent", session.agent().constants().name)
         .str("session", &session.header.id.to_string_lossy())
-        .json("left", &or_null(contents.note(None).as_deref()))
+        .json("left", &quoted_or_null(contents.note(None).as_deref()))
         .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))
-        .number(
-            "leaf",
-            contents
-                .leaf
-                .and_then(|leaf| contents.number(leaf))
-                .map_or(-1.0, f64::from),
-        )
+        .number("leaf", leaf.map_or(-1.0, f64::from))
         .json("ids", &array(ids))
-        .json("up", &array(up))
+        .json("up", &parent_distances(contents, &tree))
         .str("kind", &kinds)
         .str("mask", &masks)
-        .json("time", &times(contents))
-        .json("labels", &array(labels))
-        .json("order", &order(contents, &tree))
-        .json("names", &kind_names)
-        .json("nameOf", &kind_of)
+        .json("time", &time_differences(contents))
+        .json("labels", &label_pairs(contents, &labels))
+        .json("order", &unsorted_children(contents, &tree))
+        .json("names", &kind_names.names)
+        .json("nameOf", &kind_names.entries)
         .finish()
+}
+
+/// The bits of an entry as a character: the filters that show it, its [`FLAGS`] and [`NOTE`].
+fn mask_char(session: &Session, labels: &Labels, ix: EntryIx) -> char {
+    let entry = session.entry(ix);
+    let mut mask = 0;
+    for (bit, filter) in FILTERS.into_iter().enumerate() {
+        if passes(session, labels, Some(ix), filter, ix) {
+            mask |= 1 << bit;
+        }
+    }
+    for (bit, flag) in FLAGS {
+        if entry.flags.has(flag) {
+            mask |= bit;
+        }
+    }
+    if entry.kind.is_bookkeeping() {
+        mask |= NOTE;
+    }
+    char::from_u32(FIRST_MASK + mask).unwrap_or_default()
+}
+
+/// For each entry, how many entries above it in the list its parent is; `null` without a parent.
+fn parent_distances(contents: &Contents, tree: &Tree) -> Vec<u8> {
+    let mut column = Vec::new();
+    for (number, parent) in contents.parents(tree).into_iter().enumerate() {
+        match parent {
+            Some(parent) => {
+                let distance = number as i64 - i64::from(parent);
+                push_item(distance.to_string().as_bytes(), &mut column);
+            }
+            None => push_item(b"null", &mut column),
+        }
+    }
+    array([column])
+}
+
+/// The entries with a label: `[[number, label], …]`.
+fn label_pairs(contents: &Contents, labels: &Labels) -> Vec<u8> {
+    let mut pairs = Vec::new();
+    for (number, &ix) in contents.entries.iter().enumerate() {
+        if let Some(label) = labels.name(ix) {
+            let label = quoted(&cut(&label.to_string_lossy(), 300));
+            pairs.push(array([number.to_string().into_bytes(), label]));
+        }
+    }
+    array(pairs)
+}
+
+/// Rounds a cost to millionths, so that sums have no tail of digits.
+fn micro_rounded(cost: f64) -> f64 {
+    (cost * 1e6).round() / 1e6
 }
 
 fn quoted(text: &str) -> Vec<u8> {
     string::encoded(&Text::from(visible(text)))
 }
 
-fn or_null(text: Option<&str>) -> Vec<u8> {
-    text.map_or(b"null".to_vec(), quoted)
+fn quoted_or_null(text: Option<&str>) -> Vec<u8> {
+    match text {
+        Some(text) => quoted(text),
+        None => b"null".to_vec(),
+    }
 }
 
-/// Returns the letter for the kind of an entry.
+/// The letter for the kind of an entry.
 pub(super) fn letter(entry: &Entry) -> char {
     match entry.kind {
         Kind::Message => entry.role.schema().letter,
@@ -139,8 +165,8 @@ pub(super) fn letter(entry: &Entry) -> char {
     }
 }
 
-/// Returns the name of an entry's type or role if the letter does not imply it; for what an
-/// extension made, the name that the extension gives it.
+/// The name of an entry's type or role if the letter does not imply it; for what an extension made,
+/// the name that the extension gives it.
 pub(super) fn name_of(session: &Session, ix: EntryIx) -> Option<String> {
     let (role, body) = session.row_parts(ix);
     let name = match letter(session.entry(ix)) {
@@ -157,87 +183,109 @@ pub(super) fn name_of(session: &Session, ix: EntryIx) -> Option<String> {
     Some(cut(&name, 60))
 }
 
-/// Returns the names of types that have no letter of their own, and the entries that have them:
-/// `[number, name, …]`.
-fn kind_names(contents: &Contents) -> (Vec<u8>, Vec<u8>) {
-    let mut names: Vec<String> = Vec::new();
-    let mut known: HashMap<String, usize> = HashMap::default();
-    let mut of = Vec::new();
-    for (number, &ix) in contents.entries.iter().enumerate() {
-        let Some(name) = name_of(contents.session, ix) else {
-            continue;
-        };
-        let at = index_of(name, &mut names, &mut known);
-        of.extend([number.to_string(), at.to_string()]);
+/// The names of types that have no letter of their own, and the entries that have them.
+struct KindNames {
+    /// A list of the names, as JSON.
+    names: Vec<u8>,
+    /// `[number of an entry, index of its name, …]`.
+    entries: Vec<u8>,
+}
+
+impl KindNames {
+    fn new(contents: &Contents) -> KindNames {
+        let mut names: Vec<String> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::default();
+        let mut entries = Vec::new();
+        for (number, &ix) in contents.entries.iter().enumerate() {
+            if let Some(name) = name_of(contents.session, ix) {
+                let index = intern(name, &mut names, &mut known);
+                entries.push(number.to_string());
+                entries.push(index.to_string());
+            }
+        }
+        KindNames {
+            names: array(names.iter().map(|name| quoted(name))),
+            entries: array(entries),
+        }
     }
-    (array(names.iter().map(|name| quoted(name))), array(of))
 }
 
-/// Returns the index of a name among `names`, to which it is added if it is not `known`.
-fn index_of(name: String, names: &mut Vec<String>, known: &mut HashMap<String, usize>) -> usize {
-    let at = *known.entry(name.clone()).or_insert(names.len());
-    if at == names.len() {
-        names.push(name);
+/// Finds the index of a name among `names`, to which it is added if it is not `known`.
+fn intern(name: String, names: &mut Vec<String>, known: &mut HashMap<String, usize>) -> usize {
+    if let Some(index) = known.get(&name) {
+        return *index;
     }
-    at
+    let index = names.len();
+    known.insert(name.clone(), index);
+    names.push(name);
+    index
 }
 
-/// Returns the milliseconds since the previous entry; `null` without a time.
-fn times(contents: &Contents) -> Vec<u8> {
-    let mut before = 0;
-    array(
-        contents
-            .entries
-            .iter()
-            .map(|&ix| match contents.session.entry(ix).time_ms {
-                Entry::NO_TIME => "null".to_owned(),
-                time => {
-                    let since = time - before;
-                    before = time;
-                    since.to_string()
-                }
-            }),
-    )
+/// For each entry, the milliseconds since the previous one that has a time; `null` without a time.
+fn time_differences(contents: &Contents) -> Vec<u8> {
+    let mut column = Vec::new();
+    let mut previous_ms = 0;
+    for &ix in &contents.entries {
+        let time_ms = contents.session.entry(ix).time_ms;
+        if time_ms == Entry::NO_TIME {
+            push_item(b"null", &mut column);
+        } else {
+            let difference = time_ms - previous_ms;
+            push_item(difference.to_string().as_bytes(), &mut column);
+            previous_ms = time_ms;
+        }
+    }
+    array([column])
 }
 
-/// Returns the children of entries whose children are not in file order: `[parent, [children]]`.
-fn order(contents: &Contents, tree: &Tree) -> Vec<u8> {
-    let siblings = contents.entries.iter().filter_map(|&ix| {
+/// The children of entries whose children are not in file order: `[[parent, [children]], …]`.
+fn unsorted_children(contents: &Contents, tree: &Tree) -> Vec<u8> {
+    let mut families = Vec::new();
+    for &ix in &contents.entries {
         let children = tree.children(ix);
         if children.is_sorted() {
-            return None;
+            continue;
         }
-        // Where an entry is left out, those below it take its place, in file order.
-        let children: Option<Vec<u32>> = children
+        // Where a child is left out, those below it take its place, in file order.
+        let numbers: Option<Vec<u32>> = children
             .iter()
             .map(|&child| contents.number(child))
             .collect();
-        let children = array(children?.iter().map(u32::to_string));
-        Some(array([
-            contents.number(ix)?.to_string().into_bytes(),
-            children,
-        ]))
-    });
-    array(siblings)
+        if let Some(numbers) = numbers
+            && let Some(parent) = contents.number(ix)
+        {
+            let children = array(numbers.iter().map(u32::to_string));
+            families.push(array([parent.to_string().into_bytes(), children]));
+        }
+    }
+    array(families)
 }
 
 /// The facts that require reading the entries.
 #[derive(Debug, Default)]
 pub struct Late {
+    /// The names of models, and the index of each.
     models: Vec<String>,
     known: HashMap<String, usize>,
+    /// The number of entries that were added.
     count: usize,
-    // The numbers of all entries, as they are written: those of a long session are many.
+    /// For each entry the index of its model plus one, 0 without one; see [`push_item`].
     model: Vec<u8>,
+    /// For each entry its lines; see [`push_item`].
     lines: Vec<u8>,
+    /// The numbers of the entries that the agent does not show.
     hidden: Vec<String>,
+    /// `[number, target, 1 if the target is omitted]`, as JSON.
     edits: Vec<Vec<u8>>,
 }
 
-/// Adds a number to those of a column.
-fn add(number: &[u8], column: &mut Vec<u8>) {
-    column.extend_from_slice(if column.is_empty() { b"" } else { b"," });
-    column.extend_from_slice(number);
+/// Appends the JSON of an item to those of a list. A list with an item per entry is not kept as
+/// values: those of a long session are many.
+fn push_item(item: &[u8], column: &mut Vec<u8>) {
+    if !column.is_empty() {
+        column.push(b',');
+    }
+    column.extend_from_slice(item);
 }
 
 impl Late {
@@ -245,14 +293,15 @@ impl Late {
     pub fn push(&mut self, facts: Facts, lines: u32) {
         let number = self.count;
         self.count += 1;
-        let model = facts.model.map_or(0, |model| {
-            index_of(model, &mut self.models, &mut self.known) + 1
-        });
-        add(model.to_string().as_bytes(), &mut self.model);
+        let model = match facts.model {
+            Some(model) => intern(model, &mut self.models, &mut self.known) + 1,
+            None => 0,
+        };
+        push_item(model.to_string().as_bytes(), &mut self.model);
+        push_item(lines.to_string().as_bytes(), &mut self.lines);
         if facts.is_hidden {
             self.hidden.push(number.to_string());
         }
-        add(lines.to_string().as_bytes(), &mut self.lines);
         if let Some(EditFact { target, omits }) = facts.edit {
             let omits = if omits { 1 } else { 0 };
             self.edits
@@ -260,30 +309,22 @@ impl Late {
         }
     }
 
-    /// Returns the part that follows the entries.
+    /// The part that follows the entries, as JSON.
     pub fn finish(self, contents: &Contents) -> Vec<u8> {
-        let used = |&ix: &EntryIx| contents.session.usage_of(ix).copied().unwrap_or_default();
-        let used = || contents.entries.iter().map(used);
-        let cost = |usage: Usage| js::number((usage.cost.unwrap_or(0.0) * 1e6).round() / 1e6);
-        let parts = |usage: Usage| {
-            let parts = [
-                usage.input,
-                usage.output,
-                usage.cache_read,
-                usage.cache_write,
-            ];
-            if usage.tokens() > 0.0 {
-                array(parts.map(js::number))
-            } else {
-                b"0".to_vec()
-            }
-        };
         let models = self.models.iter().map(|model| quoted(&cut(model, 120)));
+        let mut costs = Vec::new();
+        let mut usages = Vec::new();
+        for &ix in &contents.entries {
+            let usage = contents.session.usage_of(ix).copied().unwrap_or_default();
+            let cost = js::number(micro_rounded(usage.cost.unwrap_or(0.0)));
+            push_item(cost.as_bytes(), &mut costs);
+            push_item(&usage_json(&usage), &mut usages);
+        }
         Object::new()
             .json("models", &array(models))
             .json("model", &array([self.model]))
-            .json("cost", &array(used().map(cost)))
-            .json("usage", &array(used().map(parts)))
+            .json("cost", &array([costs]))
+            .json("usage", &array([usages]))
             .json("hidden", &array(self.hidden))
             .json("lines", &array([self.lines]))
             .json("edits", &array(self.edits))
@@ -291,52 +332,71 @@ impl Late {
     }
 }
 
+/// The tokens of an entry, `[input, output, cache read, cache write]`; 0 if there are none.
+fn usage_json(usage: &Usage) -> Vec<u8> {
+    if usage.tokens() > 0.0 {
+        let tokens = [
+            usage.input,
+            usage.output,
+            usage.cache_read,
+            usage.cache_write,
+        ];
+        array(tokens.map(js::number))
+    } else {
+        b"0".to_vec()
+    }
+}
+
 /// The characters of a body in a row: the width of the side bar.
 const BODY: usize = 160;
 
-/// Returns the row of an entry in the tree: its role and its body, separated by a tab. If the body
-/// contains a path, its directory is enclosed in further tabs, so that a narrow row can keep the
-/// file's name.
+/// The row of an entry in the tree: its role and its body, separated by a tab. If the body contains
+/// a path, its directory is enclosed in further tabs, so that a narrow row can keep the file's name.
 pub fn row(row: &Row) -> String {
     let role = row.role.to_string_lossy();
-    let role = if role == "leaf" {
-        "switch".into()
-    } else {
-        role
-    };
+    // Readers of a page know no leaf.
+    let role = if role == "leaf" { "switch" } else { &*role };
+
     let body = row.body.to_string_lossy();
-    let body = if row.path.is_empty() && row.tone != Tone::Tool {
-        let author = if row.tone == Tone::User {
-            Author::User
-        } else {
-            Author::Program
-        };
+    let is_prose = row.path.is_empty() && row.tone != Tone::Tool;
+    let author = if row.tone == Tone::User {
+        Author::User
+    } else {
+        Author::Program
+    };
+    let body = if is_prose {
         readable(&body, author)
     } else {
         body
     };
-    let path = body.get(row.path.clone()).filter(|path| !path.is_empty());
-    let mut parts = vec![&*role];
-    match path {
-        Some(path) => {
-            let name = path
-                .trim_end_matches(['/', '\\'])
-                .rfind(['/', '\\'])
-                .map_or(0, |at| at + 1);
-            let name = row.path.start + name;
-            parts.extend([
-                &body[..row.path.start],
-                &body[row.path.start..name],
-                &body[name..],
-            ]);
+
+    let mut columns = vec![role];
+    match body.get(row.path.clone()) {
+        Some(path) if !path.is_empty() => {
+            let before = &body[..row.path.start];
+            let (directory, _) = path.split_at(file_name_start(path));
+            let name_and_rest = &body[row.path.start + directory.len()..];
+            columns.extend([before, directory, name_and_rest]);
         }
-        None => parts.push(&body),
+        _ => columns.push(&body),
     }
+
     let mut markup = super::markup::Markup::default();
-    for (at, part) in parts.into_iter().enumerate() {
+    for (number, column) in columns.into_iter().enumerate() {
+        if number > 0 {
+            markup.text("\t");
+        }
         // Tabs of the session become spaces.
-        markup.text(if at == 0 { "" } else { "\t" });
-        markup.text(&cut(part, BODY).replace(['\n', '\t', '\r'], " "));
+        markup.text(&cut(column, BODY).replace(['\n', '\t', '\r'], " "));
     }
     markup.finish()
+}
+
+/// The offset of the last name in a path, after which separators may follow.
+fn file_name_start(path: &str) -> usize {
+    let path = path.trim_end_matches(['/', '\\']);
+    match path.rfind(['/', '\\']) {
+        Some(separator) => separator + 1,
+        None => 0,
+    }
 }

@@ -108,9 +108,10 @@ pub(super) fn head(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
-    let scripts = script.map_or(String::new(), |script| {
-        format!("script-src 'sha256-{}'; ", hash(script))
-    });
+    let scripts = match script {
+        Some(script) => format!("script-src 'sha256-{}'; ", hash(script)),
+        None => String::new(),
+    };
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -175,21 +176,28 @@ fn entry_pieces(
     let batches = batches(&contents.entries, SIZE, |&ix| {
         contents.session.entry(ix).span.len
     });
-    let (mut late, mut said, mut bytes_said) = (Late::default(), HashMap::default(), 0);
+    let mut late = Late::default();
+    let mut said = HashMap::default();
+    let mut bytes_said = 0;
+
+    // Whether an entry, by its number, is a prompt or an answer on the path.
     let mut is_said = vec![false; contents.entries.len()];
     for ix in contents.session.path(contents.leaf) {
         let is_prose = matches!(index::letter(contents.session.entry(ix)), 'u' | 'a');
-        if let Some(number) = contents.number(ix).filter(|_| is_prose) {
+        if let Some(number) = contents.number(ix)
+            && is_prose
+        {
             is_said[number as usize] = true;
         }
     }
+
     let make = |range| entries_piece(&Source::new(contents), range, &is_said);
     in_order(batches, workers, make, |made| {
         let made = made?;
         out.write_all(&made.bytes)?;
-        made.facts
-            .into_iter()
-            .for_each(|(facts, lines)| late.push(facts, lines));
+        for (facts, lines) in made.facts {
+            late.push(facts, lines);
+        }
         for (number, prose) in made.said {
             bytes_said += prose.as_str().len();
             if bytes_said <= MOST_PROSE {
@@ -214,10 +222,10 @@ fn without_script(
     )?;
     out.write_all(b"<p class=\"note\">Only the prompts and answers: the rest of this page needs JavaScript, which runs without network access.</p>\n")?;
     for ix in contents.session.path(contents.leaf) {
-        let Some((number, prose)) = contents
-            .number(ix)
-            .and_then(|number| Some((number, said.get(&number)?)))
-        else {
+        let Some(number) = contents.number(ix) else {
+            continue;
+        };
+        let Some(prose) = said.get(&number) else {
             continue;
         };
         let letter = index::letter(contents.session.entry(ix));
@@ -240,8 +248,9 @@ struct MadePiece {
 }
 
 fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::Result<MadePiece> {
-    let (mut text, mut images, mut facts) =
-        (String::new(), Vec::new(), Vec::with_capacity(range.len()));
+    let mut text = String::new();
+    let mut images = Vec::new();
+    let mut facts = Vec::with_capacity(range.len());
     let mut said = Vec::new();
     for number in range.clone() {
         let mut view = entry_view(source, source.contents.entries[number])?;
@@ -256,6 +265,7 @@ fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::
                 said.push((number as u32, prose));
             }
         }
+        // A single long entry is moved, not copied.
         if text.is_empty() {
             text = view.markup.finish();
         } else {

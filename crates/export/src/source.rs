@@ -46,10 +46,22 @@ pub struct Contents<'a> {
     path_only: bool,
     end: Option<EntryIx>,
     numbers: Vec<u32>,
-    /// Calls and results by the id of the call, then by entry.
-    calls: Vec<(EntryIx, &'a [u8])>,
-    results: Vec<(EntryIx, &'a [u8])>,
+    /// The calls, sorted by the id of the call, then by entry.
+    calls: Vec<CallPlace<'a>>,
+    /// The results, sorted likewise.
+    results: Vec<CallPlace<'a>>,
 }
+
+/// An entry with a call, or with its result.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct CallPlace<'a> {
+    /// The id of the call.
+    id: &'a [u8],
+    entry: EntryIx,
+}
+
+/// The number of an entry that is not exported.
+const NO_NUMBER: u32 = u32::MAX;
 
 impl<'a> Contents<'a> {
     /// Returns the contents of the whole session, or only of the path to `end`.
@@ -89,27 +101,33 @@ impl<'a> Contents<'a> {
             session.all().collect()
         };
         cuts.keep(session, self.end, &mut entries);
-        let mut numbers = vec![u32::MAX; session.entries.len()];
+        let mut numbers = vec![NO_NUMBER; session.entries.len()];
         for (number, ix) in entries.iter().enumerate() {
             numbers[ix.at()] = number as u32;
         }
-        let calls = session
-            .collected
-            .tool_calls
-            .iter()
-            .map(|call| (call.entry, session.bytes(call.id)));
-        self.calls = calls.collect();
-        let results = session
-            .collected
-            .tool_results
-            .iter()
-            .map(|result| (result.entry, session.bytes(result.text)));
-        self.results = results.collect();
-        for list in [&mut self.calls, &mut self.results] {
-            list.retain(|(ix, id)| numbers[ix.at()] != u32::MAX && !id.is_empty());
-            list.sort_unstable_by(|(ix, id), (other, other_id)| (id, ix).cmp(&(other_id, other)));
+        self.entries = entries;
+        self.numbers = numbers;
+        self.cuts = cuts;
+
+        self.calls.clear();
+        for call in &session.collected.tool_calls {
+            let id = session.bytes(call.id);
+            if self.number(call.entry).is_some() && !id.is_empty() {
+                let entry = call.entry;
+                self.calls.push(CallPlace { id, entry });
+            }
         }
-        (self.entries, self.numbers, self.cuts) = (entries, numbers, cuts);
+        self.calls.sort_unstable();
+        self.results.clear();
+        for result in &session.collected.tool_results {
+            let id = session.bytes(result.text);
+            if self.number(result.entry).is_some() && !id.is_empty() {
+                let entry = result.entry;
+                self.results.push(CallPlace { id, entry });
+            }
+        }
+        self.results.sort_unstable();
+
         self.leaf = session
             .upwards(self.end)
             .find(|&ix| self.number(ix).is_some());
@@ -216,7 +234,7 @@ impl<'a> Contents<'a> {
     /// is that to the leaf and there are any.
     pub fn others(&self) -> Option<String> {
         let session = self.session;
-        let is_whole = self.end == session.leaf;
+        let ends_at_leaf = self.end == session.leaf;
         let others = branches(session, &Tree::new(session))
             .iter()
             .filter(|branch| !branch.active)
@@ -225,10 +243,12 @@ impl<'a> Contents<'a> {
         let is_other =
             |ix: &EntryIx| !on_path[ix.at()] && !session.entry(*ix).kind.is_bookkeeping();
         let entries = session.all().filter(is_other).count();
-        (is_whole && others > 0 && entries > 0).then(|| {
-            let others = counted(others, "other branch", "other branches");
-            format!("{others} ({})", counted(entries, "entry", "entries"))
-        })
+        if !ends_at_leaf || others == 0 || entries == 0 {
+            return None;
+        }
+        let others = counted(others, "other branch", "other branches");
+        let entries = counted(entries, "entry", "entries");
+        Some(format!("{others} ({entries})"))
     }
 
     /// Returns the name of the session.
@@ -244,20 +264,20 @@ impl<'a> Contents<'a> {
         if let Some(title) = self.name().or_else(|| self.first_request()) {
             return cut(&title, LONGEST_TITLE);
         }
+
         let header = &self.session.header;
-        let shown = |text: &Text| text.to_string_lossy().into_owned();
-        let cwd = header.cwd.as_ref().map(shown).unwrap_or_default();
-        let project = cwd
-            .rsplit(['/', '\\'])
-            .find(|part| !part.is_empty())
-            .map(str::to_owned);
-        let time = header.timestamp.as_ref().map(shown).unwrap_or_default();
-        let day = time.get(..10).map(str::to_owned);
-        [project, day]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(", ")
+        let cwd = header.cwd.as_ref().map(Text::to_string_lossy);
+        let cwd = cwd.unwrap_or_default();
+        let time = header.timestamp.as_ref().map(Text::to_string_lossy);
+        let time = time.unwrap_or_default();
+        let mut parts = Vec::new();
+        if let Some(project) = cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()) {
+            parts.push(project);
+        }
+        if let Some(day) = time.get(.."2026-01-31".len()) {
+            parts.push(day);
+        }
+        parts.join(", ")
     }
 
     /// Returns the first request, on one line. The name of a command is a request only if no other
@@ -286,7 +306,7 @@ impl<'a> Contents<'a> {
         self.numbers
             .get(ix.at())
             .copied()
-            .filter(|&number| number != u32::MAX)
+            .filter(|&number| number != NO_NUMBER)
     }
 
     /// Returns the id of an entry, for people.
@@ -296,11 +316,14 @@ impl<'a> Contents<'a> {
 
     /// Returns the entry that made a call: the nearest one before the result.
     fn call(&self, id: &[u8], result: EntryIx) -> Option<EntryIx> {
-        let end = self
-            .calls
-            .partition_point(|&(ix, other)| (other, ix) < (id, result));
-        let (ix, found) = *self.calls.get(end.checked_sub(1)?)?;
-        (found == id).then_some(ix)
+        let result = CallPlace { id, entry: result };
+        let end = self.calls.partition_point(|call| *call < result);
+        let nearest = self.calls[..end].last()?;
+        if nearest.id == id {
+            Some(nearest.entry)
+        } else {
+            None
+        }
     }
 
     /// Returns the result of a call that answers no later call with the same id.
@@ -317,11 +340,14 @@ impl<'a> Contents<'a> {
 
     /// Returns the entry with the result of a call: the nearest one after it.
     pub fn result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
-        let start = self
-            .results
-            .partition_point(|&(ix, other)| (other, ix) <= (id, call));
-        let (ix, found) = *self.results.get(start)?;
-        (found == id).then_some(ix)
+        let call = CallPlace { id, entry: call };
+        let start = self.results.partition_point(|result| *result <= call);
+        let nearest = self.results.get(start)?;
+        if nearest.id == id {
+            Some(nearest.entry)
+        } else {
+            None
+        }
     }
 }
 

@@ -17,6 +17,10 @@ use std::path::Path;
 /// The types of images that the format knows.
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
+/// The years that readers of the format take have four digits; JavaScript writes any other year with
+/// a sign and six digits, so that its time is longer.
+const TIME_LEN: usize = "2026-01-31T12:00:00.000Z".len();
+
 /// Who a step is from.
 const USER: &str = "user";
 const AGENT: &str = "agent";
@@ -65,38 +69,41 @@ impl<'a> StepMaker<'a> {
         }
     }
 
-    /// Returns the step of an entry; `None` if it has none: a setting, or a result that is in the
+    /// Makes the step of an entry; `None` if it has none: a setting, or a result that is in the
     /// step of its call.
-    pub fn step(&self, planned: &Planned, effort: Option<&str>) -> io::Result<Option<Step>> {
+    pub fn make_step(&self, planned: &Planned, effort: Option<&str>) -> io::Result<Option<Step>> {
         let Planned { ix, copied, .. } = *planned;
         self.reader
-            .with_entry(ix, |line| self.step_of(ix, line, copied, effort))?
+            .with_entry(ix, |line| self.step_of_line(ix, line, copied, effort))?
     }
 
-    fn step_of(
+    fn step_of_line(
         &self,
         ix: EntryIx,
         line: Raw,
         copied: Copied,
         effort: Option<&str>,
     ) -> io::Result<Option<Step>> {
-        let entry = self.contents.session.entry(ix);
+        let kind = self.contents.session.entry(ix).kind;
         // A compaction keeps messages, not the requests for summaries.
-        let is_summary = matches!(
-            entry.kind,
+        let is_request = matches!(
+            kind,
             Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage
         );
-        if copied == Copied::Kept && is_summary {
+        if copied == Copied::Kept && is_request {
             return Ok(None);
         }
-        match entry.kind {
-            Kind::Message => match line.get("message").filter(|message| message.is_object()) {
-                Some(message) => self.message(ix, message, copied, effort),
-                None => Ok(None),
+
+        match kind {
+            Kind::Message => match line.get("message") {
+                Some(message) if message.is_object() => {
+                    self.message_step(ix, message, copied, effort)
+                }
+                _ => Ok(None),
             },
             Kind::CustomMessage => {
                 let source = if starts_user_turn(line) { USER } else { SYSTEM };
-                Ok(Some(self.added(ix, source, line, copied)))
+                Ok(Some(self.plain_step(ix, source, line, copied)))
             }
             Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
                 let text = line
@@ -104,64 +111,38 @@ impl<'a> StepMaker<'a> {
                     .or(line.get("message"))
                     .and_then(decoded)
                     .unwrap_or_default();
-                let extra = self.extra(ix).str(
-                    "type",
-                    &self.contents.session.kind_name(ix).to_string_lossy(),
-                );
-                Ok(Some(self.requested(ix, None, &text, extra, copied)))
+                let extra = self.extra_with_kind(ix);
+                Ok(Some(self.request_step(ix, None, &text, extra, copied)))
             }
             Kind::Usage | Kind::ModelUsage if self.contents.session.usage_of(ix).is_some() => {
-                let extra = self.extra(ix).str(
-                    "type",
-                    &self.contents.session.kind_name(ix).to_string_lossy(),
-                );
-                Ok(Some(self.requested(ix, model_of(line), "", extra, copied)))
+                let extra = self.extra_with_kind(ix);
+                let model = model_of(line);
+                Ok(Some(self.request_step(ix, model, "", extra, copied)))
             }
             _ => Ok(None),
         }
     }
 
-    fn message(
+    fn message_step(
         &self,
         ix: EntryIx,
         message: Raw,
         copied: Copied,
         effort: Option<&str>,
     ) -> io::Result<Option<Step>> {
-        Ok(Some(match self.contents.session.entry(ix).role {
-            Role::Assistant => self.reply(ix, message, copied, effort)?,
-            Role::ToolResult => return Ok(self.tool_result(ix, message, copied)),
-            Role::BashExecution | Role::PythonExecution => {
-                let ran = message
-                    .get("command")
-                    .or(message.get("code"))
-                    .and_then(decoded);
-                let output = message.get("output").and_then(decoded).unwrap_or_default();
-                let extra = Object::new().with(message.get("exitCode"), |extra, code| {
-                    extra.raw("exit_code", code)
-                });
-                let result = Object::new()
-                    .str("content", &output)
-                    .json("extra", &extra.finish())
-                    .finish();
-                let step = self
-                    .begin(ix, USER, copied)
-                    .str("message", &ran.unwrap_or_default())
-                    .json("observation", &observation(&[result]))
-                    .json("extra", &self.extra(ix).finish());
-                Step::of(step, copied)
-            }
-            Role::User => self.added(ix, USER, message, copied),
-            Role::Custom | Role::HookMessage => self.added(
-                ix,
-                if starts_user_turn(message) {
+        let step = match self.contents.session.entry(ix).role {
+            Role::Assistant => self.reply_step(ix, message, copied, effort)?,
+            Role::ToolResult => return Ok(self.tool_result_step(ix, message, copied)),
+            Role::BashExecution | Role::PythonExecution => self.execution_step(ix, message, copied),
+            Role::User => self.plain_step(ix, USER, message, copied),
+            Role::Custom | Role::HookMessage => {
+                let source = if starts_user_turn(message) {
                     USER
                 } else {
                     SYSTEM
-                },
-                message,
-                copied,
-            ),
+                };
+                self.plain_step(ix, source, message, copied)
+            }
             // pi sends its system messages again in the checkpoint of a compaction, which is no
             // step of its own.
             Role::System if copied == Copied::Kept => return Ok(None),
@@ -171,18 +152,46 @@ impl<'a> StepMaker<'a> {
             | Role::BranchSummary
             | Role::CompactionSummary
             | Role::Other
-            | Role::Missing => self.added(ix, SYSTEM, message, copied),
-        }))
+            | Role::Missing => self.plain_step(ix, SYSTEM, message, copied),
+        };
+        Ok(Some(step))
     }
 
-    /// Returns the step of a result that is in no other; or that is in one that may not count its
-    /// usage.
-    fn tool_result(&self, ix: EntryIx, message: Raw, copied: Copied) -> Option<Step> {
+    /// Makes the step of a command or code that the user ran.
+    fn execution_step(&self, ix: EntryIx, message: Raw, copied: Copied) -> Step {
+        let ran = message
+            .get("command")
+            .or(message.get("code"))
+            .and_then(decoded)
+            .unwrap_or_default();
+        let output = message.get("output").and_then(decoded).unwrap_or_default();
+
+        let mut result_extra = Object::new();
+        if let Some(code) = message.get("exitCode") {
+            result_extra = result_extra.raw("exit_code", code);
+        }
+        let result = Object::new()
+            .str("content", &output)
+            .json("extra", &result_extra.finish())
+            .finish();
+        let step = self
+            .begin_step(ix, USER, copied)
+            .str("message", &ran)
+            .json("observation", &observation(&[result]))
+            .json("extra", &self.extra(ix).finish());
+        Step::new(step, copied)
+    }
+
+    /// Makes the step of a result, unless it is in the step of its call. There it is not counted if
+    /// that step is a copy, so that a result with a usage has a step as well, for the writer to
+    /// decide: see [`Step::unless_paid`].
+    fn tool_result_step(&self, ix: EntryIx, message: Raw, copied: Copied) -> Option<Step> {
         let call = message.get_text("toolCallId").unwrap_or_default();
         let is_answer = self.contents.is_answer(call.as_bytes(), ix);
         if is_answer && self.contents.session.usage_of(ix).is_none() {
             return None;
         }
+
         let mut named = Vec::new();
         let mut extra = self.extra(ix).str("type", "toolResult");
         if !is_answer {
@@ -190,29 +199,28 @@ impl<'a> StepMaker<'a> {
         }
         Some(Step {
             named,
-            unless_paid: is_answer.then_some(ix),
-            ..self.requested(ix, None, "", extra, copied)
+            unless_paid: if is_answer { Some(ix) } else { None },
+            ..self.request_step(ix, None, "", extra, copied)
         })
     }
 
-    /// Returns the step of a message that no request made.
-    fn added(&self, ix: EntryIx, source: &str, message: Raw, copied: Copied) -> Step {
-        let extra = self
-            .extra(ix)
-            .with(message.get("customType"), |extra, kind| {
-                extra.str("custom_type", &shown(kind))
-            });
-        let said = content(message.get("content").or(message.get("summary")));
+    /// Makes the step of a message that no request made.
+    fn plain_step(&self, ix: EntryIx, source: &str, message: Raw, copied: Copied) -> Step {
+        let mut extra = self.extra(ix);
+        if let Some(kind) = message.get("customType") {
+            extra = extra.str("custom_type", &shown(kind));
+        }
+        let content = content_json(message.get("content").or(message.get("summary")));
         let step = self
-            .begin(ix, source, copied)
-            .json("message", &said)
+            .begin_step(ix, source, copied)
+            .json("message", &content)
             .json("extra", &extra.finish());
-        Step::of(step, copied)
+        Step::new(step, copied)
     }
 
-    /// Returns a step of the system; with the usage of its request, if it has one, it is the
-    /// agent's.
-    fn requested(
+    /// Makes a step for an entry that a request may have made: with a usage, it is the agent's; else
+    /// the system's.
+    fn request_step(
         &self,
         ix: EntryIx,
         model: Option<String>,
@@ -221,114 +229,126 @@ impl<'a> StepMaker<'a> {
         copied: Copied,
     ) -> Step {
         let usages = Vec::from_iter(self.contents.session.usage_of(ix).copied());
-        let is_billed = !usages.is_empty();
-        let step = self
-            .begin(ix, if is_billed { AGENT } else { SYSTEM }, copied)
-            .with(model.filter(|_| is_billed), |step, model| {
-                step.str("model_name", &model)
-            })
-            .str("message", text);
-        let step = metered(step, &usages, copied).json("extra", &extra.finish());
-        Step {
-            usages,
-            ..Step::of(step, copied)
+        let mut step;
+        if usages.is_empty() {
+            step = self.begin_step(ix, SYSTEM, copied);
+        } else {
+            step = self.begin_step(ix, AGENT, copied);
+            if let Some(model) = model {
+                step = step.str("model_name", &model);
+            }
         }
-        .without_copied_usage()
+        step = step.str("message", text);
+        step = with_metrics(step, &usages, copied).json("extra", &extra.finish());
+        Step::with_usages(step, copied, usages)
     }
 
-    /// Returns the step of a reply, with the results of its calls.
-    fn reply(
+    /// Makes the step of a reply, with the results of its calls.
+    fn reply_step(
         &self,
         ix: EntryIx,
         message: Raw,
         copied: Copied,
         effort: Option<&str>,
     ) -> io::Result<Step> {
-        let mut usages: Vec<Usage> = self
-            .contents
-            .session
-            .usage_of(ix)
-            .copied()
-            .into_iter()
-            .collect();
         let names = ["usage", "content", "stopReason", "errorMessage", "api"];
-        let [usage, said, stop_reason, error, api] = members(message, names);
-        let is_paid = !usages.is_empty() || usage.is_none();
+        let [usage, content, stop_reason, error, api] = members(message, names);
+        let own_usage = self.contents.session.usage_of(ix).copied();
         // A reply that `pick` copied was paid for where it is first.
-        let copied = if is_paid || copied != Copied::No {
-            copied
-        } else {
+        let is_paid = own_usage.is_some() || usage.is_none();
+        let copied = if copied == Copied::No && !is_paid {
             Copied::Forked
+        } else {
+            copied
         };
-        let (mut calls, mut results, mut answers) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut named, mut unpaid) = (Vec::new(), Vec::new());
-        let blocks = said.unwrap_or(Raw::NULL);
-        for block in blocks_of(blocks, "toolCall") {
-            let [id, name, arguments] = members(block, ["id", "name", "arguments"]);
-            let raw_id = id.and_then(Raw::text).unwrap_or_default();
-            let id = id.and_then(decoded).unwrap_or_default();
-            let arguments = arguments.filter(|arguments| arguments.is_object());
-            let call = Object::new()
-                .str("tool_call_id", &id)
-                .str("function_name", &name.and_then(decoded).unwrap_or_default())
-                .json("arguments", arguments.map_or(b"{}", Raw::bytes));
-            calls.push(call.finish());
-            let answer = self
-                .contents
-                .answer(raw_id.as_bytes(), ix)
-                .filter(|answer| !answers.contains(answer));
-            let Some(answer) = answer else { continue };
-            answers.push(answer);
-            if copied == Copied::No {
-                usages.extend(self.contents.session.usage_of(answer));
-            } else if copied == Copied::Forked && self.contents.session.usage_of(answer).is_some() {
-                unpaid.push(answer);
-            }
-            results.push(
-                self.results
-                    .with_message(answer, |answer| self.result(answer, Some(&id), &mut named))?,
-            );
-        }
+
+        let blocks = content.unwrap_or(Raw::NULL);
+        let calls = self.reply_calls(ix, blocks, copied)?;
+        let mut usages = Vec::from_iter(own_usage);
+        usages.extend(calls.usages);
+
         let thinking: Vec<_> = blocks_of(blocks, "thinking")
             .filter_map(|block| block.get("thinking").and_then(decoded))
             .collect();
-        let thinking = Some(thinking.join("\n")).filter(|text| !text.is_empty());
+        let thinking = thinking.join("\n");
+
         let mut extra = self.extra(ix);
         for (key, value) in [("stop_reason", stop_reason), ("error", error), ("api", api)] {
-            let value = value.filter(|value| !value.is_null());
-            extra = extra.with(value, |extra, value| extra.str(key, &shown(value)));
+            if let Some(value) = value
+                && !value.is_null()
+            {
+                extra = extra.str(key, &shown(value));
+            }
         }
-        let observed = (!calls.is_empty()).then(|| observation(&results));
-        let step = self
-            .begin(ix, AGENT, copied)
-            .with(model_of(message), |step, model| {
-                step.str("model_name", &model)
-            })
-            .with(effort, |step, effort| step.str("reasoning_effort", effort))
-            .json("message", &content(said))
-            .with(thinking, |step, text| step.str("reasoning_content", &text))
-            .list("tool_calls", &calls)
-            .with(observed, |step, observed| {
-                step.json("observation", &observed)
-            });
-        let step = metered(step, &usages, copied).json("extra", &extra.finish());
+
+        let mut step = self.begin_step(ix, AGENT, copied);
+        if let Some(model) = model_of(message) {
+            step = step.str("model_name", &model);
+        }
+        if let Some(effort) = effort {
+            step = step.str("reasoning_effort", effort);
+        }
+        step = step.json("message", &content_json(content));
+        if !thinking.is_empty() {
+            step = step.str("reasoning_content", &thinking);
+        }
+        step = step.list("tool_calls", &calls.calls);
+        if !calls.calls.is_empty() {
+            step = step.json("observation", &observation(&calls.results));
+        }
+        step = with_metrics(step, &usages, copied).json("extra", &extra.finish());
         Ok(Step {
-            usages,
-            named,
-            unpaid,
-            ..Step::of(step, copied)
-        }
-        .without_copied_usage())
+            named: calls.named,
+            unpaid: calls.unpaid,
+            ..Step::with_usages(step, copied, usages)
+        })
     }
 
-    /// Returns the result of a call. Adds the numbers of the sub-agents that it names to `named`.
-    fn result(&self, message: Raw, call: Option<&str>, named: &mut Vec<usize>) -> Vec<u8> {
+    /// Reads the calls in the content of a reply, with their results.
+    fn reply_calls(&self, ix: EntryIx, content: Raw, copied: Copied) -> io::Result<ReplyCalls> {
+        let session = self.contents.session;
+        let mut read = ReplyCalls::default();
+        // A reply may have two calls with the same id: the first one gets the result.
+        let mut answers = Vec::new();
+        for block in blocks_of(content, "toolCall") {
+            let [id, name, arguments] = members(block, ["id", "name", "arguments"]);
+            let raw_id = id.and_then(Raw::text).unwrap_or_default();
+            let id = id.and_then(decoded).unwrap_or_default();
+            let name = name.and_then(decoded).unwrap_or_default();
+            let arguments = arguments.filter(|arguments| arguments.is_object());
+            let call = Object::new()
+                .str("tool_call_id", &id)
+                .str("function_name", &name)
+                .json("arguments", arguments.map_or(b"{}", Raw::bytes));
+            read.calls.push(call.finish());
+
+            let Some(answer) = self.contents.answer(raw_id.as_bytes(), ix) else {
+                continue;
+            };
+            if answers.contains(&answer) {
+                continue;
+            }
+            answers.push(answer);
+            match (copied, session.usage_of(answer)) {
+                (Copied::No, Some(usage)) => read.usages.push(*usage),
+                (Copied::Forked, Some(_)) => read.unpaid.push(answer),
+                (Copied::No | Copied::Forked | Copied::Kept, _) => {}
+            }
+            let result = self.results.with_message(answer, |answer| {
+                self.result(answer, Some(&id), &mut read.named)
+            })?;
+            read.results.push(result);
+        }
+        Ok(read)
+    }
+
+    /// The JSON of a result. Adds the numbers of the sub-agents that it names to `named`.
+    fn result(&self, message: Raw, call_id: Option<&str>, named: &mut Vec<usize>) -> Vec<u8> {
         let names = ["details", "toolName", "isError", "content"];
-        let [details, tool, is_error, said] = members(message, names);
-        let ends = places(
-            Path::new(self.path_name),
-            &details.map(sessions).unwrap_or_default(),
-        );
+        let [details, tool, is_error, content] = members(message, names);
+
+        let sessions = details.map(sessions).unwrap_or_default();
+        let ends = places(Path::new(self.path_name), &sessions);
         let mut references = Vec::new();
         for (number, agent) in self.agents.iter().enumerate() {
             if ends.contains(&end_of(&agent.path)) {
@@ -336,42 +356,70 @@ impl<'a> StepMaker<'a> {
                 named.push(number);
             }
         }
-        let is_error = is_error.is_some_and(Raw::is_truthy);
-        let extra = Object::new().with(tool, |extra, tool| extra.str("tool_name", &shown(tool)));
-        Object::new()
-            .with(call, |result, id| result.str("source_call_id", id))
-            .json("content", &content(said))
+
+        let mut extra = Object::new();
+        if let Some(tool) = tool {
+            extra = extra.str("tool_name", &shown(tool));
+        }
+        let extra = extra.bool("is_error", is_error.is_some_and(Raw::is_truthy));
+
+        let mut result = Object::new();
+        if let Some(id) = call_id {
+            result = result.str("source_call_id", id);
+        }
+        result
+            .json("content", &content_json(content))
             .list("subagent_trajectory_ref", &references)
-            .json("extra", &extra.bool("is_error", is_error).finish())
+            .json("extra", &extra.finish())
             .finish()
     }
 
-    /// Returns the first members of a step.
-    fn begin(&self, ix: EntryIx, source: &str, copied: Copied) -> Object {
-        let time = self.contents.session.entry(ix).time_ms;
-        // The format's readers take years of four digits only.
-        let is_readable = |time: &String| time.len() == 24 && !time.starts_with("0000");
-        let shown = Some(time)
-            .filter(|&time| time != Entry::NO_TIME)
-            .map(iso_string)
-            .filter(is_readable);
-        let step = Object::new()
-            .with(shown, |step, time| step.str("timestamp", &time))
-            .str("source", source);
-        if copied == Copied::No {
-            step
-        } else {
-            step.bool("is_copied_context", true)
+    /// Begins the JSON of a step: with its time, where readers take it, and who it is from.
+    fn begin_step(&self, ix: EntryIx, source: &str, copied: Copied) -> Object {
+        let mut step = Object::new();
+        let time_ms = self.contents.session.entry(ix).time_ms;
+        if time_ms != Entry::NO_TIME {
+            let time = iso_string(time_ms);
+            // There is no year 0 in the calendar of Python.
+            if time.len() == TIME_LEN && !time.starts_with("0000") {
+                step = step.str("timestamp", &time);
+            }
         }
+        step = step.str("source", source);
+        if copied != Copied::No {
+            step = step.bool("is_copied_context", true);
+        }
+        step
     }
 
+    /// Begins the `extra` members of a step.
     fn extra(&self, ix: EntryIx) -> Object {
         Object::new().str("entry_id", &self.contents.session.id(ix).to_string_lossy())
     }
+
+    fn extra_with_kind(&self, ix: EntryIx) -> Object {
+        let kind = self.contents.session.kind_name(ix);
+        self.extra(ix).str("type", &kind.to_string_lossy())
+    }
+}
+
+/// The calls of a reply.
+#[derive(Default)]
+struct ReplyCalls {
+    /// The JSON of each call.
+    calls: Vec<Vec<u8>>,
+    /// The JSON of each result.
+    results: Vec<Vec<u8>>,
+    /// The usages of the results, unless the reply is a copy.
+    usages: Vec<Usage>,
+    /// As [`Step::named`].
+    named: Vec<usize>,
+    /// As [`Step::unpaid`].
+    unpaid: Vec<EntryIx>,
 }
 
 impl Step {
-    fn of(object: Object, copied: Copied) -> Step {
+    fn new(object: Object, copied: Copied) -> Step {
         Step {
             json: object.finish(),
             is_copy: copied != Copied::No,
@@ -379,126 +427,150 @@ impl Step {
         }
     }
 
-    /// Removes the usage of a copy: it was counted where the step is first.
-    fn without_copied_usage(mut self) -> Step {
-        if self.is_copy {
-            self.usages.clear();
+    /// A step with the usages of its requests. Those of a copy do not count: they were counted where
+    /// the step is first.
+    fn with_usages(object: Object, copied: Copied, usages: Vec<Usage>) -> Step {
+        let mut step = Step::new(object, copied);
+        if !step.is_copy {
+            step.usages = usages;
         }
-        self
+        step
     }
 }
 
 /// Adds the usage of the requests that a step stands for.
-fn metered(step: Object, usages: &[Usage], copied: Copied) -> Object {
+fn with_metrics(step: Object, usages: &[Usage], copied: Copied) -> Object {
     if usages.is_empty() || copied == Copied::Kept {
         return step;
     }
+    let names = MetricNames {
+        prompt: "prompt_tokens",
+        completion: "completion_tokens",
+        cached: "cached_tokens",
+        cost: "cost_usd",
+    };
     let sums: UsageSums = usages.iter().collect();
-    let names = [
-        "prompt_tokens",
-        "completion_tokens",
-        "cached_tokens",
-        "cost_usd",
-    ];
+    let step = step.json("metrics", &metrics(names, &sums).finish());
     // With what a sub-agent used, the number of requests is not known.
-    let count = (usages.len() == 1).then_some(1.0);
-    step.json("metrics", &metrics(names, &sums).finish())
-        .with(count, |step, count| step.number("llm_call_count", count))
+    if usages.len() == 1 {
+        step.number("llm_call_count", 1.0)
+    } else {
+        step
+    }
 }
 
-/// Returns the sums of a trajectory.
+/// The sums of a trajectory with this many steps.
 pub(super) fn final_metrics(sums: &UsageSums, steps: usize) -> Vec<u8> {
-    let names = [
-        "total_prompt_tokens",
-        "total_completion_tokens",
-        "total_cached_tokens",
-        "total_cost_usd",
-    ];
+    let names = MetricNames {
+        prompt: "total_prompt_tokens",
+        completion: "total_completion_tokens",
+        cached: "total_cached_tokens",
+        cost: "total_cost_usd",
+    };
     metrics(names, sums)
         .number("total_steps", steps as f64)
         .finish()
 }
 
-fn metrics(names: [&str; 4], sums: &UsageSums) -> Object {
-    let [prompt, completion, cached, cost] = names;
-    let whole = |tokens: f64| tokens.round().clamp(0.0, 9e15);
-    let written = Object::new()
-        .number("cache_write_tokens", whole(sums.cache_write))
-        .finish();
-    Object::new()
-        .number(
-            prompt,
-            whole(sums.input + sums.cache_read + sums.cache_write),
-        )
-        .number(completion, whole(sums.output))
-        .number(cached, whole(sums.cache_read))
-        .with(
-            (sums.billed > sums.unpriced).then_some(sums.cost),
-            |object, sum| object.number(cost, sum),
-        )
-        .with(
-            (sums.cache_write > 0.0).then_some(written),
-            |object, extra| object.json("extra", &extra),
-        )
+/// The names of metrics: those of a step differ from those of a trajectory.
+struct MetricNames {
+    prompt: &'static str,
+    completion: &'static str,
+    cached: &'static str,
+    cost: &'static str,
 }
 
-/// Returns the tools of a system message, as OpenAI's API has them; `None` if there is none.
-pub(super) fn definitions(system: Option<Vec<u8>>) -> Option<Vec<u8>> {
+fn metrics(names: MetricNames, sums: &UsageSums) -> Object {
+    let prompt = sums.input + sums.cache_read + sums.cache_write;
+    let mut metrics = Object::new()
+        .number(names.prompt, whole_number(prompt))
+        .number(names.completion, whole_number(sums.output))
+        .number(names.cached, whole_number(sums.cache_read));
+    // Without a price for any of the requests, the cost is not known.
+    if sums.billed > sums.unpriced {
+        metrics = metrics.number(names.cost, sums.cost);
+    }
+    if sums.cache_write > 0.0 {
+        let extra = Object::new().number("cache_write_tokens", whole_number(sums.cache_write));
+        metrics = metrics.json("extra", &extra.finish());
+    }
+    metrics
+}
+
+/// Rounds a number of tokens to one that the format takes: an integer, which JSON writes without an
+/// exponent, and not a negative one.
+fn whole_number(tokens: f64) -> f64 {
+    tokens.round().clamp(0.0, 9e15)
+}
+
+/// The tools of a system message, as OpenAI's API has them; `None` if there is none.
+pub(super) fn tool_definitions(system: Option<Vec<u8>>) -> Option<Vec<u8>> {
     let message = system?;
     let tools = Raw::checked(&message).get("toolsAdded")?;
-    let definition = |tool: Raw| {
-        let given = ["name", "description", "parameters"].map(|key| (key, tool.get_some(key)));
-        let function = given
-            .into_iter()
-            .fold(Object::new(), |function, (key, value)| {
-                function.with(value, |function, value| function.raw(key, value))
-            });
-        Object::new()
-            .str("type", "function")
-            .json("function", &function.finish())
-            .finish()
-    };
     let definitions: Vec<_> = tools
         .items()
         .filter(|tool| tool.is_object())
-        .map(definition)
+        .map(tool_definition)
         .collect();
-    (!definitions.is_empty()).then(|| array(definitions))
+    if definitions.is_empty() {
+        return None;
+    }
+    Some(array(definitions))
+}
+
+fn tool_definition(tool: Raw) -> Vec<u8> {
+    let mut function = Object::new();
+    for key in ["name", "description", "parameters"] {
+        if let Some(value) = tool.get_some(key) {
+            function = function.raw(key, value);
+        }
+    }
+    Object::new()
+        .str("type", "function")
+        .json("function", &function.finish())
+        .finish()
 }
 
 fn observation(results: &[Vec<u8>]) -> Vec<u8> {
     Object::new().json("results", &array(results)).finish()
 }
 
-/// Returns content as JSON: a string, or an array of parts if it has images.
-fn content(content: Option<Raw>) -> Vec<u8> {
-    let items = || content.into_iter().flat_map(Raw::items);
+/// The JSON of content: a string, or an array of parts if it has images.
+fn content_json(content: Option<Raw>) -> Vec<u8> {
+    let blocks = content.unwrap_or(Raw::NULL);
     let mut has_image = false;
-    each_item_members(content.unwrap_or(Raw::NULL), ["type"], |[kind]| {
+    each_item_members(blocks, ["type"], |[kind]| {
         has_image |= kind.is_some_and(|kind| kind.is("image"));
     });
     if !has_image {
-        return string::encoded(&Text::from(&*joined_text(content, "\n").to_string_lossy()));
+        let text = joined_text(content, "\n");
+        return string::encoded(&Text::from(&*text.to_string_lossy()));
     }
-    let text = |text: &str| Object::new().str("type", "text").str("text", text).finish();
-    let part = |block: Raw| match () {
-        () if is_block(block, "image") => Some(image(block).unwrap_or_else(|| text("[image]"))),
-        () if is_block(block, "text") => block
-            .get("text")
-            .and_then(decoded)
-            .map(|words| text(&words)),
-        () => None,
-    };
-    array(items().filter_map(part))
+
+    let mut parts = Vec::new();
+    for block in blocks.items() {
+        if is_block(block, "image") {
+            parts.push(image_part(block).unwrap_or_else(|| text_part("[image]")));
+        } else if is_block(block, "text")
+            && let Some(text) = block.get("text").and_then(decoded)
+        {
+            parts.push(text_part(&text));
+        }
+    }
+    array(parts)
 }
 
-/// Returns the part for an image: its data as a URL, or the name of the blob that oh-my-pi keeps it
-/// in; `None` if the format does not know its type.
-fn image(block: Raw) -> Option<Vec<u8>> {
-    let kind = block
-        .get("mimeType")
-        .and_then(decoded)
-        .filter(|kind| IMAGES.contains(&&**kind))?;
+fn text_part(text: &str) -> Vec<u8> {
+    Object::new().str("type", "text").str("text", text).finish()
+}
+
+/// The part for an image: its data as a URL, or the name of the blob that oh-my-pi keeps it in;
+/// `None` if the format does not know its type.
+fn image_part(block: Raw) -> Option<Vec<u8>> {
+    let kind = block.get("mimeType").and_then(decoded)?;
+    if !IMAGES.contains(&&*kind) {
+        return None;
+    }
     let data = block.get("data").and_then(decoded)?;
     let path = if data.starts_with("blob:") {
         data
@@ -506,10 +578,8 @@ fn image(block: Raw) -> Option<Vec<u8>> {
         format!("data:{kind};base64,{data}")
     };
     let source = Object::new().str("media_type", &kind).str("path", &path);
-    Some(
-        Object::new()
-            .str("type", "image")
-            .json("source", &source.finish())
-            .finish(),
-    )
+    let part = Object::new()
+        .str("type", "image")
+        .json("source", &source.finish());
+    Some(part.finish())
 }
