@@ -49,24 +49,37 @@ impl Cuts {
         }
     }
 
-    /// Says to a reader what is left out; `None` if nothing that a reader would look for.
+    /// The note for a reader on what is left out; `None` if nothing that a reader would look for.
+    /// `left` is the number of entries before the last ones, and `others` what is on other branches.
     pub fn note(&self, left: usize, others: Option<String>) -> Option<String> {
-        let filtered = match self.filter {
-            Some(Filter::UserOnly) => Some("everything but the requests".to_owned()),
-            Some(Filter::LabeledOnly) => Some("entries without a label".to_owned()),
-            Some(Filter::Default | Filter::NoTools | Filter::All) | None => None,
-        };
-        let output = self.lines.filter(|_| !self.tools).map(|lines| match lines {
-            0 => "output of tools".to_owned(),
-            _ => format!("output of tools beyond {lines} lines"),
-        });
-        let tools = self.tools.then(|| "tool calls".to_owned());
-        let thinking = self.thinking.then(|| "thinking".to_owned());
-        let entries = self
-            .last
-            .map(|_| format!("{left} entries after the first request"));
-        let parts = [filtered, tools, thinking, output, entries, others];
-        let parts: Vec<_> = parts.into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join(", ")))
+        let mut parts = Vec::new();
+        match self.filter {
+            Some(Filter::UserOnly) => parts.push("everything but the requests".to_owned()),
+            Some(Filter::LabeledOnly) => parts.push("entries without a label".to_owned()),
+            Some(Filter::Default | Filter::NoTools | Filter::All) | None => {}
+        }
+        if self.tools {
+            parts.push("tool calls".to_owned());
+        }
+        if self.thinking {
+            parts.push("thinking".to_owned());
+        }
+        // Without tools there is no output.
+        if !self.tools {
+            match self.lines {
+                None => {}
+                Some(0) => parts.push("output of tools".to_owned()),
+                Some(lines) => parts.push(format!("output of tools beyond {lines} lines")),
+            }
+        }
+        if self.last.is_some() {
+            parts.push(format!("{left} entries after the first request"));
+        }
+        parts.extend(others);
+
+        if parts.is_empty() {
+            return None;
+        }
+        Some(format!("Left out: {}.", parts.join(", ")))
     }
 }

@@ -16,56 +16,36 @@ pub fn fit(
     most: u64,
     write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
 ) -> io::Result<bool> {
-    let fits = |contents: &Contents| {
-        let mut left = most;
-        let count = |bytes: &[u8]| {
-            left = left
-                .checked_sub(bytes.len() as u64)
-                .ok_or(io::ErrorKind::FileTooLarge)?;
-            Ok(())
-        };
-        match write(contents, &mut FnWriter(count)) {
-            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
-            done => done.map(|()| true),
-        }
-    };
     let asked = contents.cuts;
-    let fewer = LINES
-        .into_iter()
-        .filter(|&lines| asked.lines.is_none_or(|asked| lines < asked));
-    let mut ladder: Vec<Cuts> = vec![asked];
-    ladder.extend(fewer.map(|lines| Cuts {
-        lines: Some(lines),
-        ..asked
-    }));
-    ladder.push(Cuts {
-        lines: Some(0),
-        thinking: true,
-        ..asked
-    });
     let least = Cuts {
         tools: true,
         thinking: true,
         ..asked
     };
-    ladder.push(least);
-    for cuts in ladder {
+    for cuts in growing_cuts(asked, least) {
         contents.cut(cuts);
-        if fits(contents)? {
+        if fits(contents, most, write)? {
             return Ok(true);
         }
     }
-    let (mut enough, mut too_many) = (None, contents.session.path(contents.leaf).len());
-    while enough.map_or(0, |enough| enough + 1) < too_many {
-        let last = enough.map_or(0, |enough: usize| enough.midpoint(too_many));
+
+    // The number of last entries is found by halving: `enough` fits, `too_many` does not.
+    let mut enough: Option<usize> = None;
+    let mut too_many = contents.session.path(contents.leaf).len();
+    loop {
+        let last = match enough {
+            None if too_many > 0 => 0,
+            Some(enough) if enough + 1 < too_many => enough.midpoint(too_many),
+            _ => break,
+        };
         contents.cut(Cuts {
             last: Some(last),
             ..least
         });
-        if fits(contents)? {
-            enough = Some(last)
+        if fits(contents, most, write)? {
+            enough = Some(last);
         } else {
-            too_many = last
+            too_many = last;
         }
     }
     contents.cut(Cuts {
@@ -73,4 +53,44 @@ pub fn fit(
         ..least
     });
     Ok(enough.is_some())
+}
+
+/// The cuts to try, from those that were asked for to `least`; each leaves out more.
+fn growing_cuts(asked: Cuts, least: Cuts) -> Vec<Cuts> {
+    let mut growing = vec![asked];
+    for lines in LINES {
+        if asked.lines.is_none_or(|asked| lines < asked) {
+            growing.push(Cuts {
+                lines: Some(lines),
+                ..asked
+            });
+        }
+    }
+    growing.push(Cuts {
+        lines: Some(0),
+        thinking: true,
+        ..asked
+    });
+    growing.push(least);
+    growing
+}
+
+/// Whether what `write` writes has at most `most` bytes. It is stopped where it has more.
+fn fits(
+    contents: &Contents,
+    most: u64,
+    write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
+) -> io::Result<bool> {
+    let mut left = most;
+    let count = |bytes: &[u8]| {
+        left = left
+            .checked_sub(bytes.len() as u64)
+            .ok_or(io::ErrorKind::FileTooLarge)?;
+        Ok(())
+    };
+    match write(contents, &mut FnWriter(count)) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
+        Err(error) => Err(error),
+    }
 }

@@ -6,30 +6,42 @@ use super::markup::{Event, Markup, Tag};
 /// The characters on a line.
 const LINE: usize = 90;
 
-/// Returns the estimated number of lines.
+/// The lines of an image of usual height.
+const IMAGE_LINES: usize = 12;
+
+/// Estimates the number of lines.
 pub fn lines(markup: &Markup) -> u32 {
-    let (mut lines, mut column, mut hidden) = (0_usize, 0_usize, 0_usize);
-    // Whether the next section is hidden: all sections of a fold are, and in other elements all but
-    // the first.
-    let (mut seen, mut folds) = (false, false);
+    let mut lines = 0_usize;
+    let mut column = 0_usize;
+    // The sections around the current position, from the outermost that is hidden on. All sections
+    // of a fold are hidden, and in other elements all but the first.
+    let mut hidden = 0_usize;
+    let mut is_later_section = false;
+    let mut is_fold = false;
     for event in markup.events() {
         match event {
-            Event::Section if hidden > 0 || seen || std::mem::take(&mut folds) => hidden += 1,
+            Event::Section if hidden > 0 || is_later_section => hidden += 1,
+            Event::Section if is_fold => {
+                is_fold = false;
+                hidden += 1;
+            }
             Event::SectionEnd => {
                 hidden = hidden.saturating_sub(1);
                 // The next section belongs to the same element, unless another element begins
                 // before it.
-                seen = true;
+                is_later_section = true;
             }
             Event::Open(tag, _) => {
-                seen = false;
-                folds |= tag == Tag::Fold && hidden == 0;
+                is_later_section = false;
+                if tag == Tag::Fold && hidden == 0 {
+                    is_fold = true;
+                }
                 if hidden == 0 && !tag.is_inline() {
                     lines += 1 + column.div_ceil(LINE).saturating_sub(1);
                     column = 0;
                 }
                 if hidden == 0 && tag == Tag::Image {
-                    lines += 12;
+                    lines += IMAGE_LINES;
                 }
             }
             Event::Text(text) if hidden == 0 => {

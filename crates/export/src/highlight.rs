@@ -267,136 +267,176 @@ impl Language {
     }
 }
 
-/// Calls `put` with the pieces of `text`, in order.
+/// Calls `put` with the pieces of `text`, in order. Text between words comes as one piece without a
+/// kind.
 pub fn words<'a>(text: &'a str, language: &Language, put: &mut dyn FnMut(Option<Word>, &'a str)) {
-    let bytes = text.as_bytes();
-    let (mut at, mut plain) = (0, 0);
-    while at < bytes.len() {
-        let (word, end) = next(text, at, language);
-        if word.is_some() {
-            if plain < at {
-                put(None, &text[plain..at]);
+    let mut at = 0;
+    let mut plain_start = 0;
+    while at < text.len() {
+        let token = next_token(text, at, language);
+        if token.kind.is_some() {
+            if plain_start < at {
+                put(None, &text[plain_start..at]);
             }
-            put(word, &text[at..end]);
-            plain = end;
+            put(token.kind, &text[at..token.end]);
+            plain_start = token.end;
         }
-        at = end;
+        at = token.end;
     }
-    if plain < bytes.len() {
-        put(None, &text[plain..]);
+    if plain_start < text.len() {
+        put(None, &text[plain_start..]);
     }
 }
 
-/// Returns the kind of the word that begins at `at`, and where it ends.
-fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
-    let (bytes, rest) = (text.as_bytes(), &text.as_bytes()[at..]);
-    let byte = bytes[at];
+/// A piece of code.
+struct Token {
+    /// `None` if it is not coloured.
+    kind: Option<Word>,
+    /// The offset at which it ends.
+    end: usize,
+}
+
+impl Token {
+    fn plain(end: usize) -> Token {
+        Token { kind: None, end }
+    }
+
+    fn word(kind: Word, end: usize) -> Token {
+        Token {
+            kind: Some(kind),
+            end,
+        }
+    }
+}
+
+/// Reads the token that begins at the offset `at`.
+fn next_token(text: &str, at: usize, language: &Language) -> Token {
+    let rest = &text[at..];
+    let bytes = rest.as_bytes();
+    let byte = bytes[0];
     if byte.is_ascii_alphabetic() || byte == b'_' || byte == b'$' {
-        return name(text, at, language);
+        return name_token(text, at, language);
     }
     if byte.is_ascii_digit() {
-        let end = rest
+        let len = bytes
             .iter()
             .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_')));
-        return (Some(Word::NUMBER), at + end.unwrap_or(rest.len()));
+        return Token::word(Word::NUMBER, at + len.unwrap_or(rest.len()));
     }
     if byte.is_ascii_whitespace() || byte >= 0x80 {
-        return (
-            None,
-            at + text[at..].chars().next().map_or(1, char::len_utf8),
-        );
+        let len = rest.chars().next().map_or(1, char::len_utf8);
+        return Token::plain(at + len);
     }
+
     if let Some((open, close)) = language.block_comment
-        && rest.starts_with(open.as_bytes())
+        && let Some(comment) = rest.strip_prefix(open)
     {
-        let (from, comment) = (at + open.len(), &text[at + open.len()..]);
-        let end = comment
-            .find(close)
-            .map_or(text.len(), |end| from + end + close.len());
-        return (Some(Word::COMMENT), end);
+        let end = match comment.find(close) {
+            Some(len) => at + open.len() + len + close.len(),
+            None => text.len(),
+        };
+        return Token::word(Word::COMMENT, end);
     }
-    // `$#` in a shell and `//` in a URL begin no comment.
-    let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
-    let starts_comment = |mark: &str| {
-        rest.starts_with(mark.as_bytes())
-            && match mark.as_bytes() {
-                b"#" | b";" | b"%" | b"--" => before.is_ascii_whitespace(),
-                _ => before != b':',
-            }
-    };
-    if language
-        .line_comments
-        .iter()
-        .any(|mark| starts_comment(mark))
-    {
-        return (
-            Some(Word::COMMENT),
-            memchr::memchr(b'\n', rest).map_or(text.len(), |end| at + end),
-        );
+    if begins_line_comment(text, at, language) {
+        let end = match memchr::memchr(b'\n', bytes) {
+            Some(newline) => at + newline,
+            None => text.len(),
+        };
+        return Token::word(Word::COMMENT, end);
     }
-    if let Some(quote) = language
-        .long_quotes
-        .iter()
-        .find(|quote| rest.starts_with(quote.as_bytes()))
-    {
-        let (Ok(end) | Err(end)) = end_of_string(text, at + quote.len(), quote, None);
-        return (Some(Word::STRING), end);
+
+    for quote in language.long_quotes {
+        if rest.starts_with(quote) {
+            // One that breaks off reaches to the end of the text.
+            let (Ok(end) | Err(end)) = end_of_string(text, at + quote.len(), quote, None);
+            return Token::word(Word::STRING, end);
+        }
     }
     if language.quotes.as_bytes().contains(&byte) {
-        return string(text, at, language);
+        return string_token(text, at, language);
     }
-    (None, at + 1)
+    Token::plain(at + 1)
 }
 
-fn name(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
+/// Whether a comment up to the end of the line begins at the offset `at`. `$#` in a shell and `//`
+/// in a URL begin none.
+fn begins_line_comment(text: &str, at: usize, language: &Language) -> bool {
+    let before = match at.checked_sub(1) {
+        Some(before) => text.as_bytes()[before],
+        None => b' ',
+    };
+    for mark in language.line_comments {
+        if !text[at..].starts_with(mark) {
+            continue;
+        }
+        let begins = match mark.as_bytes() {
+            b"#" | b";" | b"%" | b"--" => before.is_ascii_whitespace(),
+            _ => before != b':',
+        };
+        if begins {
+            return true;
+        }
+    }
+    false
+}
+
+/// Reads a name: a keyword, a type if it is in camel case, a call, or a key.
+fn name_token(text: &str, at: usize, language: &Language) -> Token {
     let rest = &text.as_bytes()[at..];
-    let end = rest
+    let len = rest
         .iter()
         .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$')));
-    let end = at + end.unwrap_or(rest.len());
-    let (word, behind) = (
-        &text[at..end],
-        text.as_bytes().get(end).copied().unwrap_or(0),
-    );
-    let kind = if language.is_keyword(word) {
-        Some(Word::KEYWORD)
-    } else if language.keys && behind == b':' {
-        Some(Word::CALL)
-    } else if word.as_bytes()[0].is_ascii_uppercase()
-        && word.bytes().any(|b| b.is_ascii_lowercase())
-    {
-        (!language.keys && !language.keywords.is_empty()).then_some(Word::TYPE)
-    } else {
-        (behind == b'(').then_some(Word::CALL)
-    };
-    (kind, end)
+    let end = at + len.unwrap_or(rest.len());
+    let name = &text[at..end];
+    let after = text.as_bytes().get(end).copied();
+
+    if language.is_keyword(name) {
+        return Token::word(Word::KEYWORD, end);
+    }
+    if language.keys && after == Some(b':') {
+        return Token::word(Word::CALL, end);
+    }
+    let is_camel_case = name.as_bytes()[0].is_ascii_uppercase()
+        && name.bytes().any(|byte| byte.is_ascii_lowercase());
+    if is_camel_case {
+        // Languages of data and text have no types.
+        let has_types = !language.keys && !language.keywords.is_empty();
+        return Token {
+            kind: if has_types { Some(Word::TYPE) } else { None },
+            end,
+        };
+    }
+    if after == Some(b'(') {
+        return Token::word(Word::CALL, end);
+    }
+    Token::plain(end)
 }
 
-/// Returns a string on one line, or a key.
-fn string(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
+/// Reads a string on one line, or a key.
+fn string_token(text: &str, at: usize, language: &Language) -> Token {
     let quote = &text[at..=at];
     let end = match end_of_string(text, at + 1, quote, Some('\n')) {
         Ok(end) => end,
         // An apostrophe, not a string.
-        Err(_) if quote == "'" => return (None, at + 1),
+        Err(_) if quote == "'" => return Token::plain(at + 1),
         Err(end) => end,
     };
     let is_key = language.keys && text[end..].trim_ascii_start().starts_with(':');
-    (Some(if is_key { Word::CALL } else { Word::STRING }), end)
+    Token::word(if is_key { Word::CALL } else { Word::STRING }, end)
 }
 
-/// Returns the end of a string that may contain escapes; as an error, where it breaks off: at
-/// `stop`, or at the end of the text.
+/// Finds the end of a string that may contain escapes; as an error, the offset at which it breaks
+/// off: at `stop`, or at the end of the text.
 fn end_of_string(text: &str, from: usize, quote: &str, stop: Option<char>) -> Result<usize, usize> {
     let mut rest = text[from..].char_indices();
     while let Some((at, c)) = rest.next() {
-        match c {
-            '\\' => drop(rest.next()),
-            _ if Some(c) == stop => return Err(from + at),
-            _ if quote.starts_with(c) && text[from + at..].starts_with(quote) => {
-                return Ok(from + at + quote.len());
-            }
-            _ => {}
+        if c == '\\' {
+            // The character after it is escaped.
+            rest.next();
+        } else if Some(c) == stop {
+            return Err(from + at);
+        } else if quote.starts_with(c) && text[from + at..].starts_with(quote) {
+            return Ok(from + at + quote.len());
         }
     }
     Err(text.len())

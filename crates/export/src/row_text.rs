@@ -26,25 +26,26 @@ pub fn readable(body: &str, author: Author) -> Cow<'_, str> {
         let is_mark = |all: &str| word.chars().all(|c| all.contains(c));
         !(word.starts_with("```") || is_mark("#") || is_mark("|-:") && word.len() > 3)
     });
-    let words: Vec<String> = words.map(|word| bare(&word.replace('`', ""))).collect();
+    let words: Vec<String> = words
+        .map(|word| without_emphasis(&word.replace('`', "")))
+        .collect();
     Cow::Owned(words.join(" "))
 }
 
-/// Returns a word without the marks of emphasis around it; a pattern such as `src/**/*.rs` keeps
+/// Removes the marks of strong emphasis around a word; a pattern such as `src/**/*.rs` keeps
 /// its asterisks.
-fn bare(word: &str) -> String {
+fn without_emphasis(word: &str) -> String {
     let is_text = |c: Option<char>| c.is_some_and(|c| !"/*\\".contains(c));
-    let begun = word
-        .strip_prefix("**")
-        .filter(|rest| is_text(rest.chars().next()))
-        .unwrap_or(word);
-    match begun.rsplit_once("**") {
-        Some((inner, end))
-            if is_text(inner.chars().next_back())
-                && end.chars().all(|c| c.is_ascii_punctuation()) =>
-        {
-            format!("{inner}{end}")
+    let word = match word.strip_prefix("**") {
+        Some(rest) if is_text(rest.chars().next()) => rest,
+        _ => word,
+    };
+    if let Some((inner, end)) = word.rsplit_once("**") {
+        // Punctuation may follow the mark at the end.
+        let ends_emphasis = end.chars().all(|c| c.is_ascii_punctuation());
+        if ends_emphasis && is_text(inner.chars().next_back()) {
+            return format!("{inner}{end}");
         }
-        _ => begun.to_owned(),
     }
+    word.to_owned()
 }

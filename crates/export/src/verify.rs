@@ -45,7 +45,7 @@ pub enum Rendition {
     Trajectory,
 }
 
-/// Returns the indexes of the values that are in an export: none, if it is correct.
+/// Finds the values that are in an export, by their indexes: none, if it is correct.
 pub fn left_over(
     format: Rendition,
     written: &dyn ReadAt,
@@ -53,38 +53,54 @@ pub fn left_over(
 ) -> io::Result<BTreeSet<usize>> {
     let mut searchers: Vec<_> = Spelling::ALL
         .into_iter()
-        .filter_map(|form| Searcher::new(form, values))
+        .filter_map(|spelling| Searcher::new(spelling, values))
         .collect();
-    let (mut is_style, mut is_prose) = (false, false);
+    // Whether the line is in the style of a static page, or in the prose of a page.
+    let mut is_style = false;
+    let mut is_prose = false;
     each_line(written, 0..written.len(), |Line { bytes: line, .. }| {
-        let mut search = |text: &[u8], format| {
-            let plain = plain(text, format);
-            searchers
-                .iter_mut()
-                .for_each(|searcher| searcher.push(text, &plain, format));
-        };
         match format {
-            Rendition::Markdown | Rendition::Trajectory => search(line, format),
-            Rendition::Page if line.starts_with(PIECE) => search(&piece(line)?, format),
+            Rendition::Markdown | Rendition::Trajectory => {
+                search_text(&mut searchers, line, format);
+            }
+            Rendition::Page if line.starts_with(PIECE) => {
+                search_text(&mut searchers, &piece(line)?, format);
+            }
             // The rest of a page, including its style, is the same for every session.
             Rendition::Page => {
-                is_prose |= line.starts_with(PROSE.as_bytes());
-                if is_prose || line.starts_with(TITLE) {
-                    search(line, Rendition::StaticPage);
+                if line.starts_with(PROSE.as_bytes()) {
+                    is_prose = true;
                 }
-                is_prose &= !line.starts_with(b"</noscript>");
+                if is_prose || line.starts_with(TITLE) {
+                    search_text(&mut searchers, line, Rendition::StaticPage);
+                }
+                if line.starts_with(b"</noscript>") {
+                    is_prose = false;
+                }
             }
             Rendition::StaticPage => {
-                is_style |= line.starts_with(b"<style>");
-                if !is_style {
-                    search(line, format);
+                if line.starts_with(b"<style>") {
+                    is_style = true;
                 }
-                is_style &= memchr::memmem::find(line, b"</style>").is_none();
+                if !is_style {
+                    search_text(&mut searchers, line, format);
+                }
+                if memchr::memmem::find(line, b"</style>").is_some() {
+                    is_style = false;
+                }
             }
         }
         Ok::<(), io::Error>(())
     })?;
     Ok(searchers.into_iter().flat_map(Searcher::finish).collect())
+}
+
+/// Searches whole lines of an export in all spellings.
+fn search_text(searchers: &mut [Searcher], text: &[u8], format: Rendition) {
+    let plain = plain(text, format);
+    for searcher in searchers {
+        searcher.push(text, &plain, format);
+    }
 }
 
 const PIECE: &[u8] = b"<script type=\"text/plain\" ";
@@ -149,13 +165,14 @@ impl Spelling {
     /// Whether the value is searched for in this spelling: values of several lines only in `Block`,
     /// others only in the other spellings.
     fn is_for(self, value: &[u8]) -> bool {
-        value
+        let has_lines = value
             .iter()
-            .any(|byte| matches!(byte, b'\n' | b'\r' | b'\t'))
-            == (self == Spelling::Block)
+            .any(|byte| matches!(byte, b'\n' | b'\r' | b'\t'));
+        has_lines == (self == Spelling::Block)
     }
 
-    fn of(self, text: &[u8]) -> Vec<u8> {
+    /// Removes the bytes that do not count in this spelling.
+    fn spell(self, text: &[u8]) -> Vec<u8> {
         let is_kept = |byte: &u8| match byte {
             b'\\' => self == Spelling::Marked,
             b'*' | b'_' | b'~' | b'`' => matches!(self, Spelling::Marked | Spelling::Plain),
@@ -172,7 +189,7 @@ const MOST: usize = 1 << 20;
 /// The minimum length of a form that differs from its value: shorter ones occur by chance.
 const SHORTEST: usize = 8;
 
-/// Searches one form of the text.
+/// Searches the text in one spelling.
 struct Searcher {
     form: Spelling,
     exact: Exact,
@@ -180,41 +197,42 @@ struct Searcher {
     which: Vec<usize>,
     /// The text not searched yet, preceded by enough searched text for a value that spans both.
     window: Vec<u8>,
+    /// How many bytes of searched text are kept.
     overlap: usize,
     found: BTreeSet<usize>,
 }
 
 impl Searcher {
+    /// Makes a searcher; `None` if no value is searched for in this spelling.
     fn new(form: Spelling, values: &[Value]) -> Option<Searcher> {
-        let fitting = values
-            .iter()
-            .enumerate()
-            .filter(|(_, value)| form.is_for(&value.bytes));
-        let formed = fitting.map(|(at, value)| (at, value, form.of(&value.bytes)));
-        let wanted =
-            formed.filter(|(_, value, bytes)| *bytes == value.bytes || bytes.len() >= SHORTEST);
-        let (which, values): (Vec<_>, Vec<_>) = wanted
-            .map(|(at, value, bytes)| {
-                (
-                    at,
-                    Value {
-                        kind: value.kind,
-                        bytes,
-                    },
-                )
-            })
-            .unzip();
+        let mut which = Vec::new();
+        let mut spelled_values = Vec::new();
+        for (index, value) in values.iter().enumerate() {
+            if !form.is_for(&value.bytes) {
+                continue;
+            }
+            let bytes = form.spell(&value.bytes);
+            if bytes == value.bytes || bytes.len() >= SHORTEST {
+                which.push(index);
+                spelled_values.push(Value {
+                    kind: value.kind,
+                    bytes,
+                });
+            }
+        }
+
         // Percent-encoding takes three characters for one.
-        let longest = values.iter().map(|value| value.bytes.len() * 3).max()?;
-        let exact = Exact::new(values);
-        let (window, found) = (Vec::new(), BTreeSet::new());
+        let overlap = spelled_values
+            .iter()
+            .map(|value| value.bytes.len() * 3)
+            .max()?;
         Some(Searcher {
             form,
-            exact,
+            exact: Exact::new(spelled_values),
             which,
-            window,
-            overlap: longest,
-            found,
+            window: Vec::new(),
+            overlap,
+            found: BTreeSet::new(),
         })
     }
 
@@ -223,9 +241,9 @@ impl Searcher {
         self.window.extend(match self.form {
             Spelling::Marked if format == Rendition::Trajectory => unescaped(text),
             Spelling::Marked => entities_decoded(text),
-            form => form.of(plain),
+            form => form.spell(plain),
         });
-        self.window.extend(self.form.of(b"\n"));
+        self.window.extend(self.form.spell(b"\n"));
         self.search(MOST);
     }
 

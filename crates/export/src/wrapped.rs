@@ -19,92 +19,128 @@ pub enum Part<'t> {
 }
 
 impl Part<'_> {
-    /// Returns the line that is shown in place of a folded element; `None` for text.
+    /// The line that is shown in place of a folded element; `None` for text.
     pub fn title(self) -> Option<String> {
-        let files = |body: &str| {
-            counted(
-                body.lines().filter(|line| !line.trim().is_empty()).count(),
-                "file",
-                "files",
-            )
-        };
         match self {
             Part::Text(_) => None,
             Part::File(name, _) => Some(format!("File {name}")),
             Part::Skill(name, _) => Some(format!("Skill {name}")),
-            Part::Read(body) => Some(format!("{} read", files(body))),
-            Part::Modified(body) => Some(format!("{} changed", files(body))),
+            Part::Read(body) => Some(format!("{} read", count_files(body))),
+            Part::Modified(body) => Some(format!("{} changed", count_files(body))),
         }
     }
+}
+
+/// The number of files in a list with one per line, in words.
+fn count_files(list: &str) -> String {
+    let count = list.lines().filter(|line| !line.trim().is_empty()).count();
+    counted(count, "file", "files")
 }
 
 /// The tags of such elements.
 const TAGS: [&str; 4] = ["file", "skill", "read-files", "modified-files"];
 
-/// Returns the parts of a text. An element begins a line and ends with its closing tag, on the same
-/// line or at the start of a later one; one without an end is text.
+/// Divides a text into its parts. An element begins a line and ends with its closing tag, on the
+/// same line or at the start of a later one; one without an end is text.
 pub fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
-    let (mut start, mut at, mut ends) = (0, 0, [0; TAGS.len()]);
-    while let Some(found) = text[at..].find('<').map(|found| at + found) {
-        at = found + 1;
-        let begins_line = text[..found]
-            .trim_end_matches([' ', '\t'])
-            .bytes()
-            .last()
-            .is_none_or(|c| c == b'\n');
-        let Some((element, end)) = begins_line
-            .then(|| element(text, found, &mut ends))
-            .flatten()
-        else {
+    let mut closing_tags = ClosingTags::default();
+    let mut part_start = 0;
+    let mut at = 0;
+    while let Some(found) = text[at..].find('<') {
+        let start = at + found;
+        at = start + 1;
+        if !begins_line(text, start) {
+            continue;
+        }
+        let Some(element) = find_element(text, start, &mut closing_tags) else {
             continue;
         };
-        parts.extend([Part::Text(&text[start..found]), element]);
-        (start, at) = (end, end);
+        parts.push(Part::Text(&text[part_start..start]));
+        parts.push(element.part);
+        part_start = element.end;
+        at = element.end;
     }
-    parts.push(Part::Text(&text[start..]));
+    parts.push(Part::Text(&text[part_start..]));
     parts
 }
 
-/// Returns the element that begins at `start`, and where it ends. For each tag, `ends` is where the
-/// closing tag was found that begins a line, or the length of the text if there is none, so that it
-/// is searched for once.
-fn element<'t>(
+/// Whether there is only white space before the offset on its line.
+fn begins_line(text: &str, offset: usize) -> bool {
+    let before = text[..offset].trim_end_matches([' ', '\t']);
+    before.is_empty() || before.ends_with('\n')
+}
+
+/// For each tag, the offset at which the closing tag was last found at the beginning of a line; the
+/// length of the text if there is none any more. It is searched for once, not for each opening tag.
+#[derive(Default)]
+struct ClosingTags([usize; TAGS.len()]);
+
+/// An element in a text.
+struct Element<'t> {
+    part: Part<'t>,
+    /// The offset behind its closing tag.
+    end: usize,
+}
+
+/// Reads the element that begins at `start`; `None` if there is none.
+fn find_element<'t>(
     text: &'t str,
     start: usize,
-    ends: &mut [usize; TAGS.len()],
-) -> Option<(Part<'t>, usize)> {
-    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    closing_tags: &mut ClosingTags,
+) -> Option<Element<'t>> {
+    let line_end = match text[start..].find('\n') {
+        Some(newline) => start + newline,
+        None => text.len(),
+    };
     let line = &text[start + 1..line_end];
     let tag = TAGS.iter().position(|tag| {
         line.strip_prefix(tag)
             .is_some_and(|behind| behind.starts_with(['>', ' ']))
     })?;
-    let (head, behind) = line[TAGS[tag].len()..].split_once('>')?;
+    let (attributes, behind) = line[TAGS[tag].len()..].split_once('>')?;
     let name = match TAGS[tag] {
-        "file" | "skill" => head.split_once("name=\"")?.1.split_once('"')?.0,
-        _ if head.is_empty() => "",
+        "file" | "skill" => name_attribute(attributes)?,
+        _ if attributes.is_empty() => "",
         _ => return None,
     };
+
     let closing = format!("</{}>", TAGS[tag]);
-    let from = line_end - behind.len();
-    let end = behind.find(&closing).map(|at| from + at).or_else(|| {
-        if ends[tag] <= line_end {
-            let next = text[line_end..].find(&format!("\n{closing}"));
-            ends[tag] = next.map_or(text.len(), |at| line_end + at + 1);
+    let body_start = line_end - behind.len();
+    let body_end = if let Some(at) = behind.find(&closing) {
+        body_start + at
+    } else {
+        let known = &mut closing_tags.0[tag];
+        if *known <= line_end {
+            *known = match text[line_end..].find(&format!("\n{closing}")) {
+                Some(newline) => line_end + newline + 1,
+                None => text.len(),
+            };
         }
-        Some(ends[tag]).filter(|&end| end < text.len())
-    })?;
-    let body = text[from..end]
-        .strip_prefix('\n')
-        .unwrap_or(&text[from..end]);
+        if *known >= text.len() {
+            return None;
+        }
+        *known
+    };
+
+    let body = &text[body_start..body_end];
+    let body = body.strip_prefix('\n').unwrap_or(body);
     let part = match TAGS[tag] {
         "file" => Part::File(name, body),
         "skill" => Part::Skill(name, body),
         "read-files" => Part::Read(body),
         _ => Part::Modified(body),
     };
-    Some((part, end + closing.len()))
+    Some(Element {
+        part,
+        end: body_end + closing.len(),
+    })
+}
+
+fn name_attribute(attributes: &str) -> Option<&str> {
+    let (_, rest) = attributes.split_once("name=\"")?;
+    let (name, _) = rest.split_once('"')?;
+    Some(name)
 }
 
 #[cfg(test)]
