@@ -87,15 +87,18 @@ fn emphasis_apart(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || !text.contains('*') || text.contains(APART) {
         return Cow::Borrowed(text);
     }
+    // The scripts without spaces come after this character: Chinese, Japanese, Korean.
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && c >= '\u{2e80}');
     let is_mark =
         |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace() && c != '*');
+
     let mut apart = String::with_capacity(text.len() + 16);
     let mut rest = text;
     while let Some(at) = rest.find('*') {
         let run = rest[at..].bytes().take_while(|&byte| byte == b'*').count();
         apart.push_str(&rest[..at]);
-        let (before, after) = (apart.chars().last(), rest[at + run..].chars().next());
+        let before = apart.chars().last();
+        let after = rest[at + run..].chars().next();
         if is_mark(before) && is_letter(after) {
             apart.push(APART);
         }
@@ -109,45 +112,29 @@ fn emphasis_apart(text: &str) -> Cow<'_, str> {
     Cow::Owned(apart)
 }
 
-/// Returns the byte range of the first address of the web in a text.
+/// Finds the byte range of the first address of the web in a text.
 pub(super) fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
     let mut from = 0;
-    while let Some(at) = memchr::memchr(b':', &text.as_bytes()[from..]).map(|at| from + at) {
-        from = at + 1;
+    while let Some(found) = memchr::memchr(b':', &text.as_bytes()[from..]) {
+        let colon = from + found;
+        from = colon + 1;
         if !text[from..].starts_with("//") {
             continue;
         }
-        from += 2;
-        let Some(scheme) = ["https", "http"]
-            .into_iter()
-            .find(|scheme| text[..at].ends_with(scheme))
-        else {
+        from += "//".len();
+        let Some(start) = scheme_start(&text[..colon]) else {
             continue;
         };
-        let start = at - scheme.len();
-        if text[..start]
-            .chars()
-            .last()
-            .is_some_and(|c| c.is_ascii_alphanumeric())
-        {
-            continue;
-        }
+
         let is_end = |c: char| {
             c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|') || c > '\u{2e7f}'
         };
-        let end = text[from..]
-            .find(is_end)
-            .map_or(text.len(), |end| from + end);
-        let mut address =
-            text[start..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
-        // A bracket at the end belongs to the sentence, unless the address has opened it.
-        for (open, close) in [('(', ')'), ('[', ']')] {
-            while address.ends_with(close)
-                && address.matches(close).count() > address.matches(open).count()
-            {
-                address = &address[..address.len() - 1];
-            }
-        }
+        let end = match text[from..].find(is_end) {
+            Some(len) => from + len,
+            None => text.len(),
+        };
+        let address = without_punctuation(&text[start..end]);
+        // A scheme alone is no address.
         if start + address.len() > from {
             return Some(start..start + address.len());
         }
@@ -155,15 +142,40 @@ pub(super) fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
     None
 }
 
+/// The offset of the scheme at the end of a text, unless it is the end of a longer word.
+fn scheme_start(text: &str) -> Option<usize> {
+    let before = text
+        .strip_suffix("https")
+        .or_else(|| text.strip_suffix("http"))?;
+    if before.ends_with(|c: char| c.is_ascii_alphanumeric()) {
+        return None;
+    }
+    Some(before.len())
+}
+
+/// Removes the punctuation after an address that belongs to the sentence.
+fn without_punctuation(address: &str) -> &str {
+    let mut address = address.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
+    // A bracket at the end belongs to the sentence, unless the address has opened it.
+    for (open, close) in [('(', ')'), ('[', ']')] {
+        while address.ends_with(close)
+            && address.matches(close).count() > address.matches(open).count()
+        {
+            address = &address[..address.len() - 1];
+        }
+    }
+    address
+}
+
 /// The number of bytes of a text that are read for one line.
 const LINE: usize = 4 * 1024;
 
 /// Returns a text on one line, without its markup, for rows.
 pub fn one_line(text: &str, author: Author) -> String {
-    let end = (0..=LINE.min(text.len()))
-        .rev()
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(0);
+    let mut end = LINE.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
     let source = &text[..end];
     let mut line = String::new();
     for (event, range) in Parser::new_ext(source, options()).into_offset_iter() {
@@ -218,7 +230,9 @@ struct Writer<'a, 'm> {
     code: Option<(String, String)>,
     /// The alignment of the columns of the open table.
     aligned: Vec<Alignment>,
+    /// The column of the next cell.
     cell: usize,
+    /// Whether the row is the head of its table.
     head: bool,
     /// The level of the last heading.
     level: usize,
@@ -305,7 +319,8 @@ impl Writer<'_, '_> {
                 self.markup.open(Tag::Table);
             }
             Start::TableHead | Start::TableRow => {
-                (self.cell, self.head) = (0, tag == Start::TableHead);
+                self.cell = 0;
+                self.head = tag == Start::TableHead;
                 self.markup.open(Tag::Row);
             }
             Start::TableCell => self.table_cell(),
@@ -343,14 +358,12 @@ impl Writer<'_, '_> {
     fn link(&mut self, address: &str) {
         let address = whole(address);
         self.links += 1;
-        self.markup.open_with(
-            Tag::Link,
-            if is_allowed_address(&address) {
-                &address
-            } else {
-                ""
-            },
-        );
+        let target = if is_allowed_address(&address) {
+            &*address
+        } else {
+            ""
+        };
+        self.markup.open_with(Tag::Link, target);
     }
 
     /// Appends the text at this place of the source: what the user typed as it was typed.
@@ -364,8 +377,11 @@ impl Writer<'_, '_> {
 
     /// Appends text, with links for the addresses in it.
     fn text(&mut self, text: &str) {
+        if self.links > 0 {
+            return self.markup.text(text);
+        }
         let mut rest = text;
-        while let Some(range) = address_in(rest).filter(|_| self.links == 0) {
+        while let Some(range) = address_in(rest) {
             self.markup.text(&rest[..range.start]);
             let address = &rest[range.clone()];
             let to = if is_allowed_address(address) {
@@ -387,16 +403,20 @@ impl Writer<'_, '_> {
             _ => "",
         };
         self.cell += 1;
-        self.markup
-            .open_with(if self.head { Tag::HeadCell } else { Tag::Cell }, aligned);
+        let tag = if self.head { Tag::HeadCell } else { Tag::Cell };
+        self.markup.open_with(tag, aligned);
     }
 
     /// Opens a heading, at most one level below the one before it: screen readers show headings as
     /// an outline.
     fn heading(&mut self, level: HeadingLevel) {
         self.level = (level as usize).min(self.level + 1).min(3);
-        self.markup
-            .open([Tag::Heading1, Tag::Heading2, Tag::Heading3][self.level - 1]);
+        let tag = match self.level {
+            1 => Tag::Heading1,
+            2 => Tag::Heading2,
+            _ => Tag::Heading3,
+        };
+        self.markup.open(tag);
     }
 }
 
