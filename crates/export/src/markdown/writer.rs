@@ -148,7 +148,9 @@ impl Writer {
         if let Some(held) = &mut self.held {
             // In a head line, the name and the subject are separate.
             if let Some((mark, _)) = in_head(tag) {
-                held.push_str(if held.is_empty() { "" } else { " " });
+                if !held.is_empty() {
+                    held.push(' ');
+                }
                 held.push_str(mark);
             }
             return;
@@ -181,7 +183,11 @@ impl Writer {
                 self.put(&format!("*(image: {kind})*"));
             }
             tag if is_held(tag) => self.held = Some(String::new()),
-            tag => emphasis(tag).into_iter().for_each(|mark| self.put(mark)),
+            tag => {
+                if let Some(mark) = emphasis(tag) {
+                    self.put(mark);
+                }
+            }
         }
     }
 
@@ -207,25 +213,23 @@ impl Writer {
         if !self.starts_line {
             self.line();
         }
-        let is_numbered = self.open.iter().rev().find_map(|(tag, _)| match tag {
-            Tag::List => Some(false),
-            Tag::Numbers => Some(true),
-            _ => None,
-        });
-        let marker = match self
-            .numbers
-            .last_mut()
-            .filter(|_| is_numbered == Some(true))
+        let innermost_list = self
+            .open
+            .iter()
+            .rev()
+            .map(|(tag, _)| *tag)
+            .find(|tag| matches!(tag, Tag::List | Tag::Numbers));
+        let mut marker = "- ".to_owned();
+        if innermost_list == Some(Tag::Numbers)
+            && let Some(next_number) = self.numbers.last_mut()
         {
-            Some(number) => {
-                *number += 1;
-                format!("{}. ", *number - 1)
-            }
-            None => "- ".to_owned(),
-        };
+            marker = format!("{next_number}. ");
+            *next_number += 1;
+        }
         self.prefix.push(" ".repeat(marker.len()));
         self.put(&marker);
-        (self.ended, self.starts_line) = (false, true);
+        self.ended = false;
+        self.starts_line = true;
     }
 
     fn close(&mut self) {
@@ -258,18 +262,27 @@ impl Writer {
                 let rule: String = self.cells.iter().map(|cell| format!(" {cell} |")).collect();
                 self.put(&format!("|{rule}"));
             }
-            Tag::Quote | Tag::Alert | Tag::Item => drop(self.prefix.pop()),
-            Tag::Numbers => drop(self.numbers.pop()),
+            Tag::Quote | Tag::Alert | Tag::Item => {
+                self.prefix.pop();
+            }
+            Tag::Numbers => {
+                self.numbers.pop();
+            }
             Tag::Fold | Tag::Tool => {
                 self.ended = true;
                 self.block();
                 self.put("</details>");
             }
-            tag => emphasis(tag).into_iter().for_each(|mark| self.put(mark)),
+            tag => {
+                if let Some(mark) = emphasis(tag) {
+                    self.put(mark);
+                }
+            }
         }
-        match tag {
-            Tag::Item => self.ended = false,
-            tag => self.ended |= is_block(tag) || matches!(tag, Tag::Fold | Tag::Tool),
+        if tag == Tag::Item {
+            self.ended = false;
+        } else if is_block(tag) || matches!(tag, Tag::Fold | Tag::Tool) {
+            self.ended = true;
         }
     }
 
