@@ -2,7 +2,7 @@
 
 use super::Converted::{self, Entry, Kept};
 use super::{PLACE, convert_blocks, start_entry};
-use crate::agents::oh_my_pi::llm::alone;
+use crate::agents::oh_my_pi::llm::convert_other;
 use crate::agents::oh_my_pi::message::{is_transient, sendable};
 use crate::session::content::{is_block, text_block, truthy};
 use crate::session::entry::Role;
@@ -37,7 +37,7 @@ pub(super) fn message(entry: Raw) -> Option<Converted> {
 /// Returns a custom message with what oh-my-pi's model sees of a message that pi does not have.
 fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
     let mut content = Vec::new();
-    for converted in alone(message) {
+    for converted in convert_other(message) {
         let given = Raw::checked(&converted).get("content").unwrap_or(Raw::NULL);
         if let Some(text) = given.text() {
             content.push(text_block(&text));

@@ -19,8 +19,9 @@ use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
 use std::io;
 
-/// Prepares a compaction at the end of `path`, which keeps what follows `from`; of a number of
-/// tokens, fewer if the provider counted more than the estimate.
+/// Prepares a compaction at the end of `path`, which keeps what follows `from`. Of
+/// [`FirstKept::Within`] a number of tokens, it keeps fewer if the provider counted more than the
+/// estimate.
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes
 /// the cut, or the entry at the cut has no id.
@@ -33,69 +34,70 @@ pub fn prepare(
     if ends_compacted(path, reader)? {
         return Ok(None);
     }
+
     let mut preparation = Preparation::default();
-    let start = start(path, reader, &mut preparation)?;
-    let said = said(path, start, reader)?;
+    let start = continue_from_last(path, reader, &mut preparation)?;
+    let candidates = read_candidates(path, start, reader)?;
     let usage = tokens::last_counted(path, reader)?.map(|(_, usage)| usage);
-    let scale = scale(usage, &said);
-    let (cut, kept) = match from {
-        FirstKept::Nothing => (said.len(), None),
+    let scale = tokens_per_estimate(usage, &candidates);
+
+    let (cut, first_kept) = match from {
+        FirstKept::Nothing => (candidates.len(), None),
         FirstKept::Entry(entry) => {
             let Some(place) = path.iter().position(|&ix| ix == entry) else {
                 return Ok(None);
             };
-            (said.partition_point(|said| said.place < place), Some(entry))
+            let cut = candidates.partition_point(|candidate| candidate.place < place);
+            (cut, Some(entry))
         }
         FirstKept::Within(tokens) => {
-            let cut = choose(&said, session, budget(tokens as f64, scale));
-            let Some(first) = said.get(cut) else {
+            let cut = choose_cut(&candidates, session, estimate_budget(tokens as f64, scale));
+            let Some(first) = candidates.get(cut) else {
                 return Ok(None);
             };
             (cut, Some(first.message.entry))
         }
     };
-    // The start of the turn that the cut splits.
-    let starts = |said: &Said| starts_turn(session.entry(said.message.entry));
-    let splits = said.get(cut).is_some_and(|said| !starts(said));
-    let turn_start = said[..cut].iter().rposition(starts).filter(|_| splits);
-    let mut messages: Vec<_> = said
-        .into_iter()
-        .take(cut)
-        .map(|said| said.message)
-        .collect();
-    let prefix = turn_start.map_or(Vec::new(), |start| messages.split_off(start));
-    let preparation = Preparation {
-        first_kept: kept,
-        is_split_turn: turn_start.is_some(),
-        tokens_before: usage.map_or(0.0, |usage| usage.context),
-        scale,
-        messages_to_summarize: messages,
-        turn_prefix_messages: prefix,
-        ..preparation
+
+    let turn_start = start_of_split_turn(&candidates, cut, session);
+    let before_cut = candidates.into_iter().take(cut);
+    let mut messages: Vec<_> = before_cut.map(|candidate| candidate.message).collect();
+    let turn_prefix = match turn_start {
+        Some(turn_start) => messages.split_off(turn_start),
+        None => Vec::new(),
     };
+
+    preparation.first_kept = first_kept;
+    preparation.is_split_turn = turn_start.is_some();
+    preparation.tokens_before = usage.map_or(0.0, |usage| usage.context);
+    preparation.scale = scale;
+    preparation.messages_to_summarize = messages;
+    preparation.turn_prefix_messages = turn_prefix;
     preparation.completed(path, reader)
 }
 
 /// Whether the path ends in a compaction. One that a provider replays does not count: it need not
 /// cover all messages before it.
 fn ends_compacted(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool> {
-    let Some(&last) = path
-        .last()
-        .filter(|&&ix| reader.session().entry(ix).kind == Kind::Compaction)
-    else {
+    let Some(&last) = path.last() else {
         return Ok(false);
     };
+    if reader.session().entry(last).kind != Kind::Compaction {
+        return Ok(false);
+    }
     reader.with_entry(last, |line| {
         !content::truthy(line, "providerReplayThroughEntryId")
     })
 }
 
-/// Returns how many tokens the provider counted for each estimated one, at least 1.
-fn scale(usage: Option<tokens::ContextUsage>, said: &[Said]) -> f64 {
-    let estimate: u64 = said.iter().map(|said| said.tokens).sum();
-    let ratio = usage
-        .filter(|_| estimate > 0)
-        .map_or(0.0, |usage| usage.prompt / estimate as f64);
+/// The tokens that the provider counted for each estimated one, at least 1.
+fn tokens_per_estimate(usage: Option<tokens::ContextUsage>, candidates: &[Candidate]) -> f64 {
+    let estimate: u64 = candidates.iter().map(|candidate| candidate.tokens).sum();
+    let ratio = match usage {
+        Some(usage) if estimate > 0 => usage.prompt / estimate as f64,
+        _ => 0.0,
+    };
+    // A provider's count is any JavaScript number.
     if ratio.is_finite() {
         ratio.max(1.0)
     } else {
@@ -103,8 +105,8 @@ fn scale(usage: Option<tokens::ContextUsage>, said: &[Said]) -> f64 {
     }
 }
 
-/// Returns the number of estimated tokens to keep.
-fn budget(keep: f64, scale: f64) -> f64 {
+/// Converts the number of tokens to keep into estimated tokens.
+fn estimate_budget(keep: f64, scale: f64) -> f64 {
     if scale > 1.0 {
         (keep / scale).floor().max(1.0)
     } else {
@@ -112,32 +114,57 @@ fn budget(keep: f64, scale: f64) -> f64 {
     }
 }
 
-/// Returns the index on the path of the part to be summarized: after the last reset, starting with
-/// the entries that the last compaction kept, from which `preparation` continues.
-fn start(
+/// Finds the index on the path at which the part to be summarized starts: after the last reset, or
+/// with the first entry that the last compaction kept. `preparation` takes over the summary of that
+/// compaction.
+fn continue_from_last(
     path: &[EntryIx],
     reader: &EntryReader,
     preparation: &mut Preparation,
 ) -> io::Result<usize> {
     let session = reader.session();
-    let last = |kind| session.last_on(path, kind);
-    let reset = last(Kind::ResetBoundary).map_or(0, |at| at + 1);
-    let Some(previous) = last(Kind::Compaction).filter(|&at| at >= reset) else {
-        return Ok(reset);
+    let reset = session.last_on(path, Kind::ResetBoundary);
+    let after_reset = reset.map_or(0, |reset| reset + 1);
+    let Some(previous) = session.last_on(path, Kind::Compaction) else {
+        return Ok(after_reset);
     };
-    reader.with_entry(path[previous], |line| {
+    if previous < after_reset {
+        return Ok(after_reset);
+    }
+
+    let start = reader.with_entry(path[previous], |line| {
         preparation.continue_from(line, session);
-        let place = |key| session.place_on(&path[..previous], &line.get_text(key)?);
-        let through = place("providerReplayThroughEntryId").map(|through| through + 1);
-        let start = if is_replayed(line.get("preserveData").unwrap_or(Raw::NULL)) {
-            // The provider has everything that was kept; only what was appended since then is new.
-            through.map(|through| reset.max(through))
-        } else {
-            let kept = place("firstKeptEntryId").filter(|&kept| kept >= reset);
-            kept.or(through.filter(|_| native::through(line).is_some()))
-        };
-        start.unwrap_or(previous + 1)
-    })
+        start_of_kept(line, &path[..previous], after_reset, session)
+    })?;
+    Ok(start.unwrap_or(previous + 1))
+}
+
+/// The index of the first entry `above` a compaction, whose line is given, that is not in its
+/// summary; `None` if there is none.
+fn start_of_kept(
+    line: Raw,
+    above: &[EntryIx],
+    after_reset: usize,
+    session: &Session,
+) -> Option<usize> {
+    let place_of = |key: &str| session.place_on(above, &line.get_text(key)?);
+    let replayed_through = place_of("providerReplayThroughEntryId");
+    let after_replayed = replayed_through.map(|through| through + 1);
+    if is_replayed(line.get("preserveData").unwrap_or(Raw::NULL)) {
+        // The provider has everything that was kept; only what was appended since then is new.
+        return after_replayed.map(|start| start.max(after_reset));
+    }
+
+    if let Some(first_kept) = place_of("firstKeptEntryId")
+        && first_kept >= after_reset
+    {
+        return Some(first_kept);
+    }
+    if native::through(line).is_some() {
+        after_replayed
+    } else {
+        None
+    }
 }
 
 /// Whether a compaction carries its history as returned by OpenAI, in either of its forms.
@@ -147,60 +174,84 @@ fn is_replayed(preserved: Raw) -> bool {
     };
     let names = ["provider", "replacementHistory", "compactionItem"];
     let [provider, history, item] = content::members(remote, names);
+    if !history.is_some_and(Raw::is_array) {
+        return false;
+    }
+
+    let provider = provider.and_then(Raw::text);
+    let names_provider = provider.is_some_and(|provider| !provider.is_empty());
     let item = item.unwrap_or(Raw::NULL);
-    let classic = content::is(item, "type", "compaction")
+    let has_encrypted_item = content::is(item, "type", "compaction")
         && item.get("encrypted_content").is_some_and(Raw::is_string);
-    let named = provider
-        .and_then(Raw::text)
-        .is_some_and(|provider| !provider.is_empty());
-    history.is_some_and(Raw::is_array)
-        && (named || classic || content::is(item, "type", "compaction_summary"))
+    names_provider || has_encrypted_item || content::is(item, "type", "compaction_summary")
 }
 
-/// A message before or after which the cut is.
-struct Said {
+/// A message that the compaction summarizes or keeps.
+struct Candidate {
     message: Message,
+    /// Its estimate.
     tokens: u64,
     /// The index of its entry on the path.
     place: usize,
 }
 
-/// Returns the messages of a path from this index on.
-fn said(path: &[EntryIx], start: usize, reader: &EntryReader) -> io::Result<Vec<Said>> {
+/// Reads the messages of a path from the index `start` on, without those of compactions.
+fn read_candidates(
+    path: &[EntryIx],
+    start: usize,
+    reader: &EntryReader,
+) -> io::Result<Vec<Candidate>> {
     let session = reader.session();
-    let mut said = Vec::new();
-    for (place, &entry) in path.iter().enumerate().skip(start) {
-        if session.entry(entry).kind == Kind::Compaction {
+    let mut candidates = Vec::new();
+    for (place, &ix) in path.iter().enumerate().skip(start) {
+        let entry = session.entry(ix);
+        if entry.kind == Kind::Compaction {
             continue;
         }
-        let body = reader.with_entry(entry, |line| message::plain(line, session.entry(entry)))?;
-        let Some(body) = body else { continue };
-        let message = Message { entry, body };
+        let Some(body) = reader.with_entry(ix, |line| message::plain(line, entry))? else {
+            continue;
+        };
+        let message = Message { entry: ix, body };
         let tokens = message.with(reader, tokens::estimate)?;
-        said.push(Said {
+        candidates.push(Candidate {
             message,
             tokens,
             place,
         });
     }
-    Ok(said)
+    Ok(candidates)
 }
 
-/// Returns the index of the first message that the agent would keep.
-fn choose(said: &[Said], session: &Session, budget: f64) -> usize {
-    let may_be_cut = |said: &Said| may_be_cut(session.entry(said.message.entry));
-    let mut cut = said.iter().rposition(may_be_cut);
-    let mut kept = 0;
-    for (at, here) in said.iter().enumerate().rev() {
-        kept += here.tokens;
-        if may_be_cut(here) {
-            if kept as f64 > budget {
-                break;
-            }
+/// Chooses the index of the first message to keep: the first at which a cut may be, of those whose
+/// group and the groups after it fit into the budget. The last group is kept even if it does not
+/// fit.
+fn choose_cut(candidates: &[Candidate], session: &Session, budget: f64) -> usize {
+    let mut cut = None;
+    let mut kept_tokens = 0;
+    for (at, candidate) in candidates.iter().enumerate().rev() {
+        kept_tokens += candidate.tokens;
+        if !may_be_cut(session.entry(candidate.message.entry)) {
+            continue;
+        }
+        let exceeds = kept_tokens as f64 > budget;
+        if cut.is_none() || !exceeds {
             cut = Some(at);
+        }
+        if exceeds {
+            break;
         }
     }
     cut.unwrap_or(0)
+}
+
+/// The index of the message that starts the turn in which the cut is, if the cut is inside a turn.
+fn start_of_split_turn(candidates: &[Candidate], cut: usize, session: &Session) -> Option<usize> {
+    let starts = |candidate: &Candidate| starts_turn(session.entry(candidate.message.entry));
+    let first_kept = candidates.get(cut)?;
+    if starts(first_kept) {
+        return None;
+    }
+    candidates[..cut].iter().rposition(starts)
 }
 
 fn starts_turn(entry: &Entry) -> bool {

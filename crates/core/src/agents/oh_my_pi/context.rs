@@ -30,16 +30,18 @@ pub fn build(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
     if let Some(notes) = notes::message(path, reader)? {
         emitter.items.push((notes, MessageKind::Other));
     }
-    emitter.emit()?;
+    emitter.append_context()?;
     Ok(Context {
         messages: repaired(emitter.items, reader)?,
         settings,
     })
 }
 
-/// Returns the entries above a compaction, the last of `path`, that contexts below it and the next
-/// compaction use: what it keeps or a provider replays, the settings, the last count of a provider,
-/// and the request of a rollover.
+/// Lists the ancestors of a compaction (the last entry of `path`) that the contexts of its
+/// descendants and the next compaction use.
+///
+/// These are the entries that it keeps or a provider replays, the settings, the turn with the last
+/// count of a provider, and the request that a rollover repeats.
 pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let Some((&compaction, above)) = path.split_last() else {
         return Ok(Vec::new());
@@ -51,108 +53,148 @@ pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<Entr
         reader,
         items: Vec::new(),
     };
-    let named = ["firstKeptEntryId", "providerReplayThroughEntryId"];
-    let first = named
+
+    let first_kept = emitter.place_of(line.get_text("firstKeptEntryId"));
+    let replayed_through = emitter.place_of(line.get_text("providerReplayThroughEntryId"));
+    let first = first_kept
         .into_iter()
-        .filter_map(|key| emitter.place(line.get_text(key)))
-        .min();
-    let mut used = above[first.unwrap_or(above.len()).min(above.len())..].to_vec();
+        .chain(replayed_through)
+        .min()
+        .unwrap_or(above.len())
+        // An id may name the compaction itself.
+        .min(above.len());
+    let mut used = above[first..].to_vec();
+
     used.extend(settings::used(above, reader)?);
-    used.extend(tokens::last_counted(above, reader)?.map(|(ix, _)| ix));
+    if let Some((turn, _)) = tokens::last_counted(above, reader)? {
+        used.push(turn);
+    }
     let reset = reader.session().last_on(above, Kind::ResetBoundary);
-    used.extend(
-        emitter
-            .request(above.len(), reset)?
-            .map(|place| path[place]),
-    );
+    if let Some(request) = emitter.last_request(above.len(), reset)? {
+        used.push(path[request]);
+    }
     Ok(used)
 }
 
+/// Collects the messages of a context. A "place" is an index on the path.
 struct Emitter<'a> {
     path: &'a [EntryIx],
     reader: &'a EntryReader<'a>,
+    /// The messages so far, with what [`repaired`] must know of each.
     items: Vec<(Message, MessageKind)>,
 }
 
 impl Emitter<'_> {
-    fn emit(&mut self) -> io::Result<()> {
-        let last = |kind| self.reader.session().last_on(self.path, kind);
-        match (last(Kind::ResetBoundary), last(Kind::Compaction)) {
-            (Some(reset), compaction) if compaction.is_none_or(|at| reset > at) => {
-                self.append_all(&self.path[reset + 1..])
-            }
-            (reset, Some(at)) => self.compacted(at, reset),
-            _ => self.append_all(self.path),
+    /// Adds the messages of the path, from its last reset or compaction on.
+    fn append_context(&mut self) -> io::Result<()> {
+        let session = self.reader.session();
+        let reset = session.last_on(self.path, Kind::ResetBoundary);
+        let compaction = session.last_on(self.path, Kind::Compaction);
+        if let Some(reset) = reset
+            && compaction.is_none_or(|compaction| reset > compaction)
+        {
+            return self.append_all(&self.path[reset + 1..]);
+        }
+        match compaction {
+            Some(compaction) => self.append_compacted(compaction, reset),
+            None => self.append_all(self.path),
         }
     }
 
     /// Adds the summary of the compaction at `at`, the entries it kept, and those that follow it.
-    fn compacted(&mut self, at: usize, reset: Option<usize>) -> io::Result<()> {
+    fn append_compacted(&mut self, at: usize, reset: Option<usize>) -> io::Result<()> {
         let ix = self.path[at];
         let line = self.reader.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
         let preserved = line.get("preserveData").unwrap_or(Raw::NULL);
-        let first_kept = self.place(line.get_text("firstKeptEntryId"));
-        let remote = remote_payload(preserved);
+        let openai = openai_payload(preserved);
         let anthropic = native::payload(preserved);
-        let replayed = self
-            .place(line.get_text("providerReplayThroughEntryId"))
+
+        let first_kept = self.place_of(line.get_text("firstKeptEntryId"));
+        let after_replayed = self
+            .place_of(line.get_text("providerReplayThroughEntryId"))
             .map(|through| through + 1);
+        // A native snapshot keeps what follows the last entry that it covers.
         let is_snapshot = anthropic.is_some() && native::through(line).is_some();
-        let retained = if is_snapshot { replayed } else { first_kept };
+        let retained = if is_snapshot {
+            after_replayed
+        } else {
+            first_kept
+        };
+
         // A model must accept the signatures in what is kept: they are from before the summary was
         // written.
-        let rewritten = anthropic
-            .is_some()
-            .then(|| self.before_retained(retained, at))
-            .flatten();
-        let kept_is_replayed = remote.is_some();
-        let (payload, blocks) = (remote.or(anthropic), archive::blocks(preserved));
+        let rewritten_at = if anthropic.is_some() {
+            self.time_before_retained(retained, at)
+        } else {
+            None
+        };
+        // OpenAI replays the history up to the named entry, so only what follows it is added.
+        let kept_from = if openai.is_some() {
+            after_replayed
+        } else {
+            retained
+        };
+
         let entry = self.reader.session().entry(ix);
+        let payload = openai.or(anthropic);
+        let blocks = archive::blocks(preserved);
         let summary =
-            message::compaction_summary(line, entry, payload.as_deref(), &blocks, rewritten);
-        self.items.push((
-            Message {
-                entry: ix,
-                body: Body::built(summary),
-            },
-            MessageKind::Other,
-        ));
-        if content::is(
-            line.get("details").unwrap_or(Raw::NULL),
-            "kind",
-            "experimental-context-rollover",
-        ) {
-            // It gets the newest user request before it, unless it keeps that request.
-            let request = self.request(at, reset)?;
-            if let Some(place) =
-                request.filter(|&place| first_kept.is_some_and(|kept| place < kept))
-            {
-                self.append(self.path[place])?;
-            }
+            message::compaction_summary(line, entry, payload.as_deref(), &blocks, rewritten_at);
+        self.push_built(ix, summary, MessageKind::Other);
+
+        let details = line.get("details").unwrap_or(Raw::NULL);
+        if content::is(details, "kind", "experimental-context-rollover") {
+            self.repeat_request(at, reset, first_kept)?;
         }
-        let kept = if kept_is_replayed { replayed } else { retained };
-        if let Some(kept) = kept.filter(|&kept| kept <= at) {
-            self.append_all(&self.path[kept..at])?;
+        if let Some(kept_from) = kept_from
+            && kept_from <= at
+        {
+            self.append_all(&self.path[kept_from..at])?;
         }
         self.append_all(&self.path[at + 1..])
     }
 
-    /// Returns the index of an id on the path.
-    fn place(&self, id: Option<Text>) -> Option<usize> {
+    /// Adds the newest user request before the rollover at `at`, unless the rollover keeps that
+    /// request, or names no entry to keep.
+    fn repeat_request(
+        &mut self,
+        at: usize,
+        reset: Option<usize>,
+        first_kept: Option<usize>,
+    ) -> io::Result<()> {
+        let Some(request) = self.last_request(at, reset)? else {
+            return Ok(());
+        };
+        if first_kept.is_some_and(|first_kept| request < first_kept) {
+            self.append(self.path[request])?;
+        }
+        Ok(())
+    }
+
+    /// Looks up an id on the path.
+    fn place_of(&self, id: Option<Text>) -> Option<usize> {
         self.reader.session().place_on(self.path, &id?)
     }
 
-    /// Returns a time one millisecond before the first entry that the compaction at `at` keeps or,
+    /// The time, in milliseconds, just before the first entry that the compaction at `at` keeps or,
     /// if it keeps none, before the next entry.
-    fn before_retained(&self, retained: Option<usize>, at: usize) -> Option<f64> {
-        let next = retained.filter(|&kept| kept < at).unwrap_or(at + 1);
-        let time = self.reader.session().entry(*self.path.get(next)?).js_time();
-        time.is_finite().then_some(time - 1.0)
+    fn time_before_retained(&self, retained: Option<usize>, at: usize) -> Option<f64> {
+        let next = match retained {
+            Some(retained) if retained < at => retained,
+            _ => at + 1,
+        };
+        let next = *self.path.get(next)?;
+        let time = self.reader.session().entry(next).js_time();
+        if time.is_finite() {
+            Some(time - 1.0)
+        } else {
+            None
+        }
     }
 
-    /// Returns the index of the newest user request before an index.
-    fn request(&self, at: usize, reset: Option<usize>) -> io::Result<Option<usize>> {
+    /// Finds the newest user request before the place `at`, after the last reset.
+    fn last_request(&self, at: usize, reset: Option<usize>) -> io::Result<Option<usize>> {
         let from = reset.map_or(0, |reset| reset + 1);
         for place in (from..at).rev() {
             if self.is_request(self.path[place])? {
@@ -176,84 +218,116 @@ impl Emitter<'_> {
     }
 
     fn append_all(&mut self, entries: &[EntryIx]) -> io::Result<()> {
-        entries.iter().try_for_each(|&ix| self.append(ix))
+        for &ix in entries {
+            self.append(ix)?;
+        }
+        Ok(())
     }
 
     /// Adds the message of an entry, if it has one.
     fn append(&mut self, ix: EntryIx) -> io::Result<()> {
-        let entry = self.reader.session().entry(ix);
-        let item = match entry.kind {
-            Kind::Message => self.stored(ix)?,
-            Kind::CustomMessage => self.reader.with_entry(ix, |line| {
-                let json = message::custom(line, entry).filter(|_| !message::is_transient(line))?;
-                let kind = MessageKind::of(Raw::checked(&json))?;
-                Some((
-                    Message {
-                        entry: ix,
-                        body: Body::built(json),
-                    },
-                    kind,
-                ))
-            })?,
-            Kind::BranchSummary => self.reader.with_entry(ix, |line| {
-                let body =
-                    message::plain(line, entry).filter(|_| content::truthy(line, "summary"))?;
-                Some((Message { entry: ix, body }, MessageKind::Other))
-            })?,
-            _ => None,
-        };
+        match self.reader.session().entry(ix).kind {
+            Kind::Message => self.append_message(ix),
+            Kind::CustomMessage => self.append_custom(ix),
+            Kind::BranchSummary => self.append_branch_summary(ix),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the message of a `message` entry, unless its turn was retried or failed before any
+    /// output, for which [`MessageKind::of`] has no kind.
+    fn append_message(&mut self, ix: EntryIx) -> io::Result<()> {
+        let role = self.reader.session().entry(ix).role;
+        let is_as_stored = !matches!(
+            role,
+            Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing
+        );
+        if is_as_stored {
+            let message = Message {
+                entry: ix,
+                body: Body::Stored,
+            };
+            self.items.push((message, MessageKind::Other));
+            return Ok(());
+        }
+
+        let item = self.reader.with_entry(ix, |line| {
+            let stored = line.get("message")?;
+            let body = message::loaded(stored, role);
+            let json = match &body {
+                Body::Built(json) => Raw::checked(json),
+                Body::Stored => stored,
+            };
+            let kind = MessageKind::of(json)?;
+            Some((Message { entry: ix, body }, kind))
+        })?;
         self.items.extend(item);
         Ok(())
     }
 
-    /// Returns the message of a `message` entry, unless its turn was retried or failed before any
-    /// output.
-    fn stored(&self, ix: EntryIx) -> io::Result<Option<(Message, MessageKind)>> {
-        let role = self.reader.session().entry(ix).role;
-        if !matches!(
-            role,
-            Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing
-        ) {
-            return Ok(Some((
-                Message {
-                    entry: ix,
-                    body: Body::Stored,
-                },
-                MessageKind::Other,
-            )));
+    /// Adds the message of a `custom_message` entry, unless it was for one request only.
+    fn append_custom(&mut self, ix: EntryIx) -> io::Result<()> {
+        let entry = self.reader.session().entry(ix);
+        let built = self.reader.with_entry(ix, |line| {
+            let json = message::custom(line, entry)?;
+            if message::is_transient(line) {
+                return None;
+            }
+            let kind = MessageKind::of(Raw::checked(&json))?;
+            Some((json, kind))
+        })?;
+        if let Some((json, kind)) = built {
+            self.push_built(ix, json, kind);
         }
-        self.reader.with_entry(ix, |line| {
-            let message = line.get("message")?;
-            let body = message::loaded(message, role);
-            let kind = MessageKind::of(if let Body::Built(json) = &body {
-                Raw::checked(json)
+        Ok(())
+    }
+
+    /// Adds the message of a `branch_summary` entry, unless its summary is empty.
+    fn append_branch_summary(&mut self, ix: EntryIx) -> io::Result<()> {
+        let entry = self.reader.session().entry(ix);
+        let body = self.reader.with_entry(ix, |line| {
+            let body = message::plain(line, entry)?;
+            if content::truthy(line, "summary") {
+                Some(body)
             } else {
-                message
-            });
-            Some((Message { entry: ix, body }, kind?))
-        })
+                None
+            }
+        })?;
+        if let Some(body) = body {
+            let message = Message { entry: ix, body };
+            self.items.push((message, MessageKind::Other));
+        }
+        Ok(())
+    }
+
+    /// Adds a message that was built from the entry.
+    fn push_built(&mut self, ix: EntryIx, json: Vec<u8>, kind: MessageKind) {
+        let message = Message {
+            entry: ix,
+            body: Body::built(json),
+        };
+        self.items.push((message, kind));
     }
 }
 
-/// Returns the history as returned by OpenAI's compaction; a provider replays it in place of what
-/// was kept.
-fn remote_payload(preserved: Raw) -> Option<Vec<u8>> {
-    let remote = preserved
-        .get("openaiRemoteCompaction")
-        .filter(|remote| remote.is_object())?;
-    let provider = remote
-        .get_text("provider")
-        .filter(|provider| !provider.is_empty())?;
-    let items = remote
-        .get("replacementHistory")
-        .filter(|history| history.is_array())?;
-    items.items().all(Raw::is_object).then(|| {
-        Object::new()
-            .str("type", "openaiResponsesHistory")
-            .text("provider", &provider)
-            .raw("items", items)
-            .finish()
-    })
+/// The payload with the history as returned by OpenAI's compaction, which a provider replays in
+/// place of what was kept; `None` if the compaction has no complete one.
+fn openai_payload(preserved: Raw) -> Option<Vec<u8>> {
+    let remote = preserved.get("openaiRemoteCompaction")?;
+    if !remote.is_object() {
+        return None;
+    }
+    let provider = remote.get_text("provider")?;
+    let history = remote.get("replacementHistory")?;
+    if provider.is_empty() || !history.is_array() || !history.items().all(Raw::is_object) {
+        return None;
+    }
+
+    let payload = Object::new()
+        .str("type", "openaiResponsesHistory")
+        .text("provider", &provider)
+        .raw("items", history);
+    Some(payload.finish())
 }
 
 #[cfg(test)]

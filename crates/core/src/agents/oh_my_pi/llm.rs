@@ -8,7 +8,7 @@ use super::message::{self, INTERRUPTED_THINKING};
 use super::notice::notice;
 use super::template;
 use crate::agents::agent::Emit;
-use crate::agents::pi::llm::push_ending;
+use crate::agents::pi::llm::{COMMAND_WORDS, OutputWords, push_output};
 use crate::session::content;
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::edit;
@@ -22,10 +22,19 @@ use std::io;
 pub fn convert(messages: &[Message], reader: &EntryReader, emit: &mut Emit) -> io::Result<()> {
     for (at, message) in messages.iter().enumerate() {
         let next = messages.get(at + 1);
-        let is_explained = || next.map_or(Ok(false), |next| next.with(reader, explains_thinking));
-        message.with(reader, |message| match message.get_text("role") {
-            Some(role) if role == "assistant" => turn(message, is_explained, emit),
-            _ => alone(message).iter().try_for_each(|json| emit(json)),
+        // Read only if the turn ends in thinking.
+        let is_explained = || match next {
+            Some(next) => next.with(reader, explains_thinking),
+            None => Ok(false),
+        };
+        message.with(reader, |message| {
+            if content::is(message, "role", "assistant") {
+                return emit_turn(message, is_explained, emit);
+            }
+            for json in convert_other(message) {
+                emit(&json)?;
+            }
+            Ok(())
         })??;
     }
     Ok(())
@@ -37,56 +46,78 @@ fn explains_thinking(message: Raw) -> bool {
         && content::is(message, "customType", INTERRUPTED_THINKING)
 }
 
-/// Emits a turn; if it ends in thinking, the message after it decides in which form.
-fn turn(turn: Raw, is_explained: impl Fn() -> io::Result<bool>, emit: &mut Emit) -> io::Result<()> {
-    let Some(kept) = breaks_off(turn) else {
+/// Emits a turn (an assistant message).
+///
+/// The agent rewrites a turn that was interrupted while the model was thinking: without the
+/// thinking, which has no signature yet, or not at all if nothing else remains. `is_explained` says
+/// whether the next message is the note that quotes the thinking.
+fn emit_turn(
+    turn: Raw,
+    is_explained: impl Fn() -> io::Result<bool>,
+    emit: &mut Emit,
+) -> io::Result<()> {
+    let Some(kept) = blocks_before_unsigned_thinking(turn) else {
         return emit(turn.bytes());
     };
     let is_explained = is_explained()?;
     let names = ["errorId", "errorMessage", "stopReason", "requestControls"];
     let [id, error, stop_reason, controls] = content::members(turn, names);
-    let interrupted = stop_reason.is_some_and(|reason| reason.is("aborted"))
+    let is_interrupted = stop_reason.is_some_and(|reason| reason.is("aborted"))
         && message::is_user_interrupt(id, error);
+
     // Later requests repeat the controls of a request, so its turn is kept even if it is empty.
-    if !is_explained && interrupted && kept.is_empty() && controls.is_none() {
+    if !is_explained && is_interrupted && kept.is_empty() && controls.is_none() {
         return Ok(());
     }
-    let is_empty = turn
-        .get("content")
-        .unwrap_or(Raw::NULL)
-        .items()
-        .next()
-        .is_none();
-    if is_empty || !is_explained && !interrupted {
-        return emit(turn.bytes());
+
+    let content = turn.get("content").unwrap_or(Raw::NULL);
+    let has_content = content.items().next().is_some();
+    if has_content && (is_explained || is_interrupted) {
+        let kept = array(kept.iter().map(|block| block.bytes()));
+        emit(&edit::with(turn, "content", &kept))
+    } else {
+        emit(turn.bytes())
     }
-    emit(&edit::with(
-        turn,
-        "content",
-        &array(kept.iter().map(|block| block.bytes())),
-    ))
 }
 
-/// Returns the blocks before the unsigned thinking in which a turn ends, or no blocks if it has no
-/// content; `None` for any other turn.
-fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
+/// The blocks before the unsigned thinking in which a turn ends, or no blocks if it has no content;
+/// `None` for any other turn.
+///
+/// Blank text after the thinking does not count.
+fn blocks_before_unsigned_thinking(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
-    let whole = blocks.len();
-    let blank =
-        |block: &mut Raw| content::is_block(*block, "text") && content::is_blank(*block, "text");
-    while blocks.pop_if(blank).is_some() {}
-    let end = blocks.len();
-    let unsigned = |block: &mut Raw| {
-        content::is_block(*block, "thinking")
-            && !content::is_blank(*block, "thinking")
-            && !content::truthy(*block, "thinkingSignature")
-    };
-    while blocks.pop_if(unsigned).is_some() {}
-    (whole == 0 || blocks.len() < end).then_some(blocks)
+    if blocks.is_empty() {
+        return Some(blocks);
+    }
+    while blocks.last().is_some_and(|&block| is_blank_text(block)) {
+        blocks.pop();
+    }
+    let thinking_end = blocks.len();
+    while blocks
+        .last()
+        .is_some_and(|&block| is_unsigned_thinking(block))
+    {
+        blocks.pop();
+    }
+    if blocks.len() < thinking_end {
+        Some(blocks)
+    } else {
+        None
+    }
 }
 
-/// Returns the messages for any message but an assistant message: none, one or two.
-pub fn alone(message: Raw) -> Vec<Vec<u8>> {
+fn is_blank_text(block: Raw) -> bool {
+    content::is_block(block, "text") && content::is_blank(block, "text")
+}
+
+fn is_unsigned_thinking(block: Raw) -> bool {
+    content::is_block(block, "thinking")
+        && !content::is_blank(block, "thinking")
+        && !content::truthy(block, "thinkingSignature")
+}
+
+/// Converts any message but a turn, into none, one or two messages for the model.
+pub fn convert_other(message: Raw) -> Vec<Vec<u8>> {
     match message.get_text("role").unwrap_or_default().as_bytes() {
         b"user" => vec![attributed(message, "user")],
         b"developer" => vec![attributed(message, "agent")],
@@ -105,7 +136,7 @@ pub fn alone(message: Raw) -> Vec<Vec<u8>> {
     }
 }
 
-/// Returns the message with an attribution, if it has none.
+/// Returns the message with the attribution `default` if it has none.
 fn attributed(message: Raw, default: &str) -> Vec<u8> {
     match message.get_some("attribution") {
         Some(_) => message.bytes().to_vec(),
@@ -119,126 +150,122 @@ fn attributed(message: Raw, default: &str) -> Vec<u8> {
 
 fn tool_result(message: Raw) -> Vec<u8> {
     let [pruned_at, content] = content::members(message, ["prunedAt", "content"]);
-    let shortened = content
-        .filter(|content| pruned_at.is_some() && content.is_array())
-        .map(pruned);
-    let changed = shortened.map(|content| edit::with(message, "content", &content));
-    attributed(changed.as_deref().map_or(message, Raw::checked), "agent")
+    if let Some(content) = content
+        && pruned_at.is_some()
+        && content.is_array()
+    {
+        let shortened = edit::with(message, "content", &pruned_content(content));
+        return attributed(Raw::checked(&shortened), "agent");
+    }
+    attributed(message, "agent")
 }
 
-/// Returns the content of a pruned result: all its text in the first text block.
-fn pruned(content: Raw) -> Vec<u8> {
+/// The content of a pruned result: one text block with all its text in place of the first text
+/// block (or first, if it has none), and the blocks that are not text.
+fn pruned_content(content: Raw) -> Vec<u8> {
     let mut text = content::joined_text(Some(content), "");
     if text.is_empty() {
         text = Text::from("[Output truncated]");
     }
+    let text = content::text_block(&text);
+
     let has_text = content::blocks_of(content, "text").next().is_some();
-    let mut text = Some(content::text_block(&text));
-    let mut blocks: Vec<_> = text.take_if(|_| !has_text).into_iter().collect();
+    let mut blocks = Vec::new();
+    let mut is_text_written = false;
+    if !has_text {
+        blocks.push(text.clone());
+        is_text_written = true;
+    }
     for block in content.items() {
-        let is_text = content::is_block(block, "text");
-        blocks.extend(if is_text {
-            text.take()
-        } else {
-            Some(block.bytes().to_vec())
-        });
+        if !content::is_block(block, "text") {
+            blocks.push(block.bytes().to_vec());
+        } else if !is_text_written {
+            blocks.push(text.clone());
+            is_text_written = true;
+        }
     }
     array(blocks)
 }
 
 fn bash_execution(message: Raw) -> Vec<u8> {
     let start = concat(&[&"Ran `", &js::template(message.get("command")), &"`\n"]);
-    let words = ["", "command cancelled", "Command exited with code "];
-    execution(message, start, words, message.get("images"))
+    execution(message, start, &COMMAND_WORDS, message.get("images"))
 }
+
+const PYTHON_WORDS: OutputWords = OutputWords {
+    before: "Output:\n",
+    cancelled: "execution cancelled",
+    failed: "Execution failed with code ",
+};
 
 fn python_execution(message: Raw) -> Vec<u8> {
-    let start = concat(&[
-        &"Ran Python:\n```python\n",
-        &js::template(message.get("code")),
-        &"\n```\n",
-    ]);
-    execution(
-        message,
-        start,
-        [
-            "Output:\n",
-            "execution cancelled",
-            "Execution failed with code ",
-        ],
-        None,
-    )
+    let code = js::template(message.get("code"));
+    let start = concat(&[&"Ran Python:\n```python\n", &code, &"\n```\n"]);
+    execution(message, start, &PYTHON_WORDS, None)
 }
 
-/// Returns the message for a command run by the user, whose text begins with `text`; for the words,
-/// see [`push_ending`].
-fn execution(message: Raw, mut text: Text, words: [&str; 3], images: Option<Raw>) -> Vec<u8> {
-    push_ending(&mut text, message, words);
+/// Builds the message for what the user ran, whose text begins with `text`.
+fn execution(message: Raw, mut text: Text, words: &OutputWords, images: Option<Raw>) -> Vec<u8> {
+    push_output(&mut text, message, words);
     text.push(&notice(message.get("meta")));
     let content = text_with(&text, images.into_iter().flat_map(Raw::items));
     plain_message("user", &content, "user", message)
 }
 
-/// Returns mentioned files in separate messages: text, and files with an image.
+/// Converts mentioned files: one message for the files of text, and one for those with an image,
+/// since a model accepts images only from the user.
 fn file_mention(message: Raw) -> Vec<Vec<u8>> {
-    let files: Vec<_> = message.get("files").unwrap_or(Raw::NULL).items().collect();
-    let (images, texts): (Vec<Raw>, Vec<Raw>) = files
-        .iter()
-        .partition(|file| content::truthy(**file, "image"));
-    let mut out = Vec::new();
-    if !texts.is_empty() {
-        out.push(plain_message(
-            "developer",
-            &content::text_content(&mentioned(&texts)),
-            "user",
-            message,
-        ));
+    let mut with_image = Vec::new();
+    let mut text_only = Vec::new();
+    for file in message.get("files").unwrap_or(Raw::NULL).items() {
+        if content::truthy(file, "image") {
+            with_image.push(file);
+        } else {
+            text_only.push(file);
+        }
     }
-    if !images.is_empty() {
-        let content = text_with(
-            &mentioned(&images),
-            images.iter().filter_map(|file| file.get("image")),
-        );
+
+    let mut out = Vec::new();
+    if !text_only.is_empty() {
+        let content = content::text_content(&quoted_files(&text_only));
+        out.push(plain_message("developer", &content, "user", message));
+    }
+    if !with_image.is_empty() {
+        let images = with_image.iter().filter_map(|file| file.get("image"));
+        let content = text_with(&quoted_files(&with_image), images);
         out.push(plain_message("user", &content, "user", message));
     }
     out
 }
 
-fn mentioned(files: &[Raw]) -> Text<'static> {
-    let file = |file: &Raw| {
-        let [path, content] = content::members(*file, ["path", "content"]);
-        let content = content.filter(|content| content.is_truthy());
-        let lines = content
-            .map(|content| concat(&[&js::string(content), &"\n"]))
-            .unwrap_or_default();
-        concat(&[
-            &"<file path=\"",
-            &js::template(path),
-            &"\">\n",
-            &lines,
-            &"</file>",
-        ])
-    };
-    joined(files.iter().map(file), "\n")
+fn quoted_files(files: &[Raw]) -> Text<'static> {
+    joined(files.iter().map(|&file| quoted_file(file)), "\n")
 }
 
-/// Returns an extension's message: a user message if it is a skill or a prompt attributed to the
-/// user, otherwise a developer message.
+fn quoted_file(file: Raw) -> Text<'static> {
+    let [path, content] = content::members(file, ["path", "content"]);
+    let lines = match content {
+        Some(content) if content.is_truthy() => concat(&[&js::string(content), &"\n"]),
+        _ => Text::default(),
+    };
+    let path = js::template(path);
+    concat(&[&"<file path=\"", &path, &"\">\n", &lines, &"</file>"])
+}
+
+/// Converts an extension's message: into a user message if it is a skill or a prompt attributed to
+/// the user, otherwise into a developer message.
 fn custom(message: Raw) -> Vec<Vec<u8>> {
-    match message::sendable(message) {
-        Some(content) if message::is_user_collab(message) => {
-            vec![plain_message(
-                "user",
-                &interjected(content),
-                "user",
-                message,
-            )]
-        }
-        Some(content) if message::is_user_skill(message) => {
-            vec![plain_message("user", &as_blocks(content), "user", message)]
-        }
-        _ => injected(message),
-    }
+    let Some(content) = message::sendable(message) else {
+        return Vec::new();
+    };
+    let content = if message::is_user_collab(message) {
+        interjected(content)
+    } else if message::is_user_skill(message) {
+        as_blocks(content)
+    } else {
+        return injected(message);
+    };
+    vec![plain_message("user", &content, "user", message)]
 }
 
 /// Returns the content of a prompt that arrived while the model was working.
@@ -254,44 +281,44 @@ fn interjected(content: Raw) -> Vec<u8> {
     text_with(&wrapped, content::blocks_of(content, "image"))
 }
 
-/// Returns a developer message; images become a user message, since a model accepts them only
-/// there.
+/// Converts a message into a developer message; its images become a user message, since a model
+/// accepts them only there.
 fn injected(message: Raw) -> Vec<Vec<u8>> {
     let Some(content) = message::sendable(message) else {
         return Vec::new();
     };
-    let say = |role: &str, content: &[u8]| {
-        let said = Object::new().str("role", role).json("content", content);
-        said.copy(message, &["attribution", "timestamp"]).finish()
-    };
-    let of = |kind| content::blocks_of(content, kind).map(Raw::bytes);
-    if of("image").next().is_none() {
-        return vec![say("developer", &as_blocks(content))];
+    let has_image = content::blocks_of(content, "image").next().is_some();
+    if !has_image {
+        return vec![with_role("developer", &as_blocks(content), message)];
     }
+
     let mut out = Vec::new();
-    if of("text").next().is_some() {
-        out.push(say("developer", &array(of("text"))));
+    let texts: Vec<_> = content::blocks_of(content, "text")
+        .map(Raw::bytes)
+        .collect();
+    if !texts.is_empty() {
+        out.push(with_role("developer", &array(texts), message));
     }
-    let lead = concat(&[
-        &"Images attached to ",
-        &js::template(message.get("customType")),
-        &".",
-    ]);
-    out.push(say(
-        "user",
-        &text_with(&lead, content::blocks_of(content, "image")),
-    ));
+    let custom_type = js::template(message.get("customType"));
+    let lead = concat(&[&"Images attached to ", &custom_type, &"."]);
+    let images = text_with(&lead, content::blocks_of(content, "image"));
+    out.push(with_role("user", &images, message));
     out
 }
 
+/// Builds a message with the attribution, if any, and the time of `message`.
+fn with_role(role: &str, content: &[u8], message: Raw) -> Vec<u8> {
+    Object::new()
+        .str("role", role)
+        .json("content", content)
+        .copy(message, &["attribution", "timestamp"])
+        .finish()
+}
+
 fn branch_summary(message: Raw) -> Vec<u8> {
-    let text = template::branch_summary(&summary_of(message));
-    summary(
-        message,
-        &content::text_content(&text),
-        message.get("timestamp"),
-        None,
-    )
+    let text = template::branch_summary(&summary_text(message));
+    let content = content::text_content(&text);
+    summary(message, &content, message.get("timestamp"), None)
 }
 
 fn compaction_summary(message: Raw) -> Vec<u8> {
@@ -304,26 +331,28 @@ fn compaction_summary(message: Raw) -> Vec<u8> {
         "timestamp",
     ];
     let [method, blocks, images, payload, rewritten, timestamp] = content::members(message, names);
-    let text = match (blocks, method) {
-        (Some(_), _) => summary_of(message),
-        (None, Some(method)) if method.is("handoff") => {
-            template::handoff_summary(&summary_of(message))
-        }
-        _ => template::compaction_summary(&summary_of(message)),
+    let summarized = summary_text(message);
+    let text = if blocks.is_some() {
+        summarized
+    } else if method.is_some_and(|method| method.is("handoff")) {
+        template::handoff_summary(&summarized)
+    } else {
+        template::compaction_summary(&summarized)
     };
-    let content = text_with(&text, blocks.or(images).into_iter().flat_map(Raw::items));
+    let archive = blocks.or(images).into_iter().flat_map(Raw::items);
+    let content = text_with(&text, archive);
     summary(message, &content, rewritten.or(timestamp), payload)
 }
 
-/// Returns a summary's text for a template: empty if it is missing.
-fn summary_of(message: Raw) -> Text<'static> {
-    message
-        .get_some("summary")
-        .map(js::string)
-        .unwrap_or_default()
-        .into_owned()
+/// The text of a summary, empty if it is missing.
+fn summary_text(message: Raw) -> Text<'static> {
+    match message.get_some("summary") {
+        Some(summary) => js::string(summary).into_owned(),
+        None => Text::default(),
+    }
 }
 
+/// Builds the user message of a summary. `rewritten` is the time at which it replaced the history.
 fn summary(message: Raw, content: &[u8], rewritten: Option<Raw>, payload: Option<Raw>) -> Vec<u8> {
     Object::new()
         .str("role", "user")
@@ -339,15 +368,16 @@ fn summary(message: Raw, content: &[u8], rewritten: Option<Raw>, payload: Option
         .finish()
 }
 
-/// Returns content that is a text, followed by other blocks.
+/// Content of a text block, followed by other blocks.
 fn text_with<'a>(text: &Text, blocks: impl Iterator<Item = Raw<'a>>) -> Vec<u8> {
-    array(
-        std::iter::once(content::text_block(text))
-            .chain(blocks.map(|block| block.bytes().to_vec())),
-    )
+    let mut all = vec![content::text_block(text)];
+    for block in blocks {
+        all.push(block.bytes().to_vec());
+    }
+    array(all)
 }
 
-/// Returns a message with the time of another.
+/// Builds a message with the time of `message`.
 fn plain_message(role: &str, content: &[u8], attribution: &str, message: Raw) -> Vec<u8> {
     Object::new()
         .str("role", role)
@@ -514,7 +544,7 @@ mod tests {
                 emitted.push(json.to_vec());
                 Ok(())
             };
-            turn(Raw::checked(message.as_bytes()), || Ok(false), &mut take).unwrap();
+            emit_turn(Raw::checked(message.as_bytes()), || Ok(false), &mut take).unwrap();
             emitted == [message.into_bytes()]
         };
         assert!(!is_emitted(""));

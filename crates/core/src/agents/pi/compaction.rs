@@ -26,46 +26,45 @@ pub fn prepare(
     from: FirstKept,
 ) -> io::Result<Option<Preparation>> {
     let session = reader.session();
-    if path
+    let ends_compacted = path
         .last()
-        .is_some_and(|&ix| session.entry(ix).kind == Kind::Compaction)
-    {
+        .is_some_and(|&ix| session.entry(ix).kind == Kind::Compaction);
+    if ends_compacted {
         return Ok(None);
     }
+
     let projection = Projection::of(path, reader)?;
     let previous = projection.previous_compaction();
     let start = previous.map_or(0, |at| at + 1);
-    let (cut, kept) = match from {
+    let (cut, first_kept) = match from {
         FirstKept::Nothing => (projection.entries.len(), None),
         FirstKept::Entry(entry) => {
-            let Some(at) = projection.place_of(entry, start) else {
+            let Some(at) = projection.index_of(entry, start) else {
                 return Ok(None);
             };
             (at, Some(entry))
         }
         FirstKept::Within(tokens) => {
-            let Some(at) = projection.choose(start, tokens)? else {
+            let Some(at) = projection.choose_cut(start, tokens)? else {
                 return Ok(None);
             };
             (at, Some(projection.entry(at)))
         }
     };
-    // The start of the turn that the cut splits.
-    let last_start = kept.and_then(|_| {
-        (start..=cut)
-            .rev()
-            .find(|&at| projection.speaks_as(at, starts_turn))
-    });
-    let turn_start = last_start.filter(|&last_start| last_start < cut);
-    let history = projection.messages(start..turn_start.unwrap_or(cut));
-    let prefix = projection.messages(turn_start.unwrap_or(cut)..cut);
+
+    let turn_start = if first_kept.is_some() {
+        projection.start_of_split_turn(start, cut)
+    } else {
+        None
+    };
+    let history_end = turn_start.unwrap_or(cut);
     let mut preparation = Preparation {
-        first_kept: kept,
+        first_kept,
         is_split_turn: turn_start.is_some(),
         tokens_before: tokens::context(&projection)?,
         scale: 1.0,
-        messages_to_summarize: history,
-        turn_prefix_messages: prefix,
+        messages_to_summarize: projection.messages_to_summarize(start..history_end),
+        turn_prefix_messages: projection.messages_to_summarize(history_end..cut),
         ..Preparation::default()
     };
     if let Some(at) = previous {
@@ -76,7 +75,8 @@ pub fn prepare(
     preparation.completed(path, reader)
 }
 
-/// What a cut is chosen from; positions are indexes among the entries of the projection.
+/// What a cut is chosen from. An index (`at`, `start`, `cut`) is one among the entries of the
+/// projection.
 impl Projection<'_> {
     fn entry(&self, at: usize) -> EntryIx {
         self.path[self.entries[at].place as usize]
@@ -86,77 +86,97 @@ impl Projection<'_> {
         self.reader.session().entry(self.entry(at)).kind
     }
 
-    /// Whether the entry at an index is not a compaction, and has a message in a role that `wanted`
-    /// accepts.
-    fn speaks_as(&self, at: usize, wanted: fn(Role) -> bool) -> bool {
-        let messages = self.messages_of(at);
-        self.kind(at) != Kind::Compaction
-            && messages
-                .iter()
-                .any(|message| wanted(role(self.reader.session(), message)))
+    /// Whether the entry at an index has a message in a role that `is_wanted` accepts. A compaction
+    /// in the projection is no place for a cut and starts no turn, whatever its messages.
+    fn has_message(&self, at: usize, is_wanted: fn(Role) -> bool) -> bool {
+        if self.kind(at) == Kind::Compaction {
+            return false;
+        }
+        let session = self.reader.session();
+        self.messages_of(at)
+            .iter()
+            .any(|message| is_wanted(role(session, message)))
     }
 
-    fn is_silent(&self, at: usize) -> bool {
+    fn has_no_message(&self, at: usize) -> bool {
         self.messages_of(at).is_empty()
     }
 
     /// Whether an edit removed the entry's message.
     fn is_omitted(&self, at: usize) -> bool {
-        let entry = self.entries[at];
-        entry.visible && self.is_silent(at)
+        self.entries[at].visible && self.has_no_message(at)
     }
 
-    /// Returns the messages of these entries, without system messages: their state is in the
-    /// checkpoint.
-    fn messages(&self, places: Range<usize>) -> Vec<Message> {
-        let mut messages = Vec::with_capacity(places.len());
-        for at in places.filter(|&at| self.kind(at) != Kind::Compaction) {
-            let all = self.messages_of(at).iter();
-            messages.extend(
-                all.filter(|message| role(self.reader.session(), message) != Role::System)
-                    .cloned(),
-            );
+    /// The messages of these entries, without system messages: the checkpoint of the new compaction
+    /// has the state that they set.
+    fn messages_to_summarize(&self, range: Range<usize>) -> Vec<Message> {
+        let session = self.reader.session();
+        let mut messages = Vec::with_capacity(range.len());
+        for at in range {
+            if self.kind(at) == Kind::Compaction {
+                continue;
+            }
+            for message in self.messages_of(at) {
+                if role(session, message) != Role::System {
+                    messages.push(message.clone());
+                }
+            }
         }
         messages
     }
 
-    /// Returns the compaction in effect, unless it was edited away.
+    /// Finds the compaction in effect, unless it was edited away.
     fn previous_compaction(&self) -> Option<usize> {
-        (0..self.entries.len()).find(|&at| self.kind(at) == Kind::Compaction && !self.is_silent(at))
+        (0..self.entries.len())
+            .find(|&at| self.kind(at) == Kind::Compaction && !self.has_no_message(at))
     }
 
-    /// Returns the index, from `start` on, of an entry of the path, or else of the first one after
-    /// it.
-    fn place_of(&self, entry: EntryIx, start: usize) -> Option<usize> {
+    /// Finds an entry of the path, or else the first one after it, at an index of at least `start`.
+    fn index_of(&self, entry: EntryIx, start: usize) -> Option<usize> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
-        let follows = |at: usize| self.entries[at].place as usize >= wanted;
         // A compaction at the start of the projection precedes what it keeps of the path.
-        let least = usize::from(!self.entries.is_empty() && self.kind(0) == Kind::Compaction);
-        (start.max(least)..self.entries.len()).find(|&at| follows(at))
+        let begins_with_compaction = !self.entries.is_empty() && self.kind(0) == Kind::Compaction;
+        let start = start.max(usize::from(begins_with_compaction));
+        (start..self.entries.len()).find(|&at| self.entries[at].place as usize >= wanted)
     }
 
-    /// Returns pi's choice: back from the end until `keep` tokens are reached, then forward to the
-    /// next entry at which a cut may be, and back over entries without messages.
-    fn choose(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
-        let may_be_cut = |&at: &usize| self.speaks_as(at, may_be_cut);
-        let Some(last) = (start..self.entries.len()).rfind(may_be_cut) else {
+    /// Finds the start of the turn in which the cut is, if the cut is inside a turn.
+    fn start_of_split_turn(&self, start: usize, cut: usize) -> Option<usize> {
+        let last_start = (start..=cut)
+            .rev()
+            .find(|&at| self.has_message(at, starts_turn))?;
+        if last_start < cut {
+            Some(last_start)
+        } else {
+            None
+        }
+    }
+
+    /// Chooses the cut as pi does: back from the end until `keep` tokens are reached, then forward
+    /// to the next entry at which a cut may be, and back over entries without messages.
+    fn choose_cut(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
+        let end = self.entries.len();
+        let may_be_cut = |&at: &usize| self.has_message(at, may_be_cut);
+        let Some(last) = (start..end).rfind(may_be_cut) else {
             return Ok(None);
         };
-        let overflow = self.overflow(start, keep)?;
-        let mut at = (overflow.unwrap_or(start)..self.entries.len())
+        let overflow = self.find_overflow(start, keep)?;
+        let mut cut = (overflow.unwrap_or(start)..end)
             .find(may_be_cut)
             .unwrap_or(last);
-        if overflow.is_some() && self.ends_in_failed_attempt(at + 1)? {
-            at += 1;
+
+        if overflow.is_some() && self.is_failed_attempt(cut + 1)? {
+            cut += 1;
         }
-        while at > start && self.kind(at - 1) != Kind::Compaction && self.is_silent(at - 1) {
-            at -= 1;
+        while cut > start && self.kind(cut - 1) != Kind::Compaction && self.has_no_message(cut - 1)
+        {
+            cut -= 1;
         }
-        Ok(Some(at))
+        Ok(Some(cut))
     }
 
-    /// Returns the index at which the messages, added up from the end, reach `keep` tokens.
-    fn overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
+    /// Finds the index at which the estimates, added up from the end, reach `keep` tokens.
+    fn find_overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let mut total = 0;
         for at in (start..self.entries.len()).rev() {
             let mut tokens = 0;
@@ -173,32 +193,41 @@ impl Projection<'_> {
 
     /// Whether the part from `from` on is a failed attempt that was undone: all of it was omitted,
     /// including a response, and no edit in it gives new content to an entry outside.
-    fn ends_in_failed_attempt(&self, from: usize) -> io::Result<bool> {
-        let closed = (from..self.entries.len()).all(|at| {
-            let entry = self.entries[at];
-            self.kind(at) != Kind::Compaction && (!entry.visible || self.is_silent(at))
-        });
-        let answer = |at: usize| {
-            self.reader
-                .session()
-                .is_message(self.entry(at), Role::Assistant)
-        };
-        if !closed || !(from..self.entries.len()).any(|at| answer(at) && self.is_omitted(at)) {
+    fn is_failed_attempt(&self, from: usize) -> io::Result<bool> {
+        let session = self.reader.session();
+        let part = from..self.entries.len();
+        let mut omitted = HashSet::default();
+        let mut omits_response = false;
+        for at in part.clone() {
+            if self.kind(at) == Kind::Compaction {
+                return Ok(false);
+            }
+            if !self.entries[at].visible {
+                continue;
+            }
+            if !self.is_omitted(at) {
+                return Ok(false);
+            }
+            let entry = self.entry(at);
+            omitted.insert(session.id(entry));
+            omits_response |= session.is_message(entry, Role::Assistant);
+        }
+        if !omits_response {
             return Ok(false);
         }
-        let omitted = (from..self.entries.len()).filter(|&at| self.is_omitted(at));
-        let omitted: HashSet<_> = omitted
-            .map(|at| self.reader.session().id(self.entry(at)))
-            .collect();
-        for at in (from..self.entries.len()).filter(|&at| self.kind(at) == Kind::ContextEdit) {
-            let replaces = self.reader.with_entry(self.entry(at), |line| {
+
+        for at in part {
+            if self.kind(at) != Kind::ContextEdit {
+                continue;
+            }
+            let changes_outside = self.reader.with_entry(self.entry(at), |line| {
                 let [target, replacement] = content::members(line, ["targetId", "replacement"]);
-                let known = target
-                    .and_then(Raw::text)
-                    .is_some_and(|target| omitted.contains(&target));
-                !replacement.is_some_and(Raw::is_null) && !known
+                let target = target.and_then(Raw::text);
+                let is_inside = target.is_some_and(|target| omitted.contains(&target));
+                let omits = replacement.is_some_and(Raw::is_null);
+                !omits && !is_inside
             })?;
-            if replaces {
+            if changes_outside {
                 return Ok(false);
             }
         }

@@ -56,11 +56,7 @@ fn bash_execution(message: Raw) -> Text<'static> {
     let names = ["command", "truncated", "fullOutputPath"];
     let [command, truncated, full_output] = content::members(message, names);
     let mut text = concat(&[&"Ran `", &js::template(command), &"`\n"]);
-    push_ending(
-        &mut text,
-        message,
-        ["", "command cancelled", "Command exited with code "],
-    );
+    push_output(&mut text, message, &COMMAND_WORDS);
     if js::truthy(truncated) && js::truthy(full_output) {
         text.push_all(&[
             &"\n\n[Output truncated. Full output: ",
@@ -71,18 +67,37 @@ fn bash_execution(message: Raw) -> Text<'static> {
     text
 }
 
-/// Appends the output of a command, and how it ended. The words are those before the output, for a
-/// command that was cancelled, and before an exit code other than 0.
-pub fn push_ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&str; 3]) {
+/// The words around the output of what the user ran.
+pub struct OutputWords {
+    /// Before the output, if there is any.
+    pub before: &'static str,
+    /// For a run that was cancelled.
+    pub cancelled: &'static str,
+    /// Before an exit code other than 0.
+    pub failed: &'static str,
+}
+
+/// The words for a shell command, the same in both agents.
+pub const COMMAND_WORDS: OutputWords = OutputWords {
+    before: "",
+    cancelled: "command cancelled",
+    failed: "Command exited with code ",
+};
+
+/// Appends the output of what the user ran, and how it ended.
+pub fn push_output(text: &mut Text, message: Raw, words: &OutputWords) {
     let [output, cancelled, code] = content::members(message, ["output", "cancelled", "exitCode"]);
     match output.filter(|output| output.is_truthy()) {
-        Some(output) => text.push_all(&[&before, &"```\n", &js::string(output), &"\n```"]),
+        Some(output) => text.push_all(&[&words.before, &"```\n", &js::string(output), &"\n```"]),
         None => text.push_str("(no output)"),
     }
     if js::truthy(cancelled) {
-        text.push_all(&[&"\n\n(", &cancelled_as, &")"]);
-    } else if let Some(code) = code.filter(|code| !code.is_null() && code.number() != Some(0.0)) {
-        text.push_all(&[&"\n\n", &failed_as, &js::string(code)]);
+        text.push_all(&[&"\n\n(", &words.cancelled, &")"]);
+    } else if let Some(code) = code
+        && !code.is_null()
+        && code.number() != Some(0.0)
+    {
+        text.push_all(&[&"\n\n", &words.failed, &js::string(code)]);
     }
 }
 
