@@ -20,6 +20,7 @@ use foldhash::HashMap;
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
+use std::io;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -75,50 +76,33 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ..Options::default()
     };
     let mut open = OpenSession::open(&args.session, options, ui)?;
-    let session = &open.session;
-    let tree = Tree::new(session);
-    let branches = branches(session, &tree);
+    let branches = branches(&open.session, &Tree::new(&open.session));
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
-    let reader = open.reader();
     let sizes = open
-        .input
-        .read(session.agent().estimate_contexts(&tips, &reader))?;
-    let mut marks = Vec::new();
-    for tip in tips {
-        if open.input.read(is_mark(&reader, tip))? {
-            marks.push(tip);
-        }
-    }
-    let mut typed = HashMap::default();
-    let is_skill = |ix: &EntryIx| session.entry(*ix).flags.has(Flags::SKILL_PROMPT);
-    for request in branches
-        .iter()
-        .filter_map(|branch| branch.request)
-        .filter(is_skill)
-    {
-        let text = open
-            .input
-            .read(session.agent().draft_text(&reader, request))?;
-        typed.insert(request, on_one_line(&text));
-    }
+        .session
+        .agent()
+        .estimate_contexts(&tips, &open.reader());
+    let sizes = open.input.read(sizes)?;
+    let marks = open.input.read(marks_among(&tips, &open))?;
+    let typed = open.input.read(typed_texts(&branches, &open))?;
+
     // Only these rows are shown.
-    let mut shown: Vec<_> = branches
-        .iter()
-        .map(|branch| branch.request.unwrap_or(branch.tip))
-        .collect();
+    let mut shown = Vec::new();
+    for branch in &branches {
+        shown.push(branch.request.unwrap_or(branch.tip));
+    }
     shown.sort_unstable();
     shown.dedup();
-    open.add_rows(
-        &shown,
-        Options {
-            timestamps: args.json,
-            ..row_options_of(args.json, ui)
-        },
-    )?;
+    let options = Options {
+        timestamps: args.json,
+        ..row_options_of(args.json, ui)
+    };
+    open.add_rows(&shown, options)?;
+
     let session = &open.session;
     let mut drawing = rows(session, session.leaf);
     drawing.undone = open.input.read(undone(session, &open.reader()))?;
-    let listing = BranchList {
+    let list = BranchList {
         drawing,
         branches,
         sizes,
@@ -126,12 +110,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         typed,
     };
     if args.json {
-        listing
-            .branches
-            .iter()
-            .try_for_each(|branch| ui.print_json(&listing.json(branch)))?
+        for branch in &list.branches {
+            ui.print_json(&list.json(branch))?;
+        }
     } else {
-        listing.print(ui)?
+        list.print(ui)?;
     }
     if let Some(pruned) = pruned_branches(&open) {
         ui.status(&format!(
@@ -139,6 +122,37 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
     }
     Ok(Exit::Done)
+}
+
+/// Returns the tips that are marks of a switch.
+fn marks_among(tips: &[EntryIx], open: &OpenSession) -> io::Result<Vec<EntryIx>> {
+    let reader = open.reader();
+    let mut marks = Vec::new();
+    for &tip in tips {
+        if is_mark(&reader, tip)? {
+            marks.push(tip);
+        }
+    }
+    Ok(marks)
+}
+
+/// Returns what the user typed to invoke the skills among the last user messages of branches.
+fn typed_texts(
+    branches: &[Branch],
+    open: &OpenSession,
+) -> io::Result<HashMap<EntryIx, Text<'static>>> {
+    let session = &open.session;
+    let reader = open.reader();
+    let mut typed = HashMap::default();
+    for branch in branches {
+        if let Some(request) = branch.request
+            && session.entry(request).flags.has(Flags::SKILL_PROMPT)
+        {
+            let text = session.agent().draft_text(&reader, request)?;
+            typed.insert(request, on_one_line(&text));
+        }
+    }
+    Ok(typed)
 }
 
 impl BranchList<'_> {

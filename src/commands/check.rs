@@ -120,18 +120,25 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let FoundSessions {
         files, failures, ..
     } = expanded(sessions, Reach::Whole, ui);
-    failures
-        .iter()
-        .for_each(|failure| report.failure(failure, ui));
+    for failure in &failures {
+        report.failure(failure, ui);
+    }
     // Standard input is opened here, because the other threads do not have it.
-    let mut open =
-        |file: &FoundFile| (file.path == Path::new("-")).then(|| Input::open(&file.path, ui));
-    let subjects: Vec<_> = files.into_iter().map(|file| (open(&file), file)).collect();
-    let (workers, is_stdout) = (ui.processors(), ui.stdout_is());
-    let of_each = workers / workers.min(subjects.len()).max(1);
-    let work = |(open, file): (Option<_>, FoundFile)| {
-        let input = open.unwrap_or_else(|| Input::open_path(&file.path, is_stdout));
-        let found = input.and_then(|input| Ok(checked(&input, of_each, &cwd)?.findings));
+    let mut subjects = Vec::new();
+    for file in files {
+        let opened = if file.path == Path::new("-") {
+            Some(Input::open(&file.path, ui))
+        } else {
+            None
+        };
+        subjects.push((opened, file));
+    }
+    let workers = ui.processors();
+    let is_stdout = ui.stdout_is();
+    let workers_per_file = workers / workers.min(subjects.len()).max(1);
+    let work = |(opened, file): (Option<_>, FoundFile)| {
+        let input = opened.unwrap_or_else(|| Input::open_path(&file.path, is_stdout));
+        let found = input.and_then(|input| Ok(checked(&input, workers_per_file, &cwd)?.findings));
         (file, found)
     };
     in_order(subjects, workers, work, |(file, found)| match found {

@@ -134,7 +134,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let open = OpenSession::open(&args.session, options, ui)?;
     let path = open.session.path(open.resolve(&args.at)?);
-    let (session, reader) = (&open.session, open.reader());
+    let session = &open.session;
+    let reader = open.reader();
     let unreadable = |error: io::Error| output_or_input(&open.input, error);
     if args.tokens {
         let tokens = session
@@ -270,7 +271,9 @@ fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
 fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()> {
     ui.verbatim().write_all(b"{\"messages\":[")?;
     if !sent(&context.messages, open, ui)? {
-        let (reader, is_utf8, mut out) = (open.reader(), open.session.is_utf8(), ui.verbatim());
+        let reader = open.reader();
+        let is_utf8 = open.session.is_utf8();
+        let mut out = ui.verbatim();
         for (at, message) in context.messages.iter().enumerate() {
             out.write_all(if at == 0 { b"" } else { b"," })?;
             message.with(&reader, |json| write_valid(&mut out, json.bytes(), is_utf8))??;

@@ -219,7 +219,8 @@ impl End<'_> {
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let session = &self.open.session;
-        let (drawing, edits) = (rows(session, self.place), self.open.edits(self.place)?);
+        let drawing = rows(session, self.place);
+        let edits = self.open.edits(self.place)?;
         let look = Look {
             drawing: &drawing,
             edits: &edits,

@@ -161,7 +161,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         source,
         cwd,
     };
-    let (session, reader) = (&open.session, open.reader());
+    let session = &open.session;
+    let reader = open.reader();
     let is_for_other = args.agent.is_some_and(|agent| agent != session.dialect);
     let new = ids.issue(ui, |fresh| {
         let new = match (args.branches, args.subtree) {

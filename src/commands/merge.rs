@@ -47,10 +47,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let from = open.resolve(&args.from)?;
     // The summary goes under the leaf even if that is a user message.
-    let (leaf, edits_target) = (open.session.leaf, false);
+    let leaf = open.session.leaf;
     let navigation = Navigation {
         new_leaf: leaf,
-        edits_target,
+        edits_target: false,
         ..navigate(&open.session, from, leaf)
     };
     let step = Move::summarized(&open, navigation, &args.options);
@@ -70,8 +70,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         && let Some(summary) = open.input.read(already(&step))?
     {
         let exit = step.stay(summary, ui)?;
-        let (name, from, summary) = (&open.input.name, &args.from, open.session.id(summary));
-        ui.warn(&format!("{name}: {from} was already merged, in {summary}"));
+        ui.warn(&format!(
+            "{}: {} was already merged, in {}",
+            open.input.name,
+            args.from,
+            open.session.id(summary)
+        ));
         return Ok(exit);
     }
     bring_back(from, step, ui)

@@ -51,10 +51,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.json {
         print_stored(&open, &path, ui)?;
     } else if args.ids {
-        let ids = path
-            .iter()
-            .map(|&ix| visible(&open.session.id(ix).to_string_lossy()) + "\n");
-        ids.into_iter().try_for_each(|id| ui.print(&id))?;
+        for &ix in &path {
+            let id = visible(&open.session.id(ix).to_string_lossy());
+            ui.print(&(id + "\n"))?;
+        }
     } else {
         // Rows have the same text as in the tree, which shows a tool result as its call.
         print_rows(&rows(&open.session, end), &open.edits(end)?, &path, ui)?;

@@ -188,8 +188,11 @@ fn print_whole(
     rendered: &HashMap<EntryIx, String>,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let (session, reader, clock) = (&open.session, open.reader(), Clock::new(ui));
-    let (drawing, edits) = (rows(session, session.leaf), open.edits(session.leaf)?);
+    let session = &open.session;
+    let reader = open.reader();
+    let clock = Clock::new(ui);
+    let drawing = rows(session, session.leaf);
+    let edits = open.edits(session.leaf)?;
     let look = Look {
         drawing: &drawing,
         edits: &edits,

@@ -197,10 +197,14 @@ fn options(by_entry: bool, is_one: bool, ui: &Ui) -> Options {
 }
 
 /// # Errors
-/// If the keys are not one, or two different ones of which none is `entry`.
+/// If there are more than two keys, two equal ones, or two of which one is `entry`.
 fn check_keys(by: &[By]) -> Result<(), Failure> {
-    let is_pair = || !by.contains(&By::Entry) && by[0] != by[1];
-    if by.len() < 2 || by.len() == 2 && is_pair() {
+    let is_valid = match by {
+        [] | [_] => true,
+        [first, second] => first != second && !by.contains(&By::Entry),
+        _ => false,
+    };
+    if is_valid {
         return Ok(());
     }
     Err(
@@ -210,10 +214,12 @@ fn check_keys(by: &[By]) -> Result<(), Failure> {
 }
 
 fn warn_of_nothing(args: &Args, ui: &mut Ui) {
-    let what = match () {
-        () if args.by.contains(&By::File) => "tool calls that name a file",
-        () if args.by.contains(&By::Tool) => "tool calls",
-        () => "entries",
+    let what = if args.by.contains(&By::File) {
+        "tool calls that name a file"
+    } else if args.by.contains(&By::Tool) {
+        "tool calls"
+    } else {
+        "entries"
     };
     let period = if args.period.is_given() {
         " and this period"

@@ -57,7 +57,8 @@ impl Painter {
             let is_apart = !is_first && self.has_context() && self.has_rows() && !self.json;
             return if is_apart { self.gap() } else { String::new() };
         }
-        let (id, home) = (header.id.to_string_lossy(), ui.home());
+        let id = header.id.to_string_lossy();
+        let home = ui.home();
         let name = if self.by_id {
             visible(id_end(&id, ID))
         } else {
@@ -193,7 +194,8 @@ impl Painter {
 
     /// Returns the row of an entry near a match, which has no match itself.
     fn near(&self, drawing: &Drawing, ix: EntryIx) -> Match {
-        let (session, row) = (drawing.session, drawing.row(ix));
+        let session = drawing.session;
+        let row = drawing.row(ix);
         let role = session
             .role_name(ix)
             .unwrap_or_else(|| session.kind_name(ix));

@@ -67,7 +67,8 @@ impl Job<'_> {
     pub fn plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.name_dependents(ui)?;
         self.warn_of_refusal(ui)?;
-        let (session, source) = (&self.open.session, self.open.input.source());
+        let session = &self.open.session;
+        let source = self.open.input.source();
         let prune = self.find(self.open, ui)?;
         let whole = source.len() as usize;
         let sizes = format!(

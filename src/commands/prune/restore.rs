@@ -91,7 +91,10 @@ impl Job<'_> {
     fn places(&self, now: &OpenSession, pruned: SessionFile) -> Result<Restore, Failure> {
         let name = visible(&pruned.path().to_string_lossy());
         let restore = opened(now, pruned)?;
-        let Some((id, field)) = restore.lost.first().filter(|_| !self.write.change.force) else {
+        if self.write.change.force {
+            return Ok(restore);
+        }
+        let Some((id, field)) = restore.lost.first() else {
             return Ok(restore);
         };
         let lost = match restore.lost.len() {

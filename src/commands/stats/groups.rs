@@ -75,13 +75,12 @@ pub struct Groups {
 
 impl Groups {
     pub fn new(by: Vec<By>, ui: &Ui) -> Groups {
-        let (clock, home, positions) = (Clock::new(ui), ui.home(), HashMap::default());
         Groups {
             by,
-            clock,
-            home,
+            clock: Clock::new(ui),
+            home: ui.home(),
             list: Vec::new(),
-            positions,
+            positions: HashMap::default(),
             total: Totals::default(),
             sessions: 0,
         }

@@ -179,16 +179,25 @@ impl Groups {
         }
         let room = ui.width().unwrap_or(usize::MAX);
         // A single bar has nothing to be compared with.
-        let has_bars = ui.stdout_is_terminal() && self.list.len() > 1;
-        let beside_bar = has_bars.then(|| self.layout(room.saturating_sub(SHORTEST_BAR + 2), true));
-        // The bars give way to keys.
-        let beside_bar = beside_bar.filter(|layout| layout.is_whole);
-        let has_bars = beside_bar.is_some();
-        let layout = beside_bar.unwrap_or_else(|| self.layout(room, false));
-        let bar = room
-            .saturating_sub(self.table(&layout, None).width() + 2)
-            .min(BAR);
-        let bar = (has_bars && bar >= SHORTEST_BAR).then_some((bar, ui.styles.active));
+        let may_have_bars = ui.stdout_is_terminal() && self.list.len() > 1;
+        let mut layout_beside_bars = None;
+        if may_have_bars {
+            let layout = self.layout(room.saturating_sub(SHORTEST_BAR + 2), true);
+            // The bars give way to keys.
+            if layout.is_whole {
+                layout_beside_bars = Some(layout);
+            }
+        }
+        let has_bars = layout_beside_bars.is_some();
+        let layout = layout_beside_bars.unwrap_or_else(|| self.layout(room, false));
+
+        let left = room.saturating_sub(self.table(&layout, None).width() + 2);
+        let bar_width = left.min(BAR);
+        let bar = if has_bars && bar_width >= SHORTEST_BAR {
+            Some((bar_width, ui.styles.active))
+        } else {
+            None
+        };
         self.table(&layout, bar).print(ui)?;
         ui.print(&unpriced(&self.total))
     }
@@ -197,41 +206,48 @@ impl Groups {
     /// figures. Keys take two fifths, and more if the figures leave it: all of them, or without
     /// bars the main ones.
     fn layout(&self, room: usize, has_bars: bool) -> Layout {
-        let places = decimals(self.total.usage.cost);
         let widths: Vec<_> = (0..self.by.len()).map(|at| self.widest(at)).collect();
-        let figures = self.figures();
         let mut layout = Layout {
             keys: vec![0; widths.len()],
-            figures,
-            places,
+            figures: self.figures(),
+            places: decimals(self.total.usage.cost),
             is_short: true,
             is_whole: true,
         };
         if room == usize::MAX {
             // In a pipe, no key is cut.
-            (layout.keys, layout.is_short) = (vec![room; widths.len()], false);
+            layout.keys = vec![room; widths.len()];
+            layout.is_short = false;
             return layout;
         }
+
+        // The keys take what short numbers leave.
         if !has_bars {
             layout.figures.retain(|figure| figure.expendable <= MAIN);
         }
         let left = room.saturating_sub(self.table(&layout, None).width());
-        layout.keys = shares(&widths, left.max((room / 5 * 2).max(SHORTEST_KEY)));
+        let two_fifths = room / 5 * 2;
+        layout.keys = shares(&widths, left.max(two_fifths.max(SHORTEST_KEY)));
         layout.is_whole = layout
             .keys
             .iter()
             .zip(&widths)
             .all(|(key, width)| key >= width);
-        (layout.figures, layout.is_short) = (self.figures(), false);
+
+        // The figures take the rest.
+        layout.figures = self.figures();
+        layout.is_short = false;
         layout.is_short = self.table(&layout, None).width() > room;
         while self.table(&layout, None).width() > room && layout.figures.len() > 1 {
-            let worst = layout
+            let most_expendable = layout
                 .figures
                 .iter()
                 .enumerate()
                 .max_by_key(|(_, figure)| figure.expendable);
-            let Some((worst, _)) = worst else { break };
-            layout.figures.remove(worst);
+            let Some((at, _)) = most_expendable else {
+                break;
+            };
+            layout.figures.remove(at);
         }
         layout
     }
@@ -366,12 +382,13 @@ impl Groups {
 
     /// Returns the amount that the bar of a group shows.
     fn worth(&self, totals: &Totals) -> f64 {
-        match () {
-            () if self.by.iter().any(|by| matches!(by, By::Tool | By::File)) => {
-                totals.tool_calls as f64
-            }
-            _ if self.total.usage.cost > 0.0 => totals.usage.cost,
-            _ => totals.usage.tokens(),
+        let counts_calls = self.by.contains(&By::Tool) || self.by.contains(&By::File);
+        if counts_calls {
+            totals.tool_calls as f64
+        } else if self.total.usage.cost > 0.0 {
+            totals.usage.cost
+        } else {
+            totals.usage.tokens()
         }
     }
 }
@@ -386,11 +403,14 @@ fn push_figures(row: &mut Vec<Cell>, layout: &Layout, totals: &Totals) {
 /// Returns the widths of columns that need `widths` and have `room` together: those that need less
 /// than their share leave the rest to the others.
 fn shares(widths: &[usize], room: usize) -> Vec<usize> {
-    let others = |at: usize| widths.iter().sum::<usize>() - widths[at];
-    let share = |at: usize| (room / widths.len()).max(room.saturating_sub(others(at)));
-    (0..widths.len())
-        .map(|at| widths[at].min(share(at)))
-        .collect()
+    let all: usize = widths.iter().sum();
+    let equal_share = room / widths.len().max(1);
+    let mut shares = Vec::new();
+    for &width in widths {
+        let left_by_others = room.saturating_sub(all - width);
+        shares.push(width.min(equal_share.max(left_by_others)));
+    }
+    shares
 }
 
 /// Returns a bar, in eighths of a column.
