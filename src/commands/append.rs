@@ -385,7 +385,7 @@ fn cannot_copy_reply(open: &OpenSession, what: &str) -> Failure {
     )
 }
 
-/// Whether an option was given a text without any visible character.
+/// Whether an option was given a text of white space.
 fn is_blank(text: &Option<String>) -> bool {
     text.as_ref().is_some_and(|text| text.trim().is_empty())
 }

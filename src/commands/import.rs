@@ -165,7 +165,7 @@ fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> (Vec<Survey>, Vec<Outcome
                 sources.push(source);
                 continue;
             }
-            // A directory contains other files, too.
+            // A directory contains other files, too, and sessions without messages.
             Ok(_) if !file.named => continue,
             Ok(Some(_)) => refused("it has no messages"),
             Ok(None) => refused("not a session of Claude Code or Codex"),
@@ -196,7 +196,7 @@ fn stream(
     Ok(Exit::Done)
 }
 
-/// Warns of a last line that is not whole, as the other agent is writing it.
+/// Warns of a last line that is not whole.
 fn warn_if_torn(source: &Survey, ui: &mut Ui) {
     if source.is_torn {
         let name = source.path.to_string_lossy();

@@ -141,7 +141,7 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         mut failures,
         ..
     } = expanded(sessions, reach, ui);
-    // The only argument was not found: the command fails, and prints no table.
+    // Nothing was found for the only argument: the command fails, and prints no table.
     if sessions.len() == 1
         && files.is_empty()
         && let Some(failure) = failures.pop()

@@ -202,7 +202,7 @@ fn wants_json(args: &[OsString]) -> bool {
 /// only the command that is named is defined, without its guide. If parsing fails, all are defined,
 /// for messages and help.
 fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    // The value of an option may be the name of a command, too: then this parse fails.
+    // An argument of another command may be the name of a command, too: then this parse fails.
     let named = args.iter().skip(1).find_map(|arg| Command::find(arg));
     if let Some(named) = named {
         let cli = Cli::command().subcommand(named.define());

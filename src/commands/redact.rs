@@ -300,7 +300,7 @@ fn create(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, 
     };
     let force = args.write.change.force;
     let committed = store::create_checked(path, input.file(), force, &mut write, &mut check);
-    // That a secret is left explains the failure better than the refusal to commit.
+    // A secret that is left is the reason for the refusal to commit.
     none_left(&left, input)?;
     let committed = committed?;
     let report = report.into_inner();

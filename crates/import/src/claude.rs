@@ -586,7 +586,7 @@ impl<'o> Claude<'o> {
             return Ok(None);
         }
 
-        // A response is continued only below its own lines: a retry begins a new one.
+        // A response is continued only below its own lines.
         let (mut parent, response_of_parent) = self.parent_of(line);
         let id = filled_text(message, "id");
         let known = id

@@ -266,8 +266,7 @@ impl Look<'_> {
             .left
             .map(|left| fitted(body, left, self.glyphs.ellipsis));
         let shown = cut.as_deref().unwrap_or(body);
-        let is_visible = !self.drawing.words.all(shown).is_empty();
-        // The role and the type are in the row in any case.
+        // A match in the role or the type has no text around it.
         let hit = self
             .drawing
             .hit(ix)
@@ -275,13 +274,14 @@ impl Look<'_> {
         let Some(hit) = hit else {
             return self.highlighted(rows, shown, style);
         };
+        let is_visible = !self.drawing.words.all(shown).is_empty();
         if is_visible {
             return self.highlighted(rows, shown, style);
         }
 
-        // The label of another entry is drawn before its body.
-        let is_own_label = self.drawing.session.entry(ix).kind == Kind::Label;
-        if hit.field == "label" && !is_own_label {
+        // Labels are drawn before the body, except for that of a label entry.
+        let is_label_entry = self.drawing.session.entry(ix).kind == Kind::Label;
+        if hit.field == "label" && !is_label_entry {
             rows.put(shown, style);
         } else {
             self.snippet(rows, row, body, &hit, style);

@@ -25,7 +25,7 @@ pub struct ArchiveResult {
     pub to: Option<PathBuf>,
     /// What became of it.
     pub status: Status,
-    /// How much was archived; `None` if that is not known yet.
+    /// The sizes, if they are known: not before a session is archived, nor after a failure.
     pub sizes: Option<Sizes>,
     /// The errors that occurred after it was archived.
     pub troubles: Vec<StoreError>,

@@ -14,10 +14,9 @@ use clap_complete::engine::CompletionCandidate;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 
-/// The number of bytes at the end of a session whose entries are offered: enough for those that a
-/// user has just seen, and read in a few milliseconds.
+/// The number of bytes at the end of a session whose entries are offered.
 const TAIL: u64 = 1 << 20;
-/// The number of ids that are offered. A shell lists them all.
+/// The maximum number of ids that are offered.
 const ENTRIES: usize = 200;
 
 /// The entries near the end of a session.

@@ -234,7 +234,7 @@ impl Job<'_> {
             None => None,
         };
 
-        // The file beside the copy comes first: without it, what was pruned would be lost.
+        // The file beside the copy comes first, so that no copy is without what was pruned.
         let is_needed = pruned_before.is_some() || !prune.is_empty();
         let beside = if is_needed {
             Some(self.write_pruned(self.open, &prune, pruned_before, force)?)

@@ -306,7 +306,7 @@ impl<'a> Painter<'a> {
             rows.put(glyphs.bullet, styles.active);
         }
 
-        // A compaction is drawn as a rule, which the text interrupts.
+        // A compaction or reset is drawn as a rule, which the text interrupts.
         let kind = drawing.session.entry(ix).kind;
         let is_rule = matches!(kind, Kind::Compaction | Kind::ResetBoundary);
         let rule_style = if is_active {

@@ -181,8 +181,8 @@ pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescr
     }
 }
 
-/// The arguments that tools of both agents, of their extensions and of Codex have in common. Where
-/// tools name the same argument differently, the first truthy one counts.
+/// The arguments that many tools have in common. Where tools name the same argument differently, the
+/// first truthy one counts.
 struct KnownArguments<'a> {
     command: Option<Raw<'a>>,
     path: Option<Raw<'a>>,

@@ -120,7 +120,6 @@ pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Re
 }
 
 /// Refuses a name that reads as a reference: it could not be used to refer to the entry.
-
 fn check_form(name: &Text) -> Result<(), Refusal> {
     if !is_form(&name.to_string_lossy()) {
         return Ok(());

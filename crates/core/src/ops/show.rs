@@ -131,7 +131,7 @@ pub(super) fn push_block(block: Raw, parts: &mut Vec<Part>) {
         _ => {}
     }
 
-    // A block of an unknown type, or a text without text.
+    // A block of an unknown type, or one without the text that its type has.
     let name = if kind.is_empty() {
         Text::from("block")
     } else {

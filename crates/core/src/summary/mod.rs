@@ -270,7 +270,7 @@ impl Extract {
             self.earlier.push(ended);
         }
         if self.earlier.len() > HELD {
-            // The first request is kept.
+            // The oldest turn is kept, usually the first request.
             self.earlier.remove(1);
         }
     }

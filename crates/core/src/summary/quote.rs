@@ -121,7 +121,7 @@ pub(super) fn cut_message(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let head_end = boundary(text, most / 2);
-    // The tail begins after a whole word: half a secret could not be recognized.
+    // The tail begins with a whole word: half a secret could not be recognized.
     let inside_word = boundary(text, text.len() - most / 2);
     let word_rest = text[inside_word..].find(char::is_whitespace).unwrap_or(0);
     let tail_start = inside_word + word_rest;
@@ -206,7 +206,7 @@ pub(super) fn ends_in_question(text: &str) -> bool {
     last_prose_line(text).ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
 }
 
-/// An exclamation of fewer columns says nothing of the work: "Great, all tests pass!"
+/// An exclamation of fewer columns only leads over to what follows.
 const SHORT_EXCLAMATION: usize = 30;
 
 /// Returns a remark without what only leads over: a short exclamation at its start, and the

@@ -134,9 +134,11 @@ pub(super) fn binding_sentences(text: &str) -> Vec<String> {
 /// `b`), they are added.
 pub(super) fn describe_decision(question: &str, answer: &str) -> String {
     let mut named_items = Vec::new();
-    // In a longer answer, a short word is only a word.
     if columns(answer) < REMARK {
         for name in answer.split(|c: char| !c.is_alphanumeric()) {
+            if named_items.len() == MOST_NAMED_ITEMS {
+                break;
+            }
             let can_name_item = (1..=2).contains(&name.len());
             if can_name_item && let Some(item) = find_item(question, name) {
                 named_items.push(item);
@@ -147,7 +149,7 @@ pub(super) fn describe_decision(question: &str, answer: &str) -> String {
     let asked = quote_line(last_prose_line(question), POINT);
     let answered = quote_line(answer, POINT);
     let mut decision = format!("Asked {asked}, the user answered {answered}");
-    for item in named_items.iter().take(MOST_NAMED_ITEMS) {
+    for item in named_items {
         decision.push_str("; ");
         decision.push_str(&quote_line(item, POINT / 2));
     }

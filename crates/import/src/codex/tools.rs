@@ -118,7 +118,6 @@ impl Codex<'_> {
         match kind {
             "dynamic_tool_call_request" if !is_item => self.add_dynamic_call(line, &id),
             "dynamic_tool_call_response" if !is_item => self.add_dynamic_result(line, &id),
-            // The item of a search has no result.
             "web_search_end" if !self.answered.contains(id.as_bytes()) => {
                 self.add_web_search(line, &id, is_item)
             }

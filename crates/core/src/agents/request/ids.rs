@@ -101,7 +101,6 @@ fn completions_id(own: &Text, authorship: Authorship, target: &Target) -> Text<'
     if joined.utf16_len() <= MAX_COMPLETIONS_ID_UNITS {
         return joined;
     }
-    // The whole id is hashed, so that ids with the same beginning remain distinct.
     let hash = Text::from(short_hash(&own)).head(8).into_owned();
     let call = call.head(MAX_COMPLETIONS_ID_UNITS - 1 - hash.utf16_len());
     concat(&[&call, &"_", &hash])

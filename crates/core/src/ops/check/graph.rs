@@ -327,8 +327,8 @@ impl<'s> Graph<'s, '_> {
         };
         let mut message = format!("its parent {:?} is {reason}", missing_id.to_string());
 
-        // On the active path, the agent loses what is above the entry; elsewhere, it loses the
-        // entry's own tree.
+        // On the active path, all entries before it that are in other trees are cut off; elsewhere,
+        // its own tree is.
         let is_active = self.active[ix.at()];
         let cut_off = if is_active {
             let before = &self.roots[..ix.at()];

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_salvage() {
+    fn salvage_reads_the_ids_of_a_broken_entry() {
         let id = |text: &str| salvage(text.as_bytes(), 0).id.map(|id| id.to_string());
         assert_eq!(id(&A[..30]).as_deref(), Some("a"));
         assert_eq!(id(&A[5..]).as_deref(), Some("a"));

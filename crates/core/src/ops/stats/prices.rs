@@ -84,7 +84,7 @@ impl Prices {
             let is_better = match prices.by_base.get(base) {
                 None => true,
                 Some(_) if name == base => true,
-                // Dates are compared as text: they have the same form.
+                // Dates of one form sort as texts do.
                 Some(known) => known.name != base && known.name < *name,
             };
             if is_better {

@@ -64,7 +64,7 @@ pub struct Totals {
     pub took_ms: i64,
     /// The time of the latest entry.
     pub last_ms: Option<i64>,
-    /// Hashes of the paths of the files that were written or edited.
+    /// Hashes of the absolute paths of the files that were written or edited.
     changed_files: HashSet<u64>,
     /// The number of the file to which the last entry belonged.
     last_session: Option<usize>,

@@ -165,7 +165,6 @@ impl Billed {
             }
             _ => return None,
         };
-        // Only a message with a time of its own can be recognized elsewhere.
         let print = match message {
             Some(message) if message.get(Member::Timestamp).is_some() => {
                 Some(fingerprint(message.bytes))

@@ -124,7 +124,6 @@ fn is_agent(pid: u32) -> bool {
     if is_agent_name(name.trim_end()) {
         return true;
     }
-    // The interpreter, perhaps an option, and the script.
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let command = String::from_utf8_lossy(&command);
     let mut words = command.split('\0').take(3);
