@@ -282,7 +282,7 @@ fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, S
     let last = if with_path {
         shown_path
     } else {
-        display_title(&session.title(), session.messages).into()
+        display_title(&session.title(), session.messages)
     };
     let row = format!("{age:>6}  {id}  {project}  {last}");
     (Some(session.modified), row)

@@ -281,10 +281,8 @@ impl Args {
     fn lines(&self, open: &OpenSession, place: Position) -> Result<Vec<Vec<u8>>, Failure> {
         let agent = open.session.agent();
         let text = |text: &String| Text::from(text.clone());
-        let model = match &self.model {
-            Some((provider, id)) => Some((text(provider), text(id))),
-            None => None,
-        };
+        let model = self.model.as_ref();
+        let model = model.map(|(provider, id)| (text(provider), text(id)));
 
         let mut entries = Vec::new();
         if let Some(name) = &self.name {
