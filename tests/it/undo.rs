@@ -342,3 +342,17 @@ fn what_was_undone_is_marked() {
     desk.undo(TWO);
     assert_eq!(marked(), [1, 1]);
 }
+
+/// The name that was restored is between the mark and the position to which it moved.
+#[test]
+fn undo_marks_a_message_that_was_written_with_a_name() {
+    let desk = Desk::with(TWO);
+    desk.run(&format!("append ./{TWO} --name kites --user 'go on'"));
+    desk.undo(TWO);
+    let tree = desk.run(&format!("tree ./{TWO}"));
+    assert!(
+        tree.lines()
+            .any(|row| row.contains("user: go on") && row.ends_with("(undone)")),
+        "{tree}"
+    );
+}

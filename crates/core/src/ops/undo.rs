@@ -102,8 +102,8 @@ pub fn undo(
     Ok(chain.change)
 }
 
-/// Returns the entries that were taken back, except those from which the conversation went on: an
-/// entry that has a descendant outside the undone ones is in use again.
+/// Returns the entries that were taken back by moving the leaf, except those from which the
+/// conversation went on: an entry that has a descendant outside the undone ones is in use again.
 pub fn undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     let mut undone = HashSet::default();
     for ix in session.all() {
@@ -125,8 +125,8 @@ pub fn undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<Ent
         .filter(|&ix| !is_bookkeeping(ix) && !undone.contains(&ix))
         .collect();
 
-    // Each walk ends at the first ancestor that is in use by itself, or whose ancestors an earlier
-    // walk has seen. So all walks together visit each entry about once.
+    // Each walk ends at an ancestor that is in use by itself, or from which an earlier walk went on.
+    // So all walks together visit each entry at most twice.
     let mut seen_bookkeeping = HashSet::default();
     for ix in in_use {
         for ancestor in session.upwards(session.entry(ix).parent) {
@@ -146,8 +146,8 @@ pub fn undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<Ent
 }
 
 /// Whether an entry may be the mark of an undo that moved the leaf, judged without reading its line.
-/// Such a mark is on another branch than the entry before it, perhaps below labels that were
-/// restored in the same write.
+/// Such a mark is on another branch than the entry before it, perhaps below labels or a name that
+/// [`undo`] restored in the same write.
 fn may_be_mark_of_move(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     if entry.kind != Kind::Custom {
@@ -155,8 +155,11 @@ fn may_be_mark_of_move(session: &Session, ix: EntryIx) -> bool {
     }
 
     let before = ix.before();
-    let is_below_label = before.is_some_and(|ix| session.entry(ix).kind == Kind::Label);
-    entry.parent != before || is_below_label
+    let is_below_restored = before.is_some_and(|ix| {
+        let kind = session.entry(ix).kind;
+        matches!(kind, Kind::Label | Kind::SessionInfo | Kind::TitleChange)
+    });
+    entry.parent != before || is_below_restored
 }
 
 /// The first and the last entry that one operation wrote.
