@@ -68,8 +68,9 @@ impl Fragment {
     /// Adds whole lines, which begin at the offset `start` of the file. Only its last line may lack
     /// a newline.
     ///
-    /// The scanner runs over all lines without a search for their ends: a value usually ends at the
-    /// newline.
+    /// The scanner runs over all lines without a search for their ends. No value contains a newline,
+    /// and the scanner stops at one even in a broken string; so the end of a line is where the
+    /// scanner stopped, or at the first newline from there.
     pub fn read_lines(
         &mut self,
         bytes: &[u8],
@@ -94,6 +95,7 @@ impl Fragment {
                 _ => memchr(b'\n', &bytes[scanned..]).map(|at| scanned + at),
             };
             let end = newline.unwrap_or(bytes.len());
+            // Taken from every line, so that the range of a broken one does not remain.
             let non_ascii = scanner.take_non_ascii();
             let span = Span {
                 start: start + pos as u64,

@@ -251,11 +251,12 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    /// Gives entries whose parent is missing the only parent that fits. All other parents are
-    /// settled, so that a second repair has nothing to do.
+    /// Gives entries whose parent is missing the only parent that fits: the one that an earlier
+    /// orphan with the same missing parent got, or else the entry before, if that is the only end of
+    /// the conversation so far.
     ///
-    /// The entry before an orphan fits if the conversation so far has one end, and that entry is
-    /// it. Orphans with the same missing parent get the same parent.
+    /// All other parents must be settled: the ends are those after the repair, so that a second
+    /// repair has nothing to do.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
         let mut ends = Ends::new(session.entries.len());
@@ -275,6 +276,7 @@ impl<'s> Graph<'s, '_> {
                 }
                 self.findings.push(finding);
             }
+            // Only now: an orphan is no end of the conversation before it.
             ends.add(ix, self.links.parent(session, ix));
         }
     }
@@ -443,7 +445,8 @@ impl Ends {
         self.count == 1 && !self.has_child[ix.at()]
     }
 
-    /// Adds the next entry. Its parent may come later in the file.
+    /// Adds the next entry. Its parent may come later in the file, and then has a child before it is
+    /// added itself; so the count can rise and fall.
     fn add(&mut self, ix: EntryIx, parent: Position) {
         let is_end = !self.has_child[ix.at()];
         if is_end {

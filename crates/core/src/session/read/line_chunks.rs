@@ -98,8 +98,10 @@ pub fn each_line<E: From<io::Error>>(
     }
 }
 
-/// The number of bytes to read first behind a range, to complete its last line; doubled each time.
+/// The number of bytes to read first behind a range, to complete its last line; doubled each time,
+/// up to the second number.
 const MORE: usize = 8 * 1024;
+const MOST_BEHIND: usize = 4 * CHUNK;
 
 /// Calls `take` with the lines that begin in a range, in chunks, until it breaks. They are read into
 /// `buffer`.
@@ -122,23 +124,26 @@ pub fn read_chunks<B>(
 
     // The offset of the buffer in the file. It begins with the byte before the range: if that is a
     // newline, a line begins at the start of the range, and only the newline is skipped.
-    let mut start = range.start.saturating_sub(1);
+    let mut buffer_start = range.start.saturating_sub(1);
     let mut skips_first_line = range.start > 0;
-    let mut bytes_behind = MORE / 2;
+    let mut limit_behind = MORE;
 
-    while start < range.end {
+    while buffer_start < range.end {
+        // What is buffered is the start of a line, without a newline.
         let buffered = buffer.bytes().len();
-        let next = start + buffered as u64;
+        let next = buffer_start + buffered as u64;
         let left_in_range = to_usize(range.end.saturating_sub(next));
         let left_in_source = to_usize(source.len().saturating_sub(next));
-        let limit = if left_in_range == 0 {
-            bytes_behind = bytes_behind.saturating_mul(2).min(KEPT);
-            bytes_behind
-        } else {
+        let limit = if left_in_range > 0 {
             // One byte more than a chunk, for the byte before the range.
             left_in_range.min(CHUNK + 1)
+        } else {
+            let limit = limit_behind;
+            limit_behind = limit.saturating_mul(2).min(MOST_BEHIND);
+            limit
         };
         let wanted = limit.min(left_in_source);
+        // The read before ended at the end of the source.
         let is_at_end = wanted == 0;
         source.read_exact_at(buffer.extend(next, wanted)?, next)?;
 
@@ -149,7 +154,7 @@ pub fn read_chunks<B>(
             // The last line of the file lacks its newline.
             buffered
         } else if skips_first_line && next + wanted as u64 >= range.end {
-            // No line begins in the range: the line before it continues behind it.
+            // All bytes of the range belong to the line that began before it.
             break;
         } else {
             continue;
@@ -162,12 +167,13 @@ pub fn read_chunks<B>(
             0
         };
         // The last line that begins in the range ends at the first newline at or after the last byte
-        // of the range.
-        let last_in_range = to_usize(range.end - start - 1);
+        // of the range. At or after the end of the range would be one line too many if the range
+        // ends with a newline. In all chunks but the last, that byte is not buffered yet.
+        let last_in_range = to_usize(range.end - buffer_start - 1);
         let own_end = after_newline(lines, last_in_range);
         if own_start < own_end {
             let flow = take(LineChunk {
-                start: start + own_start as u64,
+                start: buffer_start + own_start as u64,
                 bytes: &lines[own_start..own_end],
             });
             if flow.is_break() {
@@ -176,7 +182,7 @@ pub fn read_chunks<B>(
         }
 
         skips_first_line = false;
-        start += whole_len as u64;
+        buffer_start += whole_len as u64;
         buffer.drop_first(whole_len);
         if is_at_end {
             break;
