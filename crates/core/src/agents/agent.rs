@@ -133,7 +133,7 @@ pub trait Agent: Debug + Sync {
     /// Gives [`Agent::estimate_context`] at each of `tips`, and perhaps at other entries.
     ///
     /// Where reading each entry once is not enough, contexts are built one by one until the budget
-    /// ([`build_budget`]) is used up; the tips that remain are missing in the result.
+    /// (`build_budget`) is used up; the tips that remain are missing in the result.
     fn estimate_contexts(
         &self,
         tips: &[EntryIx],

@@ -291,7 +291,7 @@ const COMMAND_UNITS: usize = 50;
 /// The number of UTF-16 units of the arguments of an unknown tool that both agents show.
 const ARGUMENTS_UNITS: usize = 40;
 
-/// Returns what is in the brackets of the row of a command: its first [`COMMAND_UNITS`].
+/// Returns what is in the brackets of the row of a command: its first `COMMAND_UNITS`.
 pub fn bash_call(command: &Text) -> Text<'static> {
     let shown = normalize(command.borrowed()).head(COMMAND_UNITS);
     let mut row = prefixed(&["bash: "], &shown);
@@ -303,7 +303,7 @@ pub fn bash_call(command: &Text) -> Text<'static> {
 }
 
 /// Returns what is in the brackets of the row of an unknown tool: its name and the first
-/// [`ARGUMENTS_UNITS`] of the arguments.
+/// `ARGUMENTS_UNITS` of the arguments.
 pub fn other_call(name: &Text, arguments: Raw) -> Text<'static> {
     let arguments = js::stringify(arguments);
     let mut row = concat(&[name, &": ", &arguments.head(ARGUMENTS_UNITS)]);
