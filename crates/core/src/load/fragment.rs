@@ -399,7 +399,7 @@ impl Fragment {
         }
         if let Some(period) = options.list_stats {
             let list_stats = &mut self.collected.list_stats;
-            list_stats.take_in(entry, typed, time_ms, period);
+            list_stats.add_entry(entry, typed, time_ms, period);
         }
     }
 

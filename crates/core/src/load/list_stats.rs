@@ -13,15 +13,30 @@ use pisess_json::text::{Text, joined};
 use std::hash::BuildHasher;
 
 impl ListStats {
-    /// Adds one entry.
-    pub fn take_in(&mut self, entry: EntryIx, typed: &Typed, time: Option<i64>, period: Period) {
+    /// Adds what an entry contributes to the row of its session in a list:
+    ///
+    /// - any entry: its time, which may be in `period`;
+    /// - any message: one more message, and words for the title if they are better than those
+    ///   before;
+    /// - a reply: its model;
+    /// - a message of the user or a reply, if it has `content`: the time of the last activity;
+    /// - of these, a message of the user: the question, if there is none yet.
+    ///
+    /// `time_ms` is the entry's own time, in milliseconds since 1970.
+    pub fn add_entry(
+        &mut self,
+        entry: EntryIx,
+        typed: &Typed,
+        time_ms: Option<i64>,
+        period: Period,
+    ) {
         let Typed {
             kind,
             role,
             record,
             blocks,
         } = *typed;
-        self.is_in_period |= time.is_some_and(|time| period.has(time));
+        self.is_in_period |= time_ms.is_some_and(|time| period.has(time));
         if kind != Kind::Message {
             return;
         }
@@ -29,122 +44,169 @@ impl ListStats {
         let Some(message) = &record.message else {
             return;
         };
-        if !matches!(self.opening, Some(Opening::Words(_)))
-            && (role == Role::User || self.opening.is_none())
-        {
-            let is_better = |new: &Opening| new.is_better_than(self.opening.as_ref());
-            if let Some(better) = opening(role, message, blocks).filter(is_better) {
-                self.opening = Some(better);
-            }
-        }
+
+        self.improve_opening(role, message, blocks);
         if role == Role::Assistant {
-            self.model(message);
+            self.add_model(message);
         }
-        if !matches!(role, Role::User | Role::Assistant) || !message.members.has(Member::Content) {
+
+        let is_of_turn = matches!(role, Role::User | Role::Assistant);
+        if !is_of_turn || !message.members.has(Member::Content) {
             return;
         }
-        let recorded = message.get(Member::Timestamp).and_then(Raw::number);
-        let active = recorded.or(time.map(|time| time as f64));
-        self.activity = [self.activity, active]
-            .into_iter()
-            .flatten()
-            .reduce(f64::max);
-        self.is_in_period |= active.is_some_and(|time| period.has(time as i64));
+        // The time in the message precedes that of its entry.
+        let time_in_message = message.get(Member::Timestamp).and_then(Raw::number);
+        let active = time_in_message.or(time_ms.map(|time| time as f64));
+        if let Some(active) = active {
+            let latest = self.activity.map_or(active, |before| before.max(active));
+            self.activity = Some(latest);
+            self.is_in_period |= period.has(active as i64);
+        }
         if role == Role::User && self.question.is_none() {
             self.question = question(entry, message, blocks);
         }
     }
 
-    fn model(&mut self, message: &MessageFacts) {
+    /// Takes the opening from a message, if that says more about the session than the opening so
+    /// far.
+    fn improve_opening(&mut self, role: Role, message: &MessageFacts, blocks: &[Block]) {
+        // Only a message of the user can be better than an opening, and none is better than words.
+        let may_be_better = match self.opening {
+            None => true,
+            Some(Opening::Other(_) | Opening::Command(_)) => role == Role::User,
+            Some(Opening::Words(_)) => false,
+        };
+        if !may_be_better {
+            return;
+        }
+        if let Some(opening) = opening(role, message, blocks)
+            && opening.is_better_than(self.opening.as_ref())
+        {
+            self.opening = Some(opening);
+        }
+    }
+
+    /// Adds the model of a reply, if no reply before was of this model.
+    fn add_model(&mut self, message: &MessageFacts) {
         let (provider, model) = message.model_parts();
-        let shown = |part: Option<Text>| part.map(|part| part.to_string_lossy().into_owned());
-        let name = model_name(shown(provider).as_deref(), shown(model).as_deref()).map(Text::from);
-        self.models
-            .extend(name.filter(|name| !self.models.contains(name)));
+        let provider = provider.as_ref().map(Text::to_string_lossy);
+        let model = model.as_ref().map(Text::to_string_lossy);
+        let Some(name) = model_name(provider.as_deref(), model.as_deref()) else {
+            return;
+        };
+        let name = Text::from(name);
+        if !self.models.contains(&name) {
+            self.models.push(name);
+        }
     }
 }
 
-/// Returns the key of an entry.
+/// Returns the key of an entry: a hash of its id and of its timestamp as stored. An entry without an
+/// id has [`EntryKey::NONE`], because it cannot be a copy.
 pub fn key_of(typed: &Typed, timestamp: &Text) -> EntryKey {
-    let id = typed
-        .record
-        .id
-        .map(|id| decode(id.bytes))
-        .unwrap_or_default();
-    // An entry without an id cannot be a copy.
-    let part = |seed| FixedState::with_seed(seed).hash_one((id.as_bytes(), timestamp.as_bytes()));
+    let id = match typed.record.id {
+        Some(id) => decode(id.bytes),
+        None => Text::default(),
+    };
+    let key = if id.is_empty() {
+        EntryKey::NONE
+    } else {
+        // Two hashes of 64 bits with different seeds make one of 128 bits.
+        let hashed = (id.as_bytes(), timestamp.as_bytes());
+        let high = FixedState::with_seed(1).hash_one(hashed);
+        let low = FixedState::with_seed(2).hash_one(hashed);
+        u128::from(high) << 64 | u128::from(low)
+    };
     EntryKey {
-        key: if id.is_empty() {
-            EntryKey::NONE
-        } else {
-            u128::from(part(1)) << 64 | u128::from(part(2))
-        },
+        key,
         is_message: typed.kind == Kind::Message,
         is_pruned: false,
     }
 }
 
-/// Returns the words of a message that may be the title of its session.
+/// Returns the words of a message that may be the title of its session: the command that the user
+/// ran in the shell, `(image)` if a message has nothing but an image, else the start of its text.
+/// `None` if it has none of these.
 fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Opening> {
-    let mut row = forwarded(message, blocks)
-        .unwrap_or_else(|| normalize(message_head(message, blocks, ROW_UNITS)));
-    row.drop_high_surrogate();
-    let is_image = || {
-        blocks
-            .iter()
-            .any(|block| block.kind.is_some_and(|kind| kind.is("image")))
-    };
-    match role {
-        Role::BashExecution => {
-            let command = normalize(message.get(Member::Command)?.text()?);
-            Some(Opening::Other(Text::from(format!(
-                "[bash]: {}",
-                command.head(PREVIEW).to_string_lossy()
-            ))))
-        }
-        _ if row.is_empty() => is_image().then(|| Opening::Other(Text::from("(image)"))),
-        Role::User if is_command(&row) => Some(Opening::Command(row)),
-        Role::User => Some(Opening::Words(row)),
-        _ => Some(Opening::Other(row)),
+    if role == Role::BashExecution {
+        let command = normalize(message.get(Member::Command)?.text()?);
+        let shown = command.head(PREVIEW);
+        let title = format!("[bash]: {}", shown.to_string_lossy());
+        return Some(Opening::Other(Text::from(title)));
     }
+
+    let mut row = match forwarded(message, blocks) {
+        Some(words_of_user) => words_of_user,
+        None => normalize(message_head(message, blocks, ROW_UNITS)),
+    };
+    row.drop_high_surrogate();
+    if row.is_empty() {
+        return if has_block(blocks, "image") {
+            Some(Opening::Other(Text::from("(image)")))
+        } else {
+            None
+        };
+    }
+    Some(match role {
+        Role::User if is_command(&row) => Opening::Command(row),
+        Role::User => Opening::Words(row),
+        _ => Opening::Other(row),
+    })
+}
+
+/// Whether a message has a block of this type.
+fn has_block(blocks: &[Block], kind: &str) -> bool {
+    blocks.iter().any(|block| is_of_type(block, kind))
+}
+
+fn is_of_type(block: &Block, kind: &str) -> bool {
+    block.kind.is_some_and(|stored| stored.is(kind))
 }
 
 /// Returns the start of a user message, joined as in pi: the string, or the text blocks separated
-/// by spaces. Of a message that a chat program forwarded, it is the row of the user's words.
+/// by spaces. Of a message that a chat program forwarded, it is the row of the user's words. `None`
+/// if there is no text.
 fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
-    if let Some(text) = forwarded(message, blocks) {
+    if let Some(words_of_user) = forwarded(message, blocks) {
         return Some(Question {
             entry,
-            text,
+            text: words_of_user,
             is_whole: false,
         });
     }
-    let head = |string: &[u8]| {
-        let mut head = Vec::new();
-        // Decoding one unit more than is kept shows whether the string goes on.
-        decode_head(string, PREVIEW + 1, &mut head);
-        Text::from_wtf8(head)
-    };
-    let texts = blocks
-        .iter()
-        .filter(|block| block.kind.is_some_and(|kind| kind.is("text")));
+
     let text = match message.content {
-        Content::Text(string) => head(string.bytes),
-        Content::Blocks => joined(
-            texts.map(|block| head(block.text.and_then(Raw::raw_string).unwrap_or_default())),
-            " ",
-        ),
+        Content::Text(string) => preview_of(string.bytes),
+        Content::Blocks => {
+            let texts = blocks.iter().filter(|block| is_of_type(block, "text"));
+            let previews = texts.map(|block| {
+                let string = block.text.and_then(Raw::raw_string);
+                preview_of(string.unwrap_or_default())
+            });
+            joined(previews, " ")
+        }
         Content::None | Content::Odd => return None,
     };
+    if text.is_empty() {
+        return None;
+    }
     let is_whole = text.utf16_len() <= PREVIEW;
     let text = if is_whole {
         text
     } else {
         text.head_whole(PREVIEW).into_owned()
     };
-    (!text.is_empty()).then_some(Question {
+    Some(Question {
         entry,
         text,
         is_whole,
     })
+}
+
+/// Decodes the start of a JSON string. It is one unit longer than the text of a question may be, so
+/// that its length shows whether the string goes on.
+fn preview_of(string: &[u8]) -> Text<'static> {
+    let mut preview = Vec::new();
+    decode_head(string, PREVIEW + 1, &mut preview);
+    Text::from_wtf8(preview)
 }
