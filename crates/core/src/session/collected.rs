@@ -104,26 +104,31 @@ pub struct OddLine {
     pub span: Span,
 }
 
-/// The numbers of the entries, strings, lines and records before a part of a file.
+/// How much of a file precedes one of its parts.
+///
+/// A worker numbers the entries, lines and records of its part from 0, and the strings by their
+/// offset in its own arena. When the part is joined, these counts are added to its numbers.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs)] // Each is named after what it counts.
 pub struct Base {
+    /// Entries.
     pub entries: u32,
+    /// The length of the arena, in bytes.
     pub arena: u32,
+    /// Physical lines.
     pub lines: u32,
+    /// Records that parse.
     pub records: u32,
 }
 
 /// A collection that grows by that of the next part of the file, which becomes empty for reuse.
 pub trait Join {
-    /// Moves the content of `next` here, renumbered to follow `base`.
+    /// Moves the content of `next` to the end of this collection, and adds `base` to its numbers.
     fn join(&mut self, next: &mut Self, base: Base);
 }
 
-/// An item that refers to entries, strings, lines or records by numbers that start anew in each
-/// part of a file.
+/// An item that may contain numbers of entries, strings, lines or records of a part of a file.
 pub trait Renumber {
-    /// Renumbers it to follow `base`.
+    /// Turns the item's numbers within a part into numbers within the whole file: adds `base`.
     fn renumber(&mut self, base: Base);
 }
 
@@ -136,7 +141,8 @@ impl<T: Renumber> Join for Vec<T> {
     }
 }
 
-/// `None` if they were not requested, or if there are no entries.
+/// A part has `None` if the items were not requested, or if it has no entries. So the whole has
+/// `Some`, if only of an empty list, as soon as one part has.
 impl<T: Renumber> Join for Option<Vec<T>> {
     fn join(&mut self, next: &mut Self, base: Base) {
         if let Some(next) = next {
@@ -151,7 +157,7 @@ impl Join for Column {
     }
 }
 
-/// The last one counts.
+/// The last text of the file counts, as for a session's name.
 impl Join for Option<Text<'static>> {
     fn join(&mut self, next: &mut Self, _: Base) {
         if next.is_some() {
@@ -166,6 +172,7 @@ impl Join for ListStats {
     }
 }
 
+/// Two counts, which are added up.
 impl Join for [u32; 2] {
     fn join(&mut self, next: &mut Self, _: Base) {
         for (count, more) in self.iter_mut().zip(next) {
@@ -175,6 +182,7 @@ impl Join for [u32; 2] {
     }
 }
 
+/// Defines [`Collected`] so that joining it joins each of its fields: none can be forgotten.
 macro_rules! collected {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
         /// What is collected from the lines of a file besides its entries.
@@ -236,12 +244,14 @@ collected! {
 impl Collected {
     /// Returns the tool calls of an entry, in their order.
     pub fn calls_of(&self, ix: EntryIx) -> &[ToolCall] {
+        // The calls are in file order, so those of an entry are neighbours.
         let first = self.tool_calls.partition_point(|call| call.entry < ix);
-        let count = self.tool_calls[first..]
+        let from_first = &self.tool_calls[first..];
+        let count = from_first
             .iter()
             .take_while(|call| call.entry == ix)
             .count();
-        &self.tool_calls[first..first + count]
+        &from_first[..count]
     }
 }
 
@@ -253,6 +263,7 @@ impl Renumber for EntryIx {
 
 impl Renumber for Slice {
     fn renumber(&mut self, base: Base) {
+        // An empty slice refers to no string of the arena.
         if self.len > 0 {
             self.start += base.arena;
         }
@@ -271,14 +282,17 @@ impl Renumber for LineNo {
     }
 }
 
+/// The place of a `message` is relative to its line, and so is the same in the whole file.
 impl Renumber for Range<u32> {
     fn renumber(&mut self, _: Base) {}
 }
 
+/// A number of tokens refers to nothing.
 impl Renumber for u64 {
     fn renumber(&mut self, _: Base) {}
 }
 
+/// A key is a hash of strings, and refers to nothing.
 impl Renumber for EntryKey {
     fn renumber(&mut self, _: Base) {}
 }
@@ -291,6 +305,8 @@ impl<T: Renumber> Renumber for Option<T> {
     }
 }
 
+/// Implements [`Renumber`] for structs: renumbers the listed fields. The other fields
+/// contain no number that starts anew in each part.
 macro_rules! renumber {
     ($($type:ident: $($field:ident),*;)*) => {
         $(impl Renumber for $type {
