@@ -8,7 +8,7 @@ use crate::load::{Options, load};
 use crate::ops::archive::PRUNED;
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{Operation, Restore, SideError, operations, pruned_file, read};
-use crate::session::reference::Position;
+use crate::session::RequestScope;
 use crate::session::usage::Usage;
 use pisess_store::{self as store, Archive, Glance, ReadAt, SessionFile};
 use std::path::{Path, PathBuf};
@@ -149,9 +149,9 @@ pub fn unusable(path: &Path, error: SideError) -> Failure {
     }
 }
 
-/// Returns the requests of a session, or of the path to a position, with those that were pruned,
-/// and their times; `None` if none was pruned.
-pub fn requests(open: &OpenSession, path_to: Option<Position>) -> Option<Vec<(i64, Usage)>> {
+/// Returns the requests in a scope of a session, with those that were pruned, and their times;
+/// `None` if none was pruned.
+pub fn requests(open: &OpenSession, scope: RequestScope) -> Option<Vec<(i64, Usage)>> {
     let pruned = pruned_of(&open.input).ok()??;
     let options = Options {
         usage: true,
@@ -159,16 +159,21 @@ pub fn requests(open: &OpenSession, path_to: Option<Position>) -> Option<Vec<(i6
         ..Options::default()
     };
     let whole = load(&pruned.whole(open.input.unredacted()), &options).ok()?;
-    let in_whole = path_to.map(|to| to.and_then(|end| whole.find(&open.session.id(end))));
-    let requests = whole.requests(in_whole);
+    let scope_in_whole = match scope {
+        RequestScope::AllBranches => RequestScope::AllBranches,
+        RequestScope::PathTo(end) => {
+            RequestScope::PathTo(end.and_then(|end| whole.find(&open.session.id(end))))
+        }
+    };
+    let requests = whole.requests(scope_in_whole);
     // Payloads that were pruned are seldom those with the usage of sub-agents.
-    let has_more = requests.len() > open.session.requests(path_to).len();
-    has_more.then(|| {
-        requests
-            .iter()
-            .map(|one| (whole.entry(one.entry).time_ms, one.usage))
-            .collect()
-    })
+    if requests.len() <= open.session.requests(scope).len() {
+        return None;
+    }
+    let timed = requests
+        .iter()
+        .map(|request| (whole.entry(request.entry).time_ms, request.usage));
+    Some(timed.collect())
 }
 
 /// Opens a session as it was before parts of it were pruned; `None` if nothing was.

@@ -20,6 +20,7 @@ use crate::export::verify::{Rendition, left_over};
 use crate::load::Options;
 use crate::ops::plan::copy_all;
 use crate::ops::tree::Filter;
+use crate::session::RequestScope;
 use crate::session::reference::LEAF;
 use foldhash::HashSet;
 use pisess_json::write::Object;
@@ -317,7 +318,12 @@ fn export_session(
     let is_trajectory = format == Rendition::Trajectory;
     let path_only = args.at.is_some() || is_trajectory;
     let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
-    contents.requests = requests(&open, path_only.then_some(end));
+    let scope = if path_only {
+        RequestScope::PathTo(end)
+    } else {
+        RequestScope::AllBranches
+    };
+    contents.requests = requests(&open, scope);
     let shown = contents.entries.iter().copied();
     contents.rendered = args.renderers.render(&open, shown, ui)?;
     if is_trajectory && !has_steps(&contents) {

@@ -12,6 +12,7 @@ use crate::cli::rows::entry::{Look, row_options_of};
 use crate::load::Options;
 use crate::ops::tree::{Drawing, Filter, draw, live};
 use crate::ops::undo::undone;
+use crate::session::RequestScope;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
@@ -229,7 +230,7 @@ fn print(
 
 /// Returns the usage of a session, with that of what was pruned from it.
 fn whole_usage(open: &OpenSession) -> UsageSums {
-    match requests(open, None) {
+    match requests(open, RequestScope::AllBranches) {
         Some(requests) => requests.iter().map(|(_, usage)| usage).collect(),
         None => open.session.usage(),
     }

@@ -8,7 +8,6 @@ pub use pisess_core::format::clip as cut;
 use pisess_core::format::counted;
 use pisess_core::ops::branches::branches;
 use pisess_core::ops::plan::copy_all;
-use pisess_core::session::Session;
 use pisess_core::session::content::blocks_of;
 use pisess_core::session::entry::{EntryIx, Flags};
 use pisess_core::session::list_stats::is_command;
@@ -16,6 +15,7 @@ use pisess_core::session::read::batches::{BatchSize, batches};
 use pisess_core::session::read::entry_reader::EntryReader;
 use pisess_core::session::tree::{Tree, active};
 use pisess_core::session::usage::{Usage, UsageSums};
+use pisess_core::session::{RequestScope, Session};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
@@ -139,7 +139,12 @@ impl<'a> Contents<'a> {
         if let Some(requests) = &self.requests {
             return requests.iter().map(|(_, usage)| usage).collect();
         }
-        let requests = self.session.requests(self.path_only.then_some(self.end));
+        let scope = if self.path_only {
+            RequestScope::PathTo(self.end)
+        } else {
+            RequestScope::AllBranches
+        };
+        let requests = self.session.requests(scope);
         requests.into_iter().map(|request| &request.usage).collect()
     }
 

@@ -46,6 +46,7 @@ use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::index::IdIndex;
+use crate::session::reference::Position;
 use crate::session::search::Matches;
 use crate::session::usage::{Billed, Usage, UsageSums};
 use pisess_json::text::Text;
@@ -97,6 +98,15 @@ pub struct Problem {
     pub kind: FindingKind,
 }
 
+/// Which requests of a session are counted.
+#[derive(Clone, Copy, Debug)]
+pub enum RequestScope {
+    /// Those on all branches.
+    AllBranches,
+    /// Those on the path to a position; at `root`, none.
+    PathTo(Position),
+}
+
 /// A session in memory.
 #[derive(Debug)]
 pub struct Session {
@@ -142,13 +152,19 @@ impl Session {
         Some(&self.collected.billed[at].usage)
     }
 
-    /// Returns the requests on all branches, or of the path to a position.
-    pub fn requests(&self, path_to: Option<Option<EntryIx>>) -> Vec<&Billed> {
-        let is_on = path_to.map(|end| tree::active(self, end));
+    /// Returns the requests in a scope, in file order; none if usage was not requested when the
+    /// session was loaded.
+    pub fn requests(&self, scope: RequestScope) -> Vec<&Billed> {
         let billed = self.collected.billed.iter();
-        billed
-            .filter(|one| is_on.as_ref().is_none_or(|is_on| is_on[one.entry.at()]))
-            .collect()
+        match scope {
+            RequestScope::AllBranches => billed.collect(),
+            RequestScope::PathTo(end) => {
+                let is_on_path = tree::active(self, end);
+                billed
+                    .filter(|request| is_on_path[request.entry.at()])
+                    .collect()
+            }
+        }
     }
 
     /// Returns the sum of all requests, on all branches, if they were requested when the session
@@ -224,7 +240,7 @@ impl Session {
         self.collected.rows.get(ix.at()).0
     }
 
-    /// Returns the role and the body of that row.
+    /// Returns the role and the body of an entry's row; both are empty without a row.
     pub fn row_parts(&self, ix: EntryIx) -> (Text<'_>, Text<'_>) {
         let (row, parts) = self.collected.rows.get(ix.at());
         parts.of(&row)
@@ -239,7 +255,8 @@ impl Session {
             .map(|&slice| self.text(slice))
     }
 
-    /// Returns the matches in an entry, if there are any.
+    /// Returns the matches of the words that the load searched for in an entry's text, if there are
+    /// any.
     pub fn found(&self, ix: EntryIx) -> Option<&Matches> {
         let at = self
             .collected
@@ -252,23 +269,25 @@ impl Session {
     /// Returns the calls of an entry that name a file, if they were requested.
     pub fn file_calls(&self, ix: EntryIx) -> Option<&[FileCall]> {
         let all = self.collected.file_calls.as_ref()?;
-        let calls = &all[all.partition_point(|call| call.entry < ix)..];
-        let len = calls.iter().take_while(|call| call.entry == ix).count();
-        Some(&calls[..len])
+        // The calls are in file order, so those of an entry are neighbours.
+        let from_first = &all[all.partition_point(|call| call.entry < ix)..];
+        let count = from_first
+            .iter()
+            .take_while(|call| call.entry == ix)
+            .count();
+        Some(&from_first[..count])
     }
 
     /// Returns the location of an entry's `message` in the file, if it has one and locations were
     /// requested.
     pub fn message_span(&self, ix: EntryIx) -> Option<Span> {
-        let place = self
-            .collected
-            .messages
-            .get(ix.at())
-            .filter(|place| !place.is_empty())?;
-        let start = self.entry(ix).span.start + u64::from(place.start);
+        let in_line = self.collected.messages.get(ix.at())?;
+        if in_line.is_empty() {
+            return None; // The entry has no `message`.
+        }
         Some(Span {
-            start,
-            len: place.len() as u64,
+            start: self.entry(ix).span.start + u64::from(in_line.start),
+            len: in_line.len() as u64,
         })
     }
 
