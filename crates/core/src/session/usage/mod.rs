@@ -48,16 +48,12 @@ impl Usage {
             value,
             ["input", "output", "cacheRead", "cacheWrite", "cost"],
         );
-        let [total, unknown] = members(cost.unwrap_or(Raw::NULL), ["total", "unknown"]);
-        let is_known = unknown.and_then(Raw::bool) != Some(true);
         Some(Usage {
             input: finite(input),
             output: finite(output),
             cache_read: finite(cache_read),
             cache_write: finite(cache_write),
-            cost: total
-                .and_then(Raw::number)
-                .filter(|total| total.is_finite() && is_known),
+            cost: cost.and_then(known_cost),
             is_estimated: false,
         })
     }
@@ -68,10 +64,20 @@ impl Usage {
     }
 }
 
+/// Returns the total of a `cost` object; `None` if it is no finite number, or `unknown` is true.
+fn known_cost(cost: Raw) -> Option<f64> {
+    let [total, unknown] = members(cost, ["total", "unknown"]);
+    if unknown.and_then(Raw::bool) == Some(true) {
+        return None;
+    }
+    let total = total.and_then(Raw::number)?;
+    if total.is_finite() { Some(total) } else { None }
+}
+
 /// Sums over requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UsageSums {
-    /// The sums of the tokens.
+    /// Tokens of prompts that were not read from a cache.
     pub input: f64,
     /// Tokens of responses.
     pub output: f64,
@@ -83,9 +89,9 @@ pub struct UsageSums {
     pub cost: f64,
     /// The part of it that is estimated.
     pub estimated: f64,
-    /// Requests.
+    /// The number of requests, those without a cost included.
     pub billed: u64,
-    /// Requests without a cost.
+    /// The number of requests without a cost, for which `cost` has nothing.
     pub unpriced: u64,
 }
 
@@ -98,7 +104,9 @@ impl UsageSums {
         self.cache_write += usage.cache_write;
         let cost = usage.cost.unwrap_or(0.0);
         self.cost += cost;
-        self.estimated += if usage.is_estimated { cost } else { 0.0 };
+        if usage.is_estimated {
+            self.estimated += cost;
+        }
         self.billed += 1;
         self.unpriced += u64::from(usage.cost.is_none());
     }
@@ -123,7 +131,9 @@ impl UsageSums {
 impl<'u> FromIterator<&'u Usage> for UsageSums {
     fn from_iter<T: IntoIterator<Item = &'u Usage>>(requests: T) -> Self {
         let mut sums = UsageSums::default();
-        requests.into_iter().for_each(|usage| sums.add(usage));
+        for usage in requests {
+            sums.add(usage);
+        }
         sums
     }
 }
@@ -143,7 +153,8 @@ pub struct Billed {
 }
 
 impl Billed {
-    /// Returns the request that an entry records, if any.
+    /// Returns the request that an entry records, if any. Each reply counts, even without `usage`;
+    /// a tool result or another entry counts only with it.
     pub fn of(entry: EntryIx, typed: &Typed) -> Option<Billed> {
         let message = match typed.kind {
             Kind::Message => typed.record.message.as_ref(),
@@ -195,47 +206,60 @@ struct ResultUsage {
     agents: Option<Box<[String]>>,
 }
 
-/// Returns the usage of a tool result: its own, or the sum that the details of oh-my-pi's `task`
-/// have.
+/// Returns the usage of a tool result: its own, or else the sum in the details of oh-my-pi's `task`.
+///
+/// It is a sum of sub-agents if it is that of `task`'s details, if the tool is `subagent`, or if the
+/// details name sessions of sub-agents.
 fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
-    let tool = message.get(Member::ToolName);
-    let is_tool = |name: &str| tool.is_some_and(|tool| tool.is(name));
     let details = message.get(Member::Details);
-
     let own = message.get(Member::Usage).filter(|usage| usage.is_object());
-    let usage = match (own, details) {
-        (Some(own), _) => own,
-        (None, Some(details)) if is_tool("task") => details.get("usage")?,
-        (None, _) => return None,
+    let usage = match own {
+        Some(own) => own,
+        None if is_of_tool(message, "task") => details?.get("usage")?,
+        None => return None,
     };
     let usage = Usage::of(usage)?;
 
-    let ends = details.map(sessions).unwrap_or_default();
-    let is_of_agents = own.is_none() || is_tool("subagent") || !ends.is_empty();
-    Some(ResultUsage {
-        usage,
-        agents: is_of_agents.then(|| ends.into_boxed_slice()),
-    })
+    let session_ends = details.map(sessions).unwrap_or_default();
+    let is_of_agents = own.is_none() || is_of_tool(message, "subagent") || !session_ends.is_empty();
+    let agents = if is_of_agents {
+        Some(session_ends.into_boxed_slice())
+    } else {
+        None
+    };
+    Some(ResultUsage { usage, agents })
 }
 
-/// Removes copies of messages that come before.
+fn is_of_tool(result: &MessageFacts, name: &str) -> bool {
+    let tool = result.get(Member::ToolName);
+    tool.is_some_and(|tool| tool.is(name))
+}
+
+/// Removes requests whose message is a copy of one that comes before. A request without a
+/// fingerprint is never a copy.
 pub fn remove_copies(billed: &mut Vec<Billed>) {
     let mut seen = HashSet::default();
-    billed.retain(|request| request.print.is_none_or(|print| seen.insert(print)));
+    billed.retain(|request| match request.print {
+        // `false` if the fingerprint was seen before.
+        Some(print) => seen.insert(print),
+        None => true,
+    });
 }
 
-/// The number of bytes at the start and the end of a message that its fingerprint is made of.
+/// The number of bytes at the start, and at the end, of a message that its fingerprint covers.
 const PRINTED: usize = 256;
 
-/// Returns a number that is the same for equal messages. Long messages, which contain their time
-/// and usage, are not read as a whole.
+/// Returns a hash of the length, the start and the end of a message, which is the same for equal
+/// messages. The middle of a long message is not read: messages of one length that differ only there
+/// have the same hash.
 fn fingerprint(message: &[u8]) -> u64 {
     let head = &message[..message.len().min(PRINTED)];
     let tail = &message[message.len().saturating_sub(PRINTED)..];
     FixedState::with_seed(message.len() as u64).hash_one((head, tail))
 }
 
-/// Returns the name of a model: `provider/model`, or what there is of it.
+/// Returns the name of a model: `provider/model`, or the one part that there is; `None` if there is
+/// none.
 pub fn model_name(provider: Option<&str>, model: Option<&str>) -> Option<String> {
     let parts: Vec<_> = [provider, model].into_iter().flatten().collect();
     Some(parts.join("/")).filter(|name| !name.is_empty())
