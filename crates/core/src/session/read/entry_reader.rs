@@ -22,7 +22,7 @@ use std::ops::Range;
 pub struct EntryReader<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
-    /// In the order of their places, which do not overlap.
+    /// In file order; their spans do not overlap.
     replacements: &'a [Replacement<'a>],
     window: RefCell<Window>,
 }
@@ -36,15 +36,16 @@ pub struct Replacement<'a> {
     pub json: &'a [u8],
 }
 
-/// The bytes read last from the file.
+/// The bytes read last from the file. Offsets are those of the file.
 #[derive(Default)]
 struct Window {
+    /// The offset of the first byte.
     start: u64,
     buffer: PageBuffer,
     /// The number of these bytes that were requested, including short gaps between requests.
-    used: u64,
-    /// The end of the previous request.
-    last: u64,
+    requested: u64,
+    /// The offset at which the previous request ended.
+    previous_end: u64,
 }
 
 impl Window {
@@ -52,6 +53,14 @@ impl Window {
         self.buffer.bytes()
     }
 
+    /// Whether the window contains all bytes of a range of the file.
+    fn holds(&self, span: Span) -> bool {
+        let end = self.start + self.bytes().len() as u64;
+        span.start >= self.start && span.end() <= end
+    }
+
+    /// Reads `len` bytes from an offset on. After an error the window is empty, so that nothing
+    /// half-read is taken for the file's bytes.
     fn read(&mut self, source: &dyn ReadAt, start: u64, len: u64) -> io::Result<()> {
         self.start = start;
         let read = self
@@ -144,15 +153,19 @@ impl<'a> EntryReader<'a> {
     pub(crate) fn with_stored<T>(&self, span: Span, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
         // Moved out, so that `see` can request another line meanwhile.
         let mut window = self.window.take();
-        let filled = self.fill(&mut window, span);
-        let seen = filled.map(|()| {
-            let from = (span.start - window.start) as usize;
-            let stored = &window.bytes()[from..from + span.len as usize];
-            match self.replaced_in(span) {
-                [] => see(stored),
-                replaced => see(&with_replaced(stored, span, replaced)),
+        let seen = match self.fill_window(&mut window, span) {
+            Ok(()) => {
+                let from = (span.start - window.start) as usize;
+                let stored = &window.bytes()[from..from + span.len as usize];
+                let replacements = self.replacements_in(span);
+                Ok(if replacements.is_empty() {
+                    see(stored)
+                } else {
+                    see(&with_replaced(stored, span, replacements))
+                })
             }
-        });
+            Err(error) => Err(error),
+        };
         if window.bytes().len() > LONGEST_KEPT {
             window.buffer.release(LONGEST_KEPT);
         }
@@ -160,62 +173,64 @@ impl<'a> EntryReader<'a> {
         seen
     }
 
-    /// Returns the replacements of values in this part of the file.
-    fn replaced_in(&self, span: Span) -> &'a [Replacement<'a>] {
-        let from_start = self
+    /// Returns the replacements of values that are whole within a range of the file.
+    fn replacements_in(&self, span: Span) -> &'a [Replacement<'a>] {
+        let first = self
             .replacements
             .partition_point(|replacement| replacement.span.start < span.start);
-        let rest = &self.replacements[from_start..];
-        let count = rest.partition_point(|replacement| replacement.span.end() <= span.end());
-        &rest[..count]
+        let from_first = &self.replacements[first..];
+        let count = from_first.partition_point(|replacement| replacement.span.end() <= span.end());
+        &from_first[..count]
     }
 
-    /// Fills the window if it does not hold the bytes.
-    fn fill(&self, window: &mut Window, span: Span) -> io::Result<()> {
+    /// Makes sure that the window holds a range of the file. If it does not, reads the range and a
+    /// number of bytes next to it, which is in proportion to what was requested of the window
+    /// before: after it or, if the requests go backwards, before it.
+    fn fill_window(&self, window: &mut Window, span: Span) -> io::Result<()> {
         // Messages are requested without the rest of their lines, which counts as requested if it
         // is short.
-        let gap = span.start.saturating_sub(window.last);
-        window.used += if gap <= window.used * AHEAD { gap } else { 0 };
-        window.last = span.end();
-        let is_held =
-            span.start >= window.start && span.end() <= window.start + window.bytes().len() as u64;
-        if is_held {
-            window.used += span.len;
+        let gap = span.start.saturating_sub(window.previous_end);
+        if gap <= window.requested * AHEAD {
+            window.requested += gap;
+        }
+        window.previous_end = span.end();
+
+        if window.holds(span) {
+            window.requested += span.len;
             return Ok(());
         }
         if span.end() > self.source.len() {
             return Err(shorter());
         }
-        let room = (window.used * AHEAD).min(WINDOW).max(span.len);
-        // When walking backwards, the lines before this one are needed next, not those after it.
-        let walks_back = span.start < window.start;
-        let start = if walks_back {
-            span.end().saturating_sub(room)
+
+        let room = (window.requested * AHEAD).min(WINDOW).max(span.len);
+        window.requested = span.len;
+        if span.start < window.start {
+            // When walking backwards, the lines before this one are needed next, not those after
+            // it.
+            let start = span.end().saturating_sub(room);
+            window.read(self.source, start, span.end() - start)
         } else {
-            span.start
-        };
-        let end = if walks_back {
-            span.end()
-        } else {
-            (span.start + room).min(self.source.len())
-        };
-        window.used = span.len;
-        window.read(self.source, start, end - start)
+            let end = (span.start + room).min(self.source.len());
+            window.read(self.source, span.start, end - span.start)
+        }
     }
 }
 
-/// Returns bytes of the file, which have this place, with values replaced.
-fn with_replaced(stored: &[u8], place: Span, replaced: &[Replacement]) -> Vec<u8> {
+/// Copies the bytes that are stored in a range of the file, with the JSON of each replacement in
+/// place of the value in its span. The replacements are in file order and within the range.
+fn with_replaced(stored: &[u8], range: Span, replacements: &[Replacement]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut at = place.start;
-    let part =
-        |from: u64, to: u64| &stored[(from - place.start) as usize..(to - place.start) as usize];
-    for replacement in replaced {
-        bytes.extend_from_slice(part(at, replacement.span.start));
+    let mut rest = stored;
+    let mut rest_start = range.start;
+    for replacement in replacements {
+        let (before, from_value) = rest.split_at((replacement.span.start - rest_start) as usize);
+        bytes.extend_from_slice(before);
         bytes.extend_from_slice(replacement.json);
-        at = replacement.span.end();
+        rest = &from_value[replacement.span.len as usize..];
+        rest_start = replacement.span.end();
     }
-    bytes.extend_from_slice(part(at, place.end()));
+    bytes.extend_from_slice(rest);
     bytes
 }
 
@@ -264,8 +279,8 @@ impl Message {
     }
 }
 
-/// Reads messages on `workers` threads, which call `reader`, and passes the results to `take`, in
-/// order.
+/// Reads messages on `workers` threads and passes what `read` returns for each to `take`, in the
+/// order of `messages`. Each thread that needs a reader makes it with `reader`.
 pub fn read_in_order<'b, T: Send>(
     messages: &[&Message],
     workers: usize,
@@ -274,21 +289,22 @@ pub fn read_in_order<'b, T: Send>(
     mut take: impl FnMut(EntryIx, T),
 ) -> io::Result<()> {
     let session = reader().session();
-    let length = |message: &&Message| session.entry(message.entry).span.len;
+    let batches = batches(messages, BatchSize::default(), |message: &&Message| {
+        session.entry(message.entry).span.len
+    });
     let readers = Pool::new(reader);
-    let work = |batch: Range<usize>| {
+    let read_batch = |batch: Range<usize>| {
         readers.with(|reader| {
-            let one = |message: &&Message| Ok((message.entry, message.with(reader, &read)?));
-            messages[batch]
-                .iter()
-                .map(one)
-                .collect::<io::Result<Vec<_>>>()
+            let mut results = Vec::with_capacity(batch.len());
+            for message in &messages[batch] {
+                results.push((message.entry, message.with(reader, &read)?));
+            }
+            Ok::<_, io::Error>(results)
         })
     };
-    let batches = batches(messages, BatchSize::default(), length);
-    in_order(batches, workers, work, |batch| {
-        for (entry, read) in batch? {
-            take(entry, read);
+    in_order(batches, workers, read_batch, |results| {
+        for (entry, result) in results? {
+            take(entry, result);
         }
         Ok(())
     })
@@ -305,7 +321,8 @@ pub struct Context {
     pub settings: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// Returns the entry that a member of an entry names.
+/// Returns the entry whose id is the text of a member of an entry; `None` if the member is no string
+/// or no entry has the id.
 pub fn named(reader: &EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
     reader.with_entry(ix, |entry| {
         entry
