@@ -1,6 +1,7 @@
 //! Reads the lines before the entries: the title slot and the header. Determines whether a file is
 //! a session.
 
+use crate::session::content::is;
 use crate::session::defect::FindingKind;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::line_chunks::{Line, read_chunks};
@@ -107,41 +108,46 @@ const FIRST: u64 = 4096;
 /// line).
 pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut buffer = PageBuffer::default();
-    let (mut title_slot, mut problems, mut lines) = (None, Vec::new(), 0);
-    let mut at = 0;
-    while at < source.len() {
-        let end = (2 * at).max(FIRST).min(source.len());
-        let found = read_chunks(&mut buffer, source, at..end, |chunk| {
+    let mut title_slot = None;
+    let mut problems = Vec::new();
+    let mut lines = 0;
+
+    let mut start = 0;
+    while start < source.len() {
+        let end = (2 * start).max(FIRST).min(source.len());
+        let search = read_chunks(&mut buffer, source, start..end, |chunk| {
             let mut chunk_lines = chunk.lines();
             while let Some(line) = chunk_lines.next() {
                 lines += 1;
-                let found = header(&line, LineNo(lines), &mut title_slot, &mut problems);
-                let Some(found) = found.transpose() else {
-                    continue;
+                let number = LineNo(lines);
+                let found = match header_on(&line, number, &mut title_slot, &mut problems) {
+                    Ok(Some(found)) => found,
+                    Ok(None) => continue,
+                    Err(error) => return ControlFlow::Break(Err(error)),
                 };
-                let is_stream = chunk_lines.next().is_some_and(|next| is_event(next.bytes));
-                return ControlFlow::Break(match found {
-                    Ok(_) if is_stream => Err(LoadError::NotASession {
+                // The output of `pi --mode json` starts with a header as well.
+                if chunk_lines.next().is_some_and(|next| is_event(next.bytes)) {
+                    return ControlFlow::Break(Err(LoadError::NotASession {
                         line: Some(LineNo(lines + 1)),
                         what: WrongFile::EventStream,
-                    }),
-                    found => found,
-                });
+                    }));
+                }
+                return ControlFlow::Break(Ok(found));
             }
             ControlFlow::Continue(())
         })?;
-        if let ControlFlow::Break(found) = found {
-            let (header, format, end) = found?;
+        if let ControlFlow::Break(found) = search {
+            let found = found?;
             return Ok(Preamble {
-                header,
-                format,
+                header: found.header,
+                format: found.format,
                 title_slot,
                 problems,
-                end,
+                end: found.line_end,
                 lines,
             });
         }
-        at = end;
+        start = end;
     }
     Err(LoadError::NotASession {
         line: None,
@@ -160,18 +166,32 @@ const FIRST_EVENTS: [&str; 6] = [
     "auto_retry_start",
 ];
 
-/// Whether a line is such an event, which pi prints with its type first.
+/// Whether a line is an event with one of [`FIRST_EVENTS`] as its type, which pi prints first.
 fn is_event(line: &[u8]) -> bool {
-    let Some(rest) = line.strip_prefix(b"{\"type\":\"") else {
+    let Some(from_type) = line.strip_prefix(b"{\"type\":\"") else {
         return false;
     };
-    let name = rest.split(|&byte| byte == b'"').next().unwrap_or_default();
-    FIRST_EVENTS.iter().any(|event| event.as_bytes() == name)
+    let mut parts = from_type.split(|&byte| byte == b'"');
+    let event_type = parts.next().unwrap_or_default();
+    FIRST_EVENTS
+        .iter()
+        .any(|event| event.as_bytes() == event_type)
 }
 
-/// Returns the header, its format and where its line ends, if this line is the header. Keeps the
-/// title line of oh-my-pi.
-fn header(
+/// A header that was found on a line.
+struct FoundHeader {
+    header: Header,
+    format: Format,
+    /// The offset after the newline of the line.
+    line_end: u64,
+}
+
+/// Returns the header, if it is on this line; an error, if the file cannot be a session.
+///
+/// `None` means that the header may follow. This is so for an empty line, for a line that is not
+/// JSON and for a value that JavaScript treats as false; the latter two are added to `problems`. It
+/// is also so for the title line of oh-my-pi, which is stored in `title_slot`.
+fn header_on(
     &Line {
         span,
         bytes,
@@ -180,7 +200,8 @@ fn header(
     number: LineNo,
     title_slot: &mut Option<Vec<u8>>,
     problems: &mut Vec<Problem>,
-) -> Result<Option<(Header, Format, u64)>, LoadError> {
+) -> Result<Option<FoundHeader>, LoadError> {
+    // A byte order mark is a problem only of the file's start, and does not belong to the value.
     let mut line = bytes;
     if span.start == 0
         && let Some(unmarked) = bytes.strip_prefix(b"\xef\xbb\xbf")
@@ -212,23 +233,33 @@ fn header(
         *title_slot = Some(line.to_vec());
         return Ok(None);
     }
+
     let format = format_of(value, number, problems)?;
-    let text = |key: &str| value.get_text(key).map(Text::into_owned);
-    let before = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
+    // White space and a byte order mark may precede the value in its line.
+    let offset_in_line = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
     let header = Header {
         span: Span {
-            start: span.start + before as u64,
+            start: span.start + offset_in_line as u64,
             len: value.bytes().len() as u64,
         },
         line: number,
-        id: text("id").unwrap_or_default(),
-        cwd: text("cwd"),
-        timestamp: text("timestamp"),
+        id: owned_text(value, "id").unwrap_or_default(),
+        cwd: owned_text(value, "cwd"),
+        timestamp: owned_text(value, "timestamp"),
         bytes: value.bytes().to_vec(),
     };
-    Ok(Some((header, format, span.end() + u64::from(newline))))
+    Ok(Some(FoundHeader {
+        header,
+        format,
+        line_end: span.end() + u64::from(newline),
+    }))
 }
 
+fn owned_text(object: Raw, key: &str) -> Option<Text<'static>> {
+    object.get_text(key).map(Text::into_owned)
+}
+
+/// Returns why a file without a header is not a session.
 fn no_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadError> {
     if source.is_empty() {
         return Ok(WrongFile::Empty);
@@ -261,32 +292,33 @@ pub fn is_title_slot(value: Raw) -> bool {
     }
 }
 
-/// Returns the format of the file with this header, or why it is not a session.
+/// Returns the format of the file with this header, or why it is not a session. A version that is
+/// not a number is a problem, and is converted as JavaScript does.
 fn format_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Format, LoadError> {
-    let refuse = |what| LoadError::NotASession {
+    let refused = |what| LoadError::NotASession {
         line: Some(line),
         what,
     };
-    let has = |key: &str, expected: &str| value.get(key).is_some_and(|value| value.is(expected));
-    if has("kind", "header")
+    // Version 4, which pi's newer harness writes, but not its coding agent.
+    if is(value, "kind", "header")
         && let Some(version) = value.get("v")
         && version.is_number()
     {
         let version = String::from_utf8_lossy(version.bytes());
-        return Err(refuse(WrongFile::Newer(format!("v{version}"))));
+        return Err(refused(WrongFile::Newer(format!("v{version}"))));
     }
-    if !has("type", "session") {
-        return Err(refuse(WrongFile::OtherFirst));
+    if !is(value, "type", "session") {
+        return Err(refused(WrongFile::OtherFirst));
     }
     if !value.get("id").is_some_and(Raw::is_string) {
-        return Err(refuse(WrongFile::NoSessionId));
+        return Err(refused(WrongFile::NoSessionId));
     }
 
     let stored = value.get("version");
     let version = version_number(value);
     if version > 3.0 {
         let stored = String::from_utf8_lossy(stored.map_or(&b""[..], Raw::bytes));
-        return Err(refuse(WrongFile::Newer(format!("version {stored}"))));
+        return Err(refused(WrongFile::Newer(format!("version {stored}"))));
     }
     if stored.is_some_and(|version| !version.is_number()) {
         problems.push(Problem {
