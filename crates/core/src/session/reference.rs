@@ -114,8 +114,11 @@ fn is_file_name(name: &str) -> bool {
         .any(|end| name.ends_with(end))
 }
 
+/// What is after a position in a reference.
 enum Suffix<'a> {
+    /// `^` or `~3`: this many parents up.
     Up(usize),
+    /// `^{user}`: the nearest entry, at or above, with this role or type.
     Nearest(&'a str),
 }
 
@@ -131,29 +134,35 @@ pub fn resolve(
     reference: &str,
 ) -> Result<Position, ReferenceError> {
     let labels = Labels::new(session);
+
+    // Remove suffixes from the right, until what remains names a position.
     let mut base = reference;
     let mut suffixes = Vec::new();
-    let mut place = loop {
+    let mut position = loop {
         if base == LEAF {
             break leaf;
         }
-        if let Some(place) = whole(session, &labels, base)? {
-            break place;
+        if let Named::At(position) = resolve_name(session, &labels, base)? {
+            break position;
         }
-        match split(base) {
-            Some((rest, suffix)) => {
-                suffixes.push((rest, suffix));
-                base = rest;
-            }
-            None => return Err(unknown(session, &labels, base)),
-        }
+        let Some((before_suffix, suffix)) = split_suffix(base) else {
+            return Err(unknown(session, &labels, base));
+        };
+        suffixes.push((before_suffix, suffix));
+        base = before_suffix;
     };
-    while let Some((name, suffix)) = suffixes.pop() {
-        let is_search = name == LEAF && matches!(suffix, Suffix::Nearest(_));
-        let from = if is_search { session.leaf } else { place };
-        place = follow(session, from, name, &suffix)?;
+
+    // Follow them from the left: the last one removed is the first after the base.
+    while let Some((before_suffix, suffix)) = suffixes.pop() {
+        let is_search_from_leaf = before_suffix == LEAF && matches!(suffix, Suffix::Nearest(_));
+        let from = if is_search_from_leaf {
+            session.leaf
+        } else {
+            position
+        };
+        position = follow(session, from, before_suffix, &suffix)?;
     }
-    Ok(place)
+    Ok(position)
 }
 
 /// Whether a string has a form of reference other than an id or a label; labels of such a form are
@@ -162,56 +171,73 @@ pub fn is_form(name: &str) -> bool {
     let prefixed = [":", "id:", "label:"]
         .iter()
         .any(|prefix| name.starts_with(prefix));
-    prefixed || matches!(name, LEAF | "root" | PREVIOUS) || split(name).is_some()
+    prefixed || matches!(name, LEAF | "root" | PREVIOUS) || split_suffix(name).is_some()
 }
 
-/// Resolves a reference without suffixes, other than `@`; returns `None` if it names nothing.
-fn whole(
-    session: &Session,
-    labels: &Labels,
-    name: &str,
-) -> Result<Option<Position>, ReferenceError> {
+/// What a name without suffixes refers to.
+enum Named {
+    At(Position),
+    Nothing,
+}
+
+/// Resolves a reference without suffixes, other than `@`. Of several meanings the first counts:
+/// `root`, a line, a label or an id with its prefix, a whole id, a whole label, the start of an id.
+fn resolve_name(session: &Session, labels: &Labels, name: &str) -> Result<Named, ReferenceError> {
     if name == "root" {
-        return Ok(Some(None));
+        return Ok(Named::At(None));
     }
     if let Some(line) = name.strip_prefix(':')
         && let Ok(line) = line.parse()
     {
         let line = LineNo(line);
-        let found = session.entry_on(line);
-        let found = found.ok_or(ReferenceError::NoEntryOnLine { line })?;
-        return Ok(Some(Some(found)));
+        return match session.entry_on(line) {
+            Some(ix) => Ok(Named::At(Some(ix))),
+            None => Err(ReferenceError::NoEntryOnLine { line }),
+        };
     }
-
-    // An id or label may itself begin with `label:` or `id:`, so that the prefix only comes first.
-    if let Some(label) = name.strip_prefix("label:")
-        && let Some(ix) = with_label(session, labels, label)?
-    {
-        return Ok(Some(Some(ix)));
-    }
-    let with_id = |id: &str| session.find(&Text::from(id));
-    if let Some(ix) = name.strip_prefix("id:").and_then(with_id) {
-        return Ok(Some(Some(ix)));
-    }
-    if let Some(ix) = with_id(name) {
-        return Ok(Some(Some(ix)));
-    }
-    if let Some(ix) = with_label(session, labels, name)? {
-        return Ok(Some(Some(ix)));
-    }
-
-    let is_long_enough = name.chars().count() >= SHORTEST_PREFIX;
-    if !is_long_enough {
-        return Ok(None);
-    }
-    match with_id_prefix(session, name)? {
-        Some(ix) => Ok(Some(Some(ix))),
-        None => Ok(None),
+    match entry_named(session, labels, name)? {
+        Some(ix) => Ok(Named::At(Some(ix))),
+        None => Ok(Named::Nothing),
     }
 }
 
-/// Returns the only entry with a label.
-fn with_label(session: &Session, labels: &Labels, label: &str) -> Result<Position, ReferenceError> {
+/// Returns the entry that a label, an id or the start of an id names, if there is one.
+fn entry_named(
+    session: &Session,
+    labels: &Labels,
+    name: &str,
+) -> Result<Option<EntryIx>, ReferenceError> {
+    // An id or label may itself begin with `label:` or `id:`. If nothing is found without the
+    // prefix, the name is looked up with it.
+    if let Some(label) = name.strip_prefix("label:")
+        && let Some(ix) = with_label(session, labels, label)?
+    {
+        return Ok(Some(ix));
+    }
+    if let Some(id) = name.strip_prefix("id:")
+        && let Some(ix) = session.find(&Text::from(id))
+    {
+        return Ok(Some(ix));
+    }
+
+    if let Some(ix) = session.find(&Text::from(name)) {
+        return Ok(Some(ix));
+    }
+    if let Some(ix) = with_label(session, labels, name)? {
+        return Ok(Some(ix));
+    }
+    if name.chars().count() < SHORTEST_PREFIX {
+        return Ok(None);
+    }
+    with_id_prefix(session, name)
+}
+
+/// Returns the only entry with a label; an error if there are several.
+fn with_label(
+    session: &Session,
+    labels: &Labels,
+    label: &str,
+) -> Result<Option<EntryIx>, ReferenceError> {
     let found = labels.named(&Text::from(label));
     one(session, found).map_err(|candidates| ReferenceError::Ambiguous {
         name: label.to_owned(),
@@ -220,9 +246,9 @@ fn with_label(session: &Session, labels: &Labels, label: &str) -> Result<Positio
     })
 }
 
-/// Returns the only entry whose id begins with `prefix`. Entries with the same id count as one, and
-/// the id refers to the last.
-fn with_id_prefix(session: &Session, prefix: &str) -> Result<Position, ReferenceError> {
+/// Returns the only entry whose id begins with `prefix`; an error if there are several. Entries with
+/// the same id count as one, and the id refers to the last.
+fn with_id_prefix(session: &Session, prefix: &str) -> Result<Option<EntryIx>, ReferenceError> {
     let mut found = Vec::new();
     for ix in session.all() {
         let id = session.id(ix);
@@ -238,7 +264,7 @@ fn with_id_prefix(session: &Session, prefix: &str) -> Result<Position, Reference
 }
 
 /// Returns the only entry found, or an error with the ids of several.
-fn one(session: &Session, found: Vec<EntryIx>) -> Result<Position, Vec<String>> {
+fn one(session: &Session, found: Vec<EntryIx>) -> Result<Option<EntryIx>, Vec<String>> {
     match found[..] {
         [] => Ok(None),
         [ix] => Ok(Some(ix)),
@@ -255,85 +281,109 @@ fn ids(session: &Session, entries: impl IntoIterator<Item = EntryIx>) -> Vec<Str
         .collect()
 }
 
-fn split(name: &str) -> Option<(&str, Suffix<'_>)> {
-    if let Some(rest) = name.strip_suffix('}') {
-        let (rest, kind) = rest.rsplit_once("^{")?;
-        return Some((rest, Suffix::Nearest(kind)));
+/// Splits the last suffix from a reference; `None` if there is none. `~` alone is `~1`.
+fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
+    if let Some(unclosed) = reference.strip_suffix('}') {
+        let (before, kind) = unclosed.rsplit_once("^{")?;
+        return Some((before, Suffix::Nearest(kind)));
     }
-    if let Some(rest) = name.strip_suffix('^') {
-        return Some((rest, Suffix::Up(1)));
+    if let Some(before) = reference.strip_suffix('^') {
+        return Some((before, Suffix::Up(1)));
     }
-    let (rest, steps) = name.rsplit_once('~')?;
+    let (before, steps) = reference.rsplit_once('~')?;
     let steps = if steps.is_empty() {
         1
     } else {
         steps.parse().ok()?
     };
-    Some((rest, Suffix::Up(steps)))
+    Some((before, Suffix::Up(steps)))
 }
 
+/// Returns the position to which a suffix leads from another. More steps up than there are parents
+/// lead to `root`; a kind that no entry at or above has is an error, which names `reference`, the
+/// part before the suffix.
 fn follow(
     session: &Session,
-    place: Position,
-    name: &str,
+    from: Position,
+    reference: &str,
     suffix: &Suffix,
 ) -> Result<Position, ReferenceError> {
-    let mut upwards = session.upwards(place);
-    match suffix {
-        Suffix::Up(steps) => Ok(upwards.nth(*steps)),
+    let mut upwards = session.upwards(from);
+    match *suffix {
+        Suffix::Up(steps) => Ok(upwards.nth(steps)),
         Suffix::Nearest(kind) => {
-            let is_kind = |&ix: &EntryIx| {
-                session.kind_name(ix) == *kind
-                    || session.role_name(ix).is_some_and(|role| role == *kind)
-            };
-            upwards
-                .find(is_kind)
-                .map(Some)
-                .ok_or_else(|| ReferenceError::NoneOfKind {
-                    name: name.to_owned(),
-                    kind: (*kind).to_owned(),
-                    elsewhere: ids(session, session.all().rev().filter(is_kind)),
-                })
+            if let Some(nearest) = upwards.find(|&ix| is_of_kind(session, ix, kind)) {
+                return Ok(Some(nearest));
+            }
+            let from_last = session.all().rev();
+            let elsewhere = from_last.filter(|&ix| is_of_kind(session, ix, kind));
+            Err(ReferenceError::NoneOfKind {
+                name: reference.to_owned(),
+                kind: kind.to_owned(),
+                elsewhere: ids(session, elsewhere),
+            })
         }
     }
 }
 
+/// Whether an entry has this type, or its message this role.
+fn is_of_kind(session: &Session, ix: EntryIx, kind: &str) -> bool {
+    session.kind_name(ix) == *kind || session.role_name(ix).is_some_and(|role| role == *kind)
+}
+
+/// The maximum difference in bytes between a name and a similar one. The distance is computed only
+/// for names of about the same length.
+const LENGTH_DIFFERENCE: usize = 2;
+/// The maximum number of similar names to suggest.
+const NEAR: usize = 3;
+
+/// Returns the error for a name that is neither an id nor a label: it is a prefix of ids, but too
+/// short, or unknown.
 fn unknown(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
     let wanted = name
         .strip_prefix("id:")
         .or(name.strip_prefix("label:"))
         .unwrap_or(name);
-    let begins = |ix: &EntryIx| session.id(*ix).as_bytes().starts_with(wanted.as_bytes());
-    if !wanted.is_empty()
-        && wanted.chars().count() < SHORTEST_PREFIX
-        && session.all().any(|ix| begins(&ix))
-    {
-        let candidates = ids(session, session.all().filter(begins));
-        return ReferenceError::Short {
-            name: wanted.to_owned(),
-            candidates,
-        };
+
+    if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX {
+        let with_prefix = session
+            .all()
+            .filter(|&ix| session.id(ix).as_bytes().starts_with(wanted.as_bytes()));
+        let candidates = ids(session, with_prefix);
+        if !candidates.is_empty() {
+            return ReferenceError::Short {
+                name: wanted.to_owned(),
+                candidates,
+            };
+        }
     }
-    let ids = session.all().map(|ix| session.id(ix));
-    let names = labels.iter().map(|(_, change)| session.text(change.name));
-    let mut near: Vec<(usize, String)> = ids
-        .chain(names)
-        .filter(|candidate| candidate.as_bytes().len().abs_diff(wanted.len()) <= 2)
-        .map(|candidate| {
-            (
-                strsim::osa_distance(wanted, &candidate.to_string_lossy()),
-                candidate.to_string(),
-            )
-        })
-        .filter(|&(distance, _)| distance <= 1 + wanted.chars().count() / 6)
-        .collect();
-    near.sort();
-    near.dedup();
-    near.truncate(3);
     ReferenceError::Unknown {
         name: wanted.to_owned(),
-        near: near.into_iter().map(|(_, name)| name).collect(),
+        near: similar_names(session, labels, wanted),
     }
+}
+
+/// Returns the ids and labels whose spelling is similar to a name, the most similar first: one
+/// edit may differ, and one more for each six characters.
+fn similar_names(session: &Session, labels: &Labels, wanted: &str) -> Vec<String> {
+    let most_edits = 1 + wanted.chars().count() / 6;
+    let all_ids = session.all().map(|ix| session.id(ix));
+    let all_labels = labels.iter().map(|(_, change)| session.text(change.name));
+
+    let mut near = Vec::new();
+    for candidate in all_ids.chain(all_labels) {
+        if candidate.as_bytes().len().abs_diff(wanted.len()) > LENGTH_DIFFERENCE {
+            continue;
+        }
+        let distance = strsim::osa_distance(wanted, &candidate.to_string_lossy());
+        if distance <= most_edits {
+            near.push((distance, candidate.to_string()));
+        }
+    }
+    near.sort();
+    near.dedup();
+    near.truncate(NEAR);
+    near.into_iter().map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]
