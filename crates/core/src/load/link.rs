@@ -16,7 +16,12 @@ use pisess_store::ReadAt;
 use std::io;
 use uuid::Uuid;
 
-/// Returns the session made of all fragments, `unlinked` if nobody asks how its entries are linked.
+/// Makes a session of the preamble and of the joined fragments of a file, in these steps:
+///
+/// 1. In older formats, entries get ids.
+/// 2. Each entry gets its parent; cycles are cut; labels of the draft tree get their targets; the
+///    leaf is found. With `unlinked`, this step is omitted for the newer formats.
+/// 3. Copies of requests are removed, and problems are sorted by line.
 pub fn link(
     preamble: Preamble,
     fragment: Fragment,
@@ -44,6 +49,7 @@ pub fn link(
         entries: fragment.entries,
         arena: fragment.arena,
         dangling: Vec::new(),
+        // The fragment has the number of the line that would come next.
         lines: fragment.lines - 1,
         records: fragment.records,
     };
@@ -68,8 +74,11 @@ pub fn link(
     Ok(session)
 }
 
-/// Links the entries from `from` on, which were appended to a linked session. Returns `false` if
-/// that may change others.
+/// Links the entries from the index `from` on, which were appended to a linked session.
+///
+/// Returns `false` if they may change how other entries are linked; the session is then linked only
+/// in part. This is so if an entry before names the id of a new one as its missing parent, if an id
+/// is not unique, or if the parent of a new entry is missing or not before it in the file.
 pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[EntryText]) -> bool {
     let Session {
         entries,
@@ -84,10 +93,15 @@ pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[EntryText
         let is_awaited = dangling
             .iter()
             .any(|parent| arena[parent.text.range()] == *id_of(ix));
-        if is_awaited || ids.insert(ix, id_of).is_some_and(|earlier| earlier != ix) {
+        if is_awaited {
+            return false;
+        }
+        let earlier = ids.insert(ix, id_of);
+        if earlier.is_some_and(|earlier| earlier != ix) {
             return false;
         }
     }
+
     for parent in parent_ids {
         let found = session.find(&session.text(parent.text));
         if found.is_none_or(|found| found >= parent.entry) {
@@ -98,7 +112,7 @@ pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[EntryText
     true
 }
 
-/// Gives each entry its parent, so that there is no cycle.
+/// Gives each entry its parent, by the rules of the format, and cuts cycles.
 fn link_parents(session: &mut Session, parent_ids: Vec<EntryText>, draft_links: &[DraftLink]) {
     index_ids(session);
     match session.format {
@@ -109,6 +123,7 @@ fn link_parents(session: &mut Session, parent_ids: Vec<EntryText>, draft_links: 
     cut_cycles(session);
 }
 
+/// Whether the last line has its newline. An empty file has no line without one.
 pub fn ends_with_newline(source: &dyn ReadAt) -> io::Result<bool> {
     Ok(source.is_empty() || source.read_range(source.len() - 1..source.len())? == b"\n")
 }
@@ -120,10 +135,13 @@ fn give_ids(session: &mut Session) -> Result<(), LoadError> {
     let namespace = namespace_of(&session.header.id);
     let mut taken = HashSet::with_capacity_and_hasher(session.entries.len(), Default::default());
     for entry in &mut session.entries {
-        let id = (0..)
-            .map(|again: u32| short_id(&namespace, entry.record, again))
-            .find(|id| taken.insert(*id))
-            .unwrap_or_default();
+        let mut attempt = 0;
+        let mut id = short_id(&namespace, entry.record, attempt);
+        // `insert` is false if the id is taken.
+        while !taken.insert(id) {
+            attempt += 1;
+            id = short_id(&namespace, entry.record, attempt);
+        }
         let start = u32::try_from(session.arena.len()).map_err(|_| LoadError::TooLarge)?;
         session
             .arena
@@ -140,29 +158,32 @@ fn namespace_of(id: &Text) -> Uuid {
     Uuid::try_parse(&id).unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes()))
 }
 
-fn short_id(namespace: &Uuid, record: u32, again: u32) -> u32 {
-    let name = if again == 0 {
+/// Returns the id of a record as a number, whose 8 hex digits are the id. `attempt` is 0, and one
+/// more each time that the id is taken.
+fn short_id(namespace: &Uuid, record: u32, attempt: u32) -> u32 {
+    let name = if attempt == 0 {
         record.to_string()
     } else {
-        format!("{record}:{again}")
+        format!("{record}:{attempt}")
     };
     Uuid::new_v5(namespace, name.as_bytes()).as_fields().0
 }
 
 impl Session {
-    /// Returns a new id for record `number`: the same on every machine, and not in use by another
-    /// entry.
+    /// Returns a new id for record `number`: the same on every machine, not in use by another entry,
+    /// and one for which `is_taken` is false.
     pub(crate) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
         let namespace = namespace_of(&self.header.id);
         let is_free = |id: &String| self.find(&Text::from(id.as_str())).is_none() && !is_taken(id);
         (0..)
-            .map(|again| format!("{:08x}", short_id(&namespace, number, again)))
+            .map(|attempt| format!("{:08x}", short_id(&namespace, number, attempt)))
             .find(is_free)
             .unwrap_or_default()
     }
 }
 
-/// Builds the index, and marks entries with the id of a later entry.
+/// Builds the index of ids. Of several entries with an id, it contains the last; the others are
+/// marked as superseded, and each repetition is a problem.
 fn index_ids(session: &mut Session) {
     let mut ids = IdIndex::with_capacity(session.entries.len());
     let Session {
@@ -172,9 +193,8 @@ fn index_ids(session: &mut Session) {
         ..
     } = session;
     for at in 0..entries.len() {
-        if let Some(earlier) =
-            ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()])
-        {
+        let earlier = ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()]);
+        if let Some(earlier) = earlier {
             problems.push(Problem {
                 line: entries[at].line,
                 kind: FindingKind::DuplicateId,
@@ -187,36 +207,40 @@ fn index_ids(session: &mut Session) {
     session.ids = ids;
 }
 
+/// Makes the previous entry of the file the parent of each entry.
 fn chain(session: &mut Session) {
     for at in 1..session.entries.len() {
         session.entries[at].parent = Some(EntryIx::new(at - 1));
     }
 }
 
-/// Finds the parents with these ids. All other parents are previous entries, and known already.
-fn link_by_id(session: &mut Session, mut parent_ids: Vec<EntryText>) {
-    if session
+/// Finds the parents with these ids. All other parents are previous entries, and known already. An
+/// entry whose parent is missing becomes a root, and its `parentId` stays known as dangling.
+fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
+    let has_duplicates = session
         .problems
         .iter()
-        .any(|problem| problem.kind == FindingKind::DuplicateId)
-    {
+        .any(|problem| problem.kind == FindingKind::DuplicateId);
+    if has_duplicates {
         link_to_latest(session);
     }
-    parent_ids.retain(|&EntryText { entry, text }| {
-        let parent = session.find(&session.text(text));
-        session.entries[entry.at()].parent = parent;
-        parent.is_none()
-    });
-    let missing = |parent: &EntryText| session.entry(parent.entry).line;
-    let missing = parent_ids.iter().map(|parent| Problem {
-        line: missing(parent),
-        kind: FindingKind::MissingParent,
-    });
-    session.problems.extend(missing.collect::<Vec<_>>());
-    session.dangling = parent_ids;
+
+    for parent_id in parent_ids {
+        let child = parent_id.entry;
+        let parent = session.find(&session.text(parent_id.text));
+        session.entries[child.at()].parent = parent;
+        if parent.is_none() {
+            session.problems.push(Problem {
+                line: session.entry(child).line,
+                kind: FindingKind::MissingParent,
+            });
+            session.dangling.push(parent_id);
+        }
+    }
 }
 
-/// Makes the latest of several entries with the same id the parent, as in the agents.
+/// Where the parent is one of several entries with the same id, makes the last of them the parent,
+/// as in the agents.
 fn link_to_latest(session: &mut Session) {
     for at in 0..session.entries.len() {
         let Some(parent) = session.entries[at].parent else {
@@ -228,20 +252,22 @@ fn link_to_latest(session: &mut Session) {
     }
 }
 
-/// In the draft tree, links are record numbers; 0 (the header) and below mean no parent. The parent
-/// of an entry without a link is the previous entry.
+/// Links a draft tree. In it, links are record numbers; 0 (the header) and below mean no parent. The
+/// parent of an entry without a link, or whose link is not a number, is the previous entry.
+///
+/// Also gives entries their times, which are optional there.
 fn link_draft(session: &mut Session, links: &[DraftLink]) {
     chain(session);
     carry_times(session);
     for link in links {
-        let entry = session.entry(link.entry);
         if link.parent.is_nan() {
             continue;
         }
         let parent = session.record_entry(link.parent);
-        if parent.is_none() && link.parent > 0.0 {
+        let names_a_record = link.parent > 0.0;
+        if parent.is_none() && names_a_record {
             session.problems.push(Problem {
-                line: entry.line,
+                line: session.entry(link.entry).line,
                 kind: FindingKind::MissingParent,
             });
         }
@@ -250,19 +276,19 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
     give_timestamps(session);
 }
 
-/// Converts the targets of draft-tree labels to their migrated form: the target of a named head is
-/// the entry it points to, others are record numbers.
+/// Converts the targets of draft-tree labels to ids. A named head is a label of the entry it points
+/// to, which is its parent; it has no target if it points nowhere. The target of any other label is
+/// a record number; `root` if there is no such entry.
 fn link_draft_labels(
     session: &mut Session,
     links: &[DraftLink],
     numbered_targets: &[(EntryIx, f64)],
 ) {
-    let mut heads: HashSet<EntryIx> = HashSet::default();
-    for link in links {
-        if link.head {
-            heads.insert(link.entry);
-        }
-    }
+    let heads: HashSet<EntryIx> = links
+        .iter()
+        .filter(|link| link.head)
+        .map(|link| link.entry)
+        .collect();
 
     for at in 0..session.collected.labels.len() {
         let label = session.collected.labels[at].entry;
@@ -272,9 +298,11 @@ fn link_draft_labels(
                 None => Slice::default(),
             }
         } else {
-            let numbered = numbered_targets.binary_search_by_key(&label, |&(entry, _)| entry);
-            let Ok(numbered) = numbered else { continue };
-            let (_, record) = numbered_targets[numbered];
+            let found = numbered_targets.binary_search_by_key(&label, |&(entry, _)| entry);
+            let Ok(found) = found else {
+                continue; // The target is no number, and stays as it is.
+            };
+            let (_, record) = numbered_targets[found];
             match session.record_entry(record) {
                 Some(target) => session.entry(target).id,
                 None => Slice::append(b"root", &mut session.arena),
@@ -285,98 +313,107 @@ fn link_draft_labels(
 }
 
 /// In the draft tree, timestamps are optional: gives each entry without one that of the previous
-/// entry.
+/// entry, and the first entry that of the header.
 fn carry_times(session: &mut Session) {
     let started = session.header.started_ms();
-    let mut time = started.unwrap_or(Entry::NO_TIME);
+    let mut previous_ms = started.unwrap_or(Entry::NO_TIME);
     for entry in &mut session.entries {
         if entry.time_ms == Entry::NO_TIME {
-            entry.time_ms = time;
+            entry.time_ms = previous_ms;
         }
-        time = entry.time_ms;
+        previous_ms = entry.time_ms;
     }
 }
 
 /// If timestamps are kept as text, gives each entry without one the timestamp that migration would.
 fn give_timestamps(session: &mut Session) {
     for ix in session.all() {
-        if session
-            .collected
-            .timestamps
-            .get(ix.at())
-            .is_some_and(|slice| slice.is_empty())
-        {
+        let kept = session.collected.timestamps.get(ix.at());
+        if kept.is_some_and(|slice| slice.is_empty()) {
             session.collected.timestamps[ix.at()] = keep_timestamp(session, ix);
         }
     }
     for at in 0..session.collected.labels.len() {
-        if session.collected.labels[at].timestamp.is_empty() {
-            session.collected.labels[at].timestamp =
-                keep_timestamp(session, session.collected.labels[at].entry);
+        let label = session.collected.labels[at];
+        if label.timestamp.is_empty() {
+            session.collected.labels[at].timestamp = keep_timestamp(session, label.entry);
         }
     }
 }
 
+/// Stores the timestamp of an entry as migration would write it, and returns where it is.
 fn keep_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
     Slice::append(session.draft_timestamp(ix).as_bytes(), &mut session.arena)
 }
 
 /// Cuts each cycle of parents at its first entry in the file, which becomes a root, and marks its
 /// members.
+///
+/// Walks from each entry towards its root, over entries that no walk has visited. A walk that ends
+/// at an entry with a parent, which it visited itself, has found a cycle.
 fn cut_cycles(session: &mut Session) {
     let entries = &mut session.entries;
-    let forward =
-        |(at, entry): (usize, &Entry)| entry.parent.is_some_and(|parent| parent.at() >= at);
-    if !entries.iter().enumerate().any(forward) {
-        return; // Each parent precedes its child: there can be no cycle.
+    if all_parents_precede(entries) {
+        return; // There can be no cycle.
     }
-    // 0: not seen; n: seen in the walk that started at entry n - 1.
-    let mut seen = vec![0_u32; entries.len()];
+    // The number of the walk that visited each entry, which is that of its start plus 1; 0 if none.
+    let mut visited_in = vec![0_u32; entries.len()];
     for start in 0..entries.len() {
         let walk = start as u32 + 1;
-        let mut at = EntryIx::new(start);
-        while seen[at.at()] == 0 {
-            seen[at.at()] = walk;
-            match entries[at.at()].parent {
-                Some(parent) => at = parent,
+        let mut ix = EntryIx::new(start);
+        while visited_in[ix.at()] == 0 {
+            visited_in[ix.at()] = walk;
+            match entries[ix.at()].parent {
+                Some(parent) => ix = parent,
                 None => break,
             }
         }
-        if entries[at.at()].parent.is_some()
-            && seen[at.at()] == walk
-            && !entries[at.at()].flags.has(Flags::IN_CYCLE)
-        {
-            let cut = cut_cycle(entries, at, &mut session.problems);
-            // The links of the draft tree are not ids.
-            session
-                .dangling
-                .extend(cut.filter(|_| session.format != Format::Draft));
+        let end = &entries[ix.at()];
+        let is_in_cycle =
+            end.parent.is_some() && visited_in[ix.at()] == walk && !end.flags.has(Flags::IN_CYCLE);
+        if !is_in_cycle {
+            continue;
+        }
+        let cut = cut_cycle(entries, ix, &mut session.problems);
+        // The links of the draft tree are not ids, so they are not dangling ids.
+        if session.format != Format::Draft {
+            session.dangling.extend(cut);
         }
     }
     session.dangling.sort_by_key(|parent| parent.entry);
 }
 
-/// Returns the link that was cut.
+/// Whether each parent is before its child in the file.
+fn all_parents_precede(entries: &[Entry]) -> bool {
+    entries
+        .iter()
+        .enumerate()
+        .all(|(at, entry)| entry.parent.is_none_or(|parent| parent.at() < at))
+}
+
+/// Marks the members of the cycle that `member` is in, each of which is a problem, and removes the
+/// parent of the one that is first in the file. Returns that entry with the id of its parent.
 fn cut_cycle(
     entries: &mut [Entry],
     member: EntryIx,
     problems: &mut Vec<Problem>,
 ) -> Option<EntryText> {
     let mut first = member;
-    let mut at = member;
+    let mut ix = member;
     loop {
-        let entry = &mut entries[at.at()];
+        let entry = &mut entries[ix.at()];
         entry.flags.insert_if(Flags::IN_CYCLE, true);
         problems.push(Problem {
             line: entry.line,
             kind: FindingKind::ParentCycle,
         });
-        first = first.min(at);
+        first = first.min(ix);
         match entry.parent {
-            Some(parent) if parent != member => at = parent,
+            Some(parent) if parent != member => ix = parent,
             _ => break,
         }
     }
+
     let parent = entries[first.at()].parent.take()?;
     Some(EntryText {
         entry: first,
