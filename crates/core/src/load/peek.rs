@@ -2,7 +2,7 @@
 
 use crate::load::{LoadError, Options, load};
 use crate::session::Format;
-use crate::session::content::content_text;
+use crate::session::content::{content_text, is};
 use crate::session::dialect::Dialect;
 use crate::session::name::name as shown_name;
 use crate::session::period::Period;
@@ -20,9 +20,10 @@ const STEP: usize = 1 << 20;
 /// The maximum number of bytes of a line before and after `session_info`; a longer line is assumed
 /// only to mention it.
 const NAME_LINE: u64 = 64 * 1024;
+/// The type of the entries that name a session.
 const NEEDLE: &[u8] = b"session_info";
 
-/// Returns the name of a session.
+/// Returns the name of a session, if it has one: see [`crate::session::name`].
 pub fn name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     name_near_end(head, source, u64::MAX)
 }
@@ -33,12 +34,13 @@ pub fn name_near_end(
     source: &dyn ReadAt,
     bytes: u64,
 ) -> io::Result<Option<Text<'static>>> {
-    let given = match head.title_slot {
+    // A title slot precedes every other name, so that no other is searched for.
+    let given_name = match head.title_slot {
         Some(_) => None,
         None => last_session_info(source, bytes)?,
     };
-    // The agent matters only if both have a name.
-    let agent = if given.is_some() {
+    // The agent matters only if an entry has a name, which oh-my-pi ignores.
+    let agent = if given_name.is_some() {
         agent_at_start(source)
     } else {
         Dialect::Pi
@@ -46,12 +48,13 @@ pub fn name_near_end(
     Ok(shown_name(
         head.title_slot.as_deref(),
         &head.header.bytes,
-        given.as_ref(),
+        given_name.as_ref(),
         agent,
     ))
 }
 
-/// Returns the agent that the first entries belong to.
+/// Returns the agent that the entries in the first [`NAME_LINE`] bytes belong to; pi if they do not
+/// show it, or cannot be read.
 fn agent_at_start(source: &dyn ReadAt) -> Dialect {
     let start = source.read_range(0..source.len().min(NAME_LINE)).ok();
     let session = start.and_then(|start| load(&start, &Options::default()).ok());
@@ -70,17 +73,18 @@ pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
         return Ok(ends);
     }
     let tail = source.read_range(start..source.len())?;
-    // The first line may be incomplete and is omitted.
-    let first = if is_whole {
-        Some(0)
+    let first_whole_line = if is_whole {
+        0
     } else {
-        memchr::memchr(b'\n', &tail).map(|newline| newline + 1)
+        // The first line may be incomplete and is omitted.
+        memchr::memchr(b'\n', &tail).map_or(tail.len(), |newline| newline + 1)
     };
-    ends.extend_from_slice(&tail[first.unwrap_or(tail.len())..]);
+    ends.extend_from_slice(&tail[first_whole_line..]);
     Ok(ends)
 }
 
-/// Returns the title of a session without a name, if it is within the first `bytes` bytes.
+/// Returns the title of a session without a name, if it is within the first `bytes` bytes; empty if
+/// not, or if they cannot be read.
 pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     let Ok(start) = source.read_range(0..source.len().min(bytes)) else {
         return Text::default();
@@ -90,12 +94,13 @@ pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
         ..Options::default()
     };
     // A message cut off at the end is not a valid line.
-    let opening = load(&start, &options)
-        .ok()
-        .and_then(|session| session.collected.list_stats.opening);
-    opening
-        .map(|opening| opening.text().clone())
-        .unwrap_or_default()
+    let Ok(session) = load(&start, &options) else {
+        return Text::default();
+    };
+    match session.collected.list_stats.opening {
+        Some(opening) => opening.text().clone(),
+        None => Text::default(),
+    }
 }
 
 /// Whether the last line is not JSON and has no newline: its write was interrupted.
@@ -106,7 +111,8 @@ pub fn is_torn(source: &dyn ReadAt) -> io::Result<bool> {
 }
 
 /// Whether a session has no name and no turn, and oh-my-pi does not continue it: it has no answer,
-/// and no question with text. A large file is not searched: it has a turn.
+/// and no question with text. A large file is not searched: it has a turn. A file that cannot be
+/// read is not called blank.
 pub fn is_blank(head: &Preamble, source: &dyn ReadAt) -> bool {
     if source.len() > STEP as u64 {
         return false;
@@ -114,47 +120,56 @@ pub fn is_blank(head: &Preamble, source: &dyn ReadAt) -> bool {
     let Ok(bytes) = source.read_range(0..source.len()) else {
         return false;
     };
-    let is_turn = |line: &[u8]| {
-        let message = Raw::parse(line).ok().and_then(|entry| entry.get("message"));
-        message.is_some_and(
-            |message| match message.get_text("role").as_ref().map(Text::as_bytes) {
-                Some(b"assistant" | b"toolResult") => true,
-                Some(b"user" | b"developer") => {
-                    !content_text(message.get("content"), " ").is_blank()
-                }
-                _ => false,
-            },
-        )
-    };
-    !bytes.split(|&byte| byte == b'\n').any(is_turn) && matches!(name(head, source), Ok(None))
+    let has_turn = bytes.split(|&byte| byte == b'\n').any(is_turn);
+    !has_turn && matches!(name(head, source), Ok(None))
 }
 
-/// Returns the name in the last `session_info`; empty if that has none. Most files have none, so
-/// the bytes of the word are searched for, which is much faster than parsing.
+/// Whether a line is an entry with an answer, or with a question that has text.
+fn is_turn(line: &[u8]) -> bool {
+    let Ok(entry) = Raw::parse(line) else {
+        return false;
+    };
+    let Some(message) = entry.get("message") else {
+        return false;
+    };
+    let Some(role) = message.get_text("role") else {
+        return false;
+    };
+    match role.as_bytes() {
+        b"assistant" | b"toolResult" => true,
+        b"user" | b"developer" => !content_text(message.get("content"), " ").is_blank(),
+        _ => false,
+    }
+}
+
+/// Returns the name in the last `session_info` of the last `bytes` bytes; empty if that has none,
+/// and `None` without a `session_info`.
+///
+/// Most files have none, so the bytes of the word are searched for, which is much faster than
+/// parsing. The search goes backwards in steps; each line with the word is parsed once.
 fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
     let finder = memmem::FinderRev::new(NEEDLE);
     let mut buffer = vec![0; STEP.min(usize::try_from(source.len()).unwrap_or(STEP))];
     // The steps overlap, so that a word that crosses their border is found.
     let overlap = NEEDLE.len() as u64 - 1;
     let mut end = source.len();
-    let least = end.saturating_sub(bytes);
-    while end > least {
-        let start = end.saturating_sub(buffer.len() as u64).max(least);
-        let bytes = &mut buffer[..(end - start) as usize];
-        source.read_exact_at(bytes, start)?;
-        let mut searched = &bytes[..];
-        while let Some(at) = finder.rfind(searched) {
-            let (line, name) = line_around(source, start + at as u64)?;
-            if name.is_some() {
-                return Ok(name);
+    let limit = end.saturating_sub(bytes);
+    while end > limit {
+        let start = end.saturating_sub(buffer.len() as u64).max(limit);
+        let step = &mut buffer[..(end - start) as usize];
+        source.read_exact_at(step, start)?;
+        let mut unsearched = &step[..];
+        while let Some(at) = finder.rfind(unsearched) {
+            let line = line_around(source, start + at as u64)?;
+            if line.name.is_some() {
+                return Ok(line.name);
             }
-            // Ignore all other matches in this line.
-            searched = &searched[..usize::try_from(line.saturating_sub(start))
-                .unwrap_or(0)
-                .min(at)];
+            // Ignore all other matches in this line, which may begin before this step.
+            let line_start = usize::try_from(line.start.saturating_sub(start)).unwrap_or(0);
+            unsearched = &unsearched[..line_start.min(at)];
         }
-        end = if start == least {
-            least
+        end = if start == limit {
+            limit
         } else {
             start + overlap
         };
@@ -162,24 +177,47 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<
     Ok(None)
 }
 
-/// Returns where the line around a match begins, and if it is a `session_info`, the name that it
-/// sets.
-fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<(u64, Option<Text<'static>>)> {
-    let start = at.saturating_sub(NAME_LINE);
-    let bytes = source.read_range(start..source.len().min(start + 2 * NAME_LINE))?;
-    let place = (at - start) as usize;
-    let from = match memchr::memrchr(b'\n', &bytes[..place]) {
+/// A line that contains [`NEEDLE`].
+struct NeedleLine {
+    /// The offset at which the line begins or, if it is too long, before which to search on.
+    start: u64,
+    /// The name that the line sets, if it is a `session_info`; empty if it sets none.
+    name: Option<Text<'static>>,
+}
+
+/// Reads the line around a match at the offset `at`. A line that begins more than [`NAME_LINE`]
+/// bytes before the match is not a `session_info`.
+fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<NeedleLine> {
+    let read_start = at.saturating_sub(NAME_LINE);
+    let read_end = source.len().min(read_start + 2 * NAME_LINE);
+    let bytes = source.read_range(read_start..read_end)?;
+    let (before, from_match) = bytes.split_at((at - read_start) as usize);
+
+    let line_start = match memchr::memrchr(b'\n', before) {
         Some(newline) => newline + 1,
-        None if start == 0 => 0,
-        None => return Ok((start, None)),
+        None if read_start == 0 => 0,
+        None => {
+            return Ok(NeedleLine {
+                start: read_start,
+                name: None,
+            });
+        }
     };
-    let to = memchr::memchr(b'\n', &bytes[place..]).map_or(bytes.len(), |newline| place + newline);
-    let entry = Raw::parse(&bytes[from..to]).unwrap_or(Raw::NULL);
-    let is_info = entry
-        .get("type")
-        .is_some_and(|kind| kind.is("session_info"));
-    let name = is_info.then(|| entry.get_text("name").unwrap_or_default().into_owned());
-    Ok((start + from as u64, name))
+    let line_end = match memchr::memchr(b'\n', from_match) {
+        Some(newline) => before.len() + newline,
+        None => bytes.len(),
+    };
+    let entry = Raw::parse(&bytes[line_start..line_end]).unwrap_or(Raw::NULL);
+    let name = if is(entry, "type", "session_info") {
+        let name = entry.get_text("name").unwrap_or_default();
+        Some(name.into_owned())
+    } else {
+        None
+    };
+    Ok(NeedleLine {
+        start: read_start + line_start as u64,
+        name,
+    })
 }
 
 #[cfg(test)]

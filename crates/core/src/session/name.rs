@@ -11,36 +11,47 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 
 /// Returns the name that an agent shows, given the title line, the header, and the name in the last
-/// `session_info`, which is empty if that has none.
+/// `session_info`, which is empty if that has none. An empty name means none, even if another source
+/// has a name.
 pub fn name(
     title_slot: Option<&[u8]>,
     header: &[u8],
-    given: Option<&Text>,
+    info_name: Option<&Text>,
     agent: Dialect,
 ) -> Option<Text<'static>> {
-    let title = |json: &[u8]| {
-        let title = Raw::checked(json.trim_ascii())
-            .get_text("title")
-            .map(Text::into_owned);
-        title.filter(|title| !title.is_blank())
-    };
-    match (title_slot, given, agent) {
-        (Some(slot), ..) => title(slot),
-        (None, Some(name), Dialect::Pi) => {
-            Some(name.trim().into_owned()).filter(|name| !name.is_empty())
+    if let Some(slot) = title_slot {
+        return title_in(slot);
+    }
+    match info_name {
+        Some(name) if agent == Dialect::Pi => {
+            let name = name.trim();
+            if name.is_empty() {
+                None
+            } else {
+                Some(name.into_owned())
+            }
         }
-        _ => title(header),
+        _ => title_in(header),
+    }
+}
+
+/// Returns the `title` of a title line or a header; `None` if it is only white space.
+fn title_in(line: &[u8]) -> Option<Text<'static>> {
+    let title = Raw::checked(line.trim_ascii()).get_text("title")?;
+    if title.is_blank() {
+        None
+    } else {
+        Some(title.into_owned())
     }
 }
 
 impl Session {
     /// Returns the name that the agent shows.
     pub fn name(&self) -> Option<Text<'static>> {
-        let given = self.collected.given_name.as_ref();
         name(
             self.title_slot.as_deref(),
             &self.header.bytes,
-            given,
+            self.collected.given_name.as_ref(),
             self.dialect,
         )
     }
