@@ -85,12 +85,16 @@ impl NameError {
     }
 }
 
-/// Whether a name is `last` with a suffix that it cannot have.
+/// Whether a name is `last` with a suffix that it cannot have: that of a reference to an entry, or
+/// `-` and a number.
 fn is_like_last(name: &str) -> bool {
-    name.strip_prefix("last").is_some_and(|suffix| {
-        let is_back = |back: &str| back.starts_with(|digit: char| digit.is_ascii_digit());
-        suffix.starts_with(['@', '^', '~', ':']) || suffix.strip_prefix('-').is_some_and(is_back)
-    })
+    let Some(suffix) = name.strip_prefix("last") else {
+        return false;
+    };
+    if let Some(number) = suffix.strip_prefix('-') {
+        return number.starts_with(|digit: char| digit.is_ascii_digit());
+    }
+    suffix.starts_with(['@', '^', '~', ':'])
 }
 
 /// Whether a name that no session has reads as a reference to an entry, in pisess or in git.
@@ -100,10 +104,14 @@ fn is_reference(name: &str) -> bool {
         || ["id:", "label:"].iter().any(|form| name.starts_with(form))
 }
 
-/// Returns what follows `HEAD`, as in git's `HEAD~2`.
+/// Returns what follows `HEAD`, as in git's `HEAD~2`; `None` if the name is another word.
 fn suffix_of_head(name: &str) -> Option<&str> {
     let suffix = name.strip_prefix("HEAD")?;
-    (suffix.is_empty() || suffix.starts_with(['@', '^', '~', ':'])).then_some(suffix)
+    if suffix.is_empty() || suffix.starts_with(['@', '^', '~', ':']) {
+        Some(suffix)
+    } else {
+        None
+    }
 }
 
 fn no_last(back: usize, sessions: usize) -> String {
@@ -125,8 +133,12 @@ pub struct Known {
     pub name: Option<String>,
 }
 
-/// Returns the session that a name identifies in the first of these lists that has one: by the
-/// start or end of its id, or by its exact name.
+/// Returns the session that a name identifies in the first of these lists that has one: by its id,
+/// else by the start or end of its id, else by its exact name. Later lists are not asked for. If
+/// none has one, similar names of the last list are suggested.
+///
+/// # Errors
+/// If no session fits, or several of the first list in which one does.
 pub fn choose(
     name: &str,
     lists: impl IntoIterator<Item = Vec<Known>>,
@@ -134,16 +146,13 @@ pub fn choose(
     let mut known = Vec::new();
     for list in lists {
         known = list;
-        let with =
-            |fits: &dyn Fn(&Known) -> bool| known.iter().filter(|one| fits(one)).cloned().collect();
-        let with_id = exact(name, with(&|session| fits(name, &session.id)));
-        for fitting in [
-            with_id,
-            with(&|session| session.name.as_deref() == Some(name)),
-        ] {
-            if let Some(found) = unique(name, fitting)? {
-                return Ok(found);
-            }
+        let with_id = matching(&known, |session| fits(name, &session.id));
+        if let Some(found) = unique(name, exact(name, with_id))? {
+            return Ok(found);
+        }
+        let with_name = matching(&known, |session| session.name.as_deref() == Some(name));
+        if let Some(found) = unique(name, with_name)? {
+            return Ok(found);
         }
     }
     Err(NameError::Unknown {
@@ -152,8 +161,18 @@ pub fn choose(
     })
 }
 
+fn matching(known: &[Known], is_match: impl Fn(&Known) -> bool) -> Vec<Known> {
+    known
+        .iter()
+        .filter(|session| is_match(session))
+        .cloned()
+        .collect()
+}
+
 /// Returns the session with this name in the stores of both agents, which up to `workers` threads
-/// read.
+/// read: `last` or `last~2`; else, by its id among the sessions of the project, then among all; else
+/// by its name among the sessions of the project, then among all. Each list is made only if none
+/// before has the session.
 pub fn find(
     name: &str,
     stores: &[Store],
@@ -163,13 +182,12 @@ pub fn find(
     if let Some(back) = steps_back(name) {
         return last(back, newest(stores, here));
     }
-    let places: [&dyn Fn() -> Vec<PathBuf>; 2] =
-        [&|| newest(stores, here).collect(), &|| everywhere(stores)];
-    let by_id = places.iter().map(|files| with_id(name, &files()));
-    choose(
-        name,
-        by_id.chain(places.iter().map(|files| named(&files(), workers))),
-    )
+    let list_project = || newest(stores, here).collect::<Vec<_>>();
+    let list_all = || everywhere(stores);
+    let file_lists: [&dyn Fn() -> Vec<PathBuf>; 2] = [&list_project, &list_all];
+    let by_id = file_lists.iter().map(|files| with_id(name, &files()));
+    let by_name = file_lists.iter().map(|files| named(&files(), workers));
+    choose(name, by_id.chain(by_name))
 }
 
 /// Returns the sessions of the current project, most recently changed first: among those of each
@@ -178,44 +196,63 @@ pub fn newest<'a>(stores: &'a [Store], here: Here<'a>) -> impl Iterator<Item = P
     let mut folders = HashSet::default();
     let mut files = Vec::new();
     for store in stores {
-        for folder in store
-            .folders
-            .iter()
-            .filter(|folder| folders.insert(*folder))
-        {
-            let found = store::in_folder(folder).into_iter();
-            files.extend(found.map(|(path, modified)| (modified, path, store)));
+        for folder in &store.folders {
+            let is_new = folders.insert(folder);
+            if !is_new {
+                continue; // Its files are in the list.
+            }
+            for (path, modified) in store::in_folder(folder) {
+                files.push((modified, path, store));
+            }
         }
     }
-    files.sort_by(|a, b| {
-        b.0.cmp(&a.0)
-            .then_with(|| b.1.as_os_str().cmp(a.1.as_os_str()))
+    // Newest first; of the same time, the greatest path first.
+    files.sort_by(|(modified_a, path_a, _), (modified_b, path_b, _)| {
+        modified_b
+            .cmp(modified_a)
+            .then_with(|| path_b.as_os_str().cmp(path_a.as_os_str()))
     });
+    // Files are opened only as far as the caller asks for sessions.
     files.into_iter().filter_map(move |(_, path, store)| {
-        let file = Glance::open(&path).ok()?;
-        let counts = match peek::head(&file) {
-            // `last` may be a session in a newer format, too.
-            Err(error) => matches!(
-                error,
-                LoadError::NotASession {
-                    what: WrongFile::Newer(_),
-                    ..
-                }
-            ),
-            Ok(head) => {
-                let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
-                !is_blank && (!store.is_flat() || is_of(&head.header, here))
-            }
-        };
-        counts.then_some(path)
+        if is_of_project(&path, store, here) {
+            Some(path)
+        } else {
+            None
+        }
     })
 }
 
-/// Returns the session that this many others are newer than.
+/// Whether a file in a folder of a store is a session that the agent would continue in the current
+/// project. A store that keeps the sessions of all projects in one folder has others there as well.
+fn is_of_project(path: &Path, store: &Store, here: Here) -> bool {
+    let Ok(file) = Glance::open(path) else {
+        return false;
+    };
+    match peek::head(&file) {
+        Ok(head) => {
+            let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
+            !is_blank && (!store.is_flat() || is_of(&head.header, here))
+        }
+        // `last` may be a session in a newer format, too.
+        Err(LoadError::NotASession {
+            what: WrongFile::Newer(_),
+            ..
+        }) => true,
+        Err(_) => false,
+    }
+}
+
+/// Returns the session that `back` others are newer than; an error with the number of sessions if
+/// there are not so many.
 fn last(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<PathBuf, NameError> {
     let mut sessions = 0;
-    let found = newest.inspect(|_| sessions += 1).nth(back);
-    found.ok_or(NameError::NoLast { back, sessions })
+    for path in newest {
+        if sessions == back {
+            return Ok(path);
+        }
+        sessions += 1;
+    }
+    Err(NameError::NoLast { back, sessions })
 }
 
 /// Returns all files in all stores, including those of sub-agents.
@@ -247,15 +284,18 @@ fn steps_back(name: &str) -> Option<usize> {
 
 /// Returns the files that are sessions and may have this id, judged by their names, with their ids.
 fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
-    let may_fit = |path: &&PathBuf| id_in_name(path).is_none_or(|id| fits(wanted, id));
-    files
-        .iter()
-        .filter(may_fit)
-        .filter_map(|path| known(path, false))
-        .collect()
+    let mut sessions = Vec::new();
+    for path in files {
+        let may_fit = id_in_name(path).is_none_or(|id| fits(wanted, id));
+        if may_fit {
+            sessions.extend(read_known(path, false));
+        }
+    }
+    sessions
 }
 
-/// Whether an id is the wanted one, or starts or ends with it.
+/// Whether an id is the wanted one, or starts or ends with it. A start or an end must have at least
+/// [`LEAST`] characters.
 fn fits(wanted: &str, id: &str) -> bool {
     let long_enough = wanted.chars().count() >= LEAST;
     id == wanted || long_enough && (id.starts_with(wanted) || id.ends_with(wanted))
@@ -272,8 +312,10 @@ fn exact(wanted: &str, mut found: Vec<Known>) -> Vec<Known> {
 /// Returns the id in a file name given by an agent: `2026-01-31T10-00-00-000Z_ID.jsonl`.
 fn id_in_name(path: &Path) -> Option<&str> {
     let (time, id) = path.file_stem()?.to_str()?.split_once('_')?;
-    let is_time = time.len() == 24 && time.ends_with('Z') && time.as_bytes()[10] == b'T';
-    is_time.then_some(id)
+    let is_time = time.len() == "2026-01-31T10-00-00-000Z".len()
+        && time.as_bytes()["2026-01-31".len()] == b'T'
+        && time.ends_with('Z');
+    if is_time { Some(id) } else { None }
 }
 
 /// Returns the ids and names of all files that are sessions.
@@ -282,7 +324,7 @@ fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
     let Ok(()) = in_order(
         files,
         workers,
-        |path| known(path, true),
+        |path| read_known(path, true),
         |known| {
             all.extend(known);
             Ok::<(), Infallible>(())
@@ -291,10 +333,12 @@ fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
     all
 }
 
-fn known(path: &Path, is_named: bool) -> Option<Known> {
+/// Reads the id of a session and, if requested, its name; `None` if the file is no session or cannot
+/// be read.
+fn read_known(path: &Path, with_name: bool) -> Option<Known> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
-    let name = if is_named {
+    let name = if with_name {
         peek::name(&head, &file).ok()?
     } else {
         None
@@ -307,15 +351,16 @@ fn known(path: &Path, is_named: bool) -> Option<Known> {
     })
 }
 
-/// Returns the match, if there is one.
-fn unique(name: &str, mut fits: Vec<Known>) -> Result<Option<PathBuf>, NameError> {
-    if fits.len() < 2 {
-        return Ok(fits.pop().map(|session| session.path));
+/// Returns the only session that matches a name, or `None` if there is none. Of several, the error
+/// names some.
+fn unique(name: &str, mut matches: Vec<Known>) -> Result<Option<PathBuf>, NameError> {
+    if matches.len() <= 1 {
+        return Ok(matches.pop().map(|session| session.path));
     }
-    let sessions = fits.len();
+    let sessions = matches.len();
     // Those that changed last are most likely meant.
-    fits.sort_by_cached_key(|session| Reverse(store::modified(&session.path)));
-    let candidates = fits
+    matches.sort_by_cached_key(|session| Reverse(store::modified(&session.path)));
+    let candidates = matches
         .into_iter()
         .take(CANDIDATES)
         .map(|session| (session.id, session.path));
@@ -326,7 +371,8 @@ fn unique(name: &str, mut fits: Vec<Known>) -> Result<Option<PathBuf>, NameError
     })
 }
 
-/// Returns names and ids with a similar spelling, the most similar first.
+/// Returns names and ids with a similar spelling, the most similar first. In a name, one edit may
+/// differ, and one more for each four characters; in an id, one more for each eight.
 fn near(wanted: &str, known: &[Known]) -> Vec<String> {
     let length = wanted.chars().count();
     let most_in_name = 1 + length / 4;
