@@ -90,7 +90,8 @@ pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
     header::read(source).map(|preamble| preamble.header)
 }
 
-/// Loads a session.
+/// Loads a session: its header, then all lines in one pass by the rules of the agent that the first
+/// lines suggest. If later lines show another agent, there is a second pass by its rules.
 ///
 /// # Errors
 /// If the source is not a session, or cannot be read. Other defects of its lines are not errors.
@@ -123,6 +124,8 @@ pub fn has_header(start: &[u8]) -> bool {
     header::read(&start.to_vec()).is_ok()
 }
 
+/// Returns the agent that a file belongs to: oh-my-pi if it has a title line, else that of the first
+/// evidence in an entry, else pi.
 fn dialect_of(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     if preamble.title_slot.is_some() {
         Dialect::OhMyPi
@@ -131,7 +134,7 @@ fn dialect_of(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     }
 }
 
-/// Returns the dialect as far as the first lines determine it.
+/// Returns the dialect as far as the first lines determine it, else pi.
 fn guess_dialect(
     source: &dyn ReadAt,
     preamble: &Preamble,
@@ -143,17 +146,17 @@ fn guess_dialect(
     // Both agents write the current model first, in different formats, so the first kilobyte
     // usually suffices. Without rows, little depends on the dialect, and reading bytes twice is
     // slow for many small files.
-    for length in [
-        1024,
-        if options.rows.is_some() {
-            64 * 1024
-        } else {
-            4 * 1024
-        },
-    ] {
+    let first_length = 1024;
+    let second_length = if options.rows.is_some() {
+        64 * 1024
+    } else {
+        4 * 1024
+    };
+    for length in [first_length, second_length] {
         let end = source.len().min(preamble.end + length);
         let mut bytes = source.read_range(preamble.end..end)?;
         if end < source.len() {
+            // Only whole lines count.
             bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |newline| newline + 1));
         }
         let mut fragment = Fragment::default();
@@ -192,17 +195,17 @@ fn pass(
         agent,
         cwd: preamble.header.cwd.as_ref(),
     };
-    // Those that were joined are empty, and filled again.
-    let fragments = Pool::new(Fragment::default);
-    let read = |range| {
-        let mut fragment = fragments.get();
-        let read = READER.with_borrow_mut(|(buffer, keys)| {
+    // A fragment is empty after it was joined, and its memory is used for a later range.
+    let empty_fragments = Pool::new(Fragment::default);
+    let read_range = |range| {
+        let mut fragment = empty_fragments.get();
+        let _: ControlFlow<()> = READER.with_borrow_mut(|(buffer, keys)| {
             read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
                 fragment.read_lines(bytes, start, &reading, keys);
-                ControlFlow::<()>::Continue(())
+                ControlFlow::Continue(())
             })
-        });
-        read.map(|_| fragment)
+        })?;
+        Ok::<Fragment, LoadError>(fragment)
     };
     // The next line follows those of the preamble, and the next record follows the header, which is
     // 0.
@@ -216,10 +219,11 @@ fn pass(
     } else {
         options.workers
     };
-    in_order(ranges(source, preamble.end), workers, read, |read| {
-        let mut fragment = read?;
+    let ranges = ranges(source, preamble.end);
+    in_order(ranges, workers, read_range, |fragment| {
+        let mut fragment = fragment?;
         whole.append(&mut fragment)?;
-        fragments.put(fragment);
+        empty_fragments.put(fragment);
         Ok::<(), LoadError>(())
     })?;
     // What is done with the session next may need as much memory for such a line.

@@ -21,12 +21,13 @@ pub fn add_rows(
     entries: &[EntryIx],
     rows: &RowOptions,
 ) -> io::Result<bool> {
-    if entries
+    let has_result = entries
         .iter()
-        .any(|&ix| session.entry(ix).role == Role::ToolResult)
-    {
+        .any(|&ix| session.entry(ix).role == Role::ToolResult);
+    if has_result {
         return Ok(false);
     }
+
     let mut fragment = Fragment::default();
     let reading = Reading {
         options: &Options::default(),
@@ -36,33 +37,31 @@ pub fn add_rows(
     };
     let reader = EntryReader::new(session, source);
     for &ix in entries {
-        let (kind, role, span) = (
-            session.entry(ix).kind,
-            session.entry(ix).role,
-            session.entry(ix).span,
-        );
-        reader.with_stored(span, |line| {
+        let entry = session.entry(ix);
+        reader.with_stored(entry.span, |line| {
             let mut blocks = Vec::new();
             // The line parsed when it was loaded; if the file has changed meanwhile, its row is
             // empty.
             let record = scan(&mut Scanner::new(line), &mut blocks).unwrap_or_default();
             let typed = Typed {
-                kind,
-                role,
+                kind: entry.kind,
+                role: entry.role,
                 record: &record,
                 blocks: &blocks,
             };
             fragment.row(ix, &typed, rows, &reading);
         })?;
     }
+
+    // Offsets have 32 bits.
     let start = session.arena.len();
-    if [start + fragment.arena.len(), fragment.collected.rows.len()]
-        .iter()
-        .any(|&len| len > u32::MAX as usize)
-    {
+    let arena_len = start + fragment.arena.len();
+    let rows_len = fragment.collected.rows.len();
+    if arena_len.max(rows_len) > u32::MAX as usize {
         return Ok(false); // Loading with rows then fails, and reports it.
     }
     session.arena.append(&mut fragment.arena);
+    // The rows have the entries' own indexes, so that only the offsets of strings are moved.
     let base = Base {
         arena: start as u32,
         ..Base::default()
