@@ -44,37 +44,50 @@ impl<'a> Field<'a, '_> {
         self.value.raw_string().unwrap_or(self.value.bytes())
     }
 
-    /// Whether it belongs to a tool call: its name, an argument or its intent.
+    /// Whether it belongs to a tool call: its name, an argument or its intent. These are the members
+    /// `name`, `arguments` and `intent` of a block of a message.
     pub fn is_of_call(&self) -> bool {
         use Step::{Index, Key};
-        let member = |key: &[u8]| matches!(key, b"name" | b"arguments" | b"intent");
-        matches!(self.path, [Key(b"message"), Key(b"content"), Index(_), Key(key), ..] if member(key))
+        matches!(
+            self.path,
+            [
+                Key(b"message"),
+                Key(b"content"),
+                Index(_),
+                Key(b"name" | b"arguments" | b"intent"),
+                ..
+            ]
+        )
     }
 
     /// Returns its path, as in `message.content[1].arguments["a key"]`.
     pub fn path(&self) -> String {
         let mut path = String::new();
         for step in self.path {
-            let key = match step {
-                Step::Key(key) => string::decode(key),
-                Step::Index(at) => {
-                    path += &format!("[{at}]");
-                    continue;
-                }
-            };
-            if is_identifier(key.as_bytes()) {
-                path.push_str(if path.is_empty() { "" } else { "." });
-                path.push_str(&key.to_string_lossy());
-            } else {
-                path.push('[');
-                path.push_str(&String::from_utf8_lossy(&string::encoded(&key)));
-                path.push(']');
+            match step {
+                Step::Key(key) => push_key(&string::decode(key), &mut path),
+                Step::Index(at) => path += &format!("[{at}]"),
             }
         }
         path
     }
 }
 
+/// Appends a key to a path: `.key` or, if it is not an identifier, `["a key"]`.
+fn push_key(key: &Text, path: &mut String) {
+    if is_identifier(key.as_bytes()) {
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(&key.to_string_lossy());
+    } else {
+        path.push('[');
+        path.push_str(&String::from_utf8_lossy(&string::encoded(key)));
+        path.push(']');
+    }
+}
+
+/// Whether jq accepts a key after a dot: ASCII letters, digits and `_`, no digit first.
 fn is_identifier(key: &[u8]) -> bool {
     key.first().is_some_and(|first| !first.is_ascii_digit())
         && key
@@ -82,7 +95,11 @@ fn is_identifier(key: &[u8]) -> bool {
             .all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Calls `see` with each field of an entry's line, in order, until it breaks.
+/// Calls `see` with each field of an entry's line, in order, until it breaks. Also breaks at a key
+/// or value that does not parse.
+///
+/// The loop takes one token at a time. `path` has a step for each open object and array, and
+/// `outer_regions` the region of each; `region` is that of the next value.
 pub fn visit<'a>(
     line: Raw<'a>,
     kind: Kind,
@@ -90,38 +107,48 @@ pub fn visit<'a>(
     scope: Scope,
     see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let (mut path, mut open) = (Vec::new(), Vec::new());
-    // Where the next value is, and whether its key comes first.
-    let (mut region, mut is_at_key) = (Region::Entry, false);
+    let mut path = Vec::new();
+    let mut outer_regions = Vec::new();
+    let mut region = Region::Entry;
+    // Whether the next string is a key.
+    let mut is_at_key = false;
     let mut scanner = Scanner::document(line.bytes());
     loop {
         let first = scanner.peek();
         match first {
+            // The end of the line.
             0 => return ControlFlow::Continue(()),
+            // Objects and arrays without fields are skipped as values below.
             b'{' | b'[' if region != Region::Silent || scope == Scope::Everything => {
-                open.push(region);
+                outer_regions.push(region);
+                // The step of an object is replaced by its first key.
                 path.push(Step::Index(0));
-                (region, is_at_key) = (item_of(region), first == b'{');
+                region = item_of(region);
+                is_at_key = first == b'{';
             }
             b'}' | b']' => {
-                open.pop();
+                outer_regions.pop();
                 path.pop();
                 is_at_key = false;
             }
-            b',' => match path.last_mut() {
-                Some(Step::Index(at)) => {
+            b',' => {
+                if let Some(Step::Index(at)) = path.last_mut() {
                     *at += 1;
-                    region = open.last().map_or(Region::Silent, |&above| item_of(above));
+                    region = match outer_regions.last() {
+                        Some(&array) => item_of(array),
+                        None => Region::Silent,
+                    };
+                } else {
+                    is_at_key = true;
                 }
-                _ => is_at_key = true,
-            },
+            }
             b':' => {}
             _ if is_at_key => {
                 let Ok(key) = scanner.string() else {
                     return ControlFlow::Break(());
                 };
-                let above = open.last().copied().unwrap_or(Region::Silent);
-                region = member_of(above, kind, role, &key.text());
+                let object = outer_regions.last().copied().unwrap_or(Region::Silent);
+                region = member_of(object, kind, role, &key.text());
                 path.pop();
                 path.push(Step::Key(key.bytes));
                 is_at_key = false;
@@ -131,12 +158,12 @@ pub fn visit<'a>(
                 let Ok(value) = scanner.value().map(Raw::checked) else {
                     return ControlFlow::Break(());
                 };
-                let counts = match region {
+                let is_field = match region {
                     Region::Content | Region::Strings => value.is_string(),
                     Region::Arguments => value.is_string() || value.is_number(),
                     _ => false,
                 };
-                if counts || scope == Scope::Everything && value.is_string() {
+                if is_field || scope == Scope::Everything && value.is_string() {
                     see(&Field { value, path: &path })?;
                 }
                 continue;
@@ -168,8 +195,9 @@ enum Region {
     Silent,
 }
 
-fn member_of(above: Region, kind: Kind, role: Role, key: &Text) -> Region {
-    match (above, key.as_bytes()) {
+/// Returns the region of a member of an object, given the region of the object.
+fn member_of(object: Region, kind: Kind, role: Role, key: &Text) -> Region {
+    match (object, key.as_bytes()) {
         (Region::Entry, key) => member_of_entry(kind, key),
         (Region::Message, key) => member_of_message(role, key),
         (Region::Block, b"text" | b"thinking" | b"name") | (Region::File, b"content") => {
@@ -177,20 +205,22 @@ fn member_of(above: Region, kind: Kind, role: Role, key: &Text) -> Region {
         }
         (Region::Block, b"arguments" | b"intent") | (Region::File, b"path") => Region::Arguments,
         (Region::Replacement, b"content") => Region::Content,
-        (Region::Strings | Region::Arguments, _) => above,
+        (Region::Strings | Region::Arguments, _) => object,
         _ => Region::Silent,
     }
 }
 
-fn item_of(region: Region) -> Region {
-    match region {
+/// Returns the region of the items of an array, given the region of the array.
+fn item_of(array: Region) -> Region {
+    match array {
         Region::Content => Region::Block,
         Region::Files => Region::File,
-        Region::Strings | Region::Arguments => region,
+        Region::Strings | Region::Arguments => array,
         _ => Region::Silent,
     }
 }
 
+/// Returns the region of a member of an entry: its type says which are searched.
 fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
     if matches!(kind, Kind::Other | Kind::Missing) {
         // In a type that is not known, everything but the envelope may be meaningful.
@@ -201,12 +231,8 @@ fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
             Region::Strings
         };
     }
-    match kind
-        .schema()
-        .searched
-        .iter()
-        .find(|name| name.as_bytes() == key)
-    {
+    let searched = kind.schema().searched;
+    match searched.iter().find(|name| name.as_bytes() == key) {
         Some(&"message") => Region::Message,
         Some(&"content") => Region::Content,
         Some(&"replacement") => Region::Replacement,
