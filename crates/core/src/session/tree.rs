@@ -24,22 +24,28 @@ impl Tree {
     }
 
     /// Returns the tree of entries with other parents, which must not form a cycle.
+    ///
+    /// This is a counting sort of the entries by their parents: counts the children of each entry,
+    /// sums the counts to where the children of each start, and puts each child in its place.
     pub fn linked(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Tree {
-        let parents = || (0..entries.len()).map(|at| parent(EntryIx::new(at)));
         // Counted two places ahead, so that after summing, `first[n + 1]` is where the first child
         // of `n` goes. It moves on with each child, and ends where the children of `n + 1` start.
         let mut first = vec![0_u32; entries.len() + 2];
-        for parent in parents().flatten() {
-            first[parent.at() + 2] += 1;
+        for at in 0..entries.len() {
+            if let Some(parent) = parent(EntryIx::new(at)) {
+                first[parent.at() + 2] += 1;
+            }
         }
         for at in 1..first.len() {
             first[at] += first[at - 1];
         }
+
         let mut roots = Vec::new();
-        let mut children = vec![EntryIx::new(0); first.last().map_or(0, |&last| last as usize)];
-        for (at, parent) in parents().enumerate() {
+        let child_count = first.last().map_or(0, |&last| last as usize);
+        let mut children = vec![EntryIx::new(0); child_count];
+        for at in 0..entries.len() {
             let ix = EntryIx::new(at);
-            match parent {
+            match parent(ix) {
                 None => roots.push(ix),
                 Some(parent) => {
                     let next = &mut first[parent.at() + 1];
@@ -48,9 +54,14 @@ impl Tree {
                 }
             }
         }
+        // Its last place was only needed for counting ahead.
         first.pop();
-        for range in first.windows(2).filter(|range| range[1] - range[0] > 1) {
-            sort_by_time(&mut children[range[0] as usize..range[1] as usize], entries);
+
+        for bounds in first.windows(2) {
+            let siblings = &mut children[bounds[0] as usize..bounds[1] as usize];
+            if siblings.len() >= 2 {
+                sort_by_time(siblings, entries);
+            }
         }
         Tree {
             roots,
@@ -82,7 +93,8 @@ impl Tree {
     }
 }
 
-/// Pushes siblings in the reverse of their drawing order, the next one last.
+/// Pushes siblings in the reverse of their drawing order, because the last one pushed is drawn next:
+/// the sibling that leads to the leaf last, before it the others from the youngest to the oldest.
 fn push_siblings(stack: &mut Vec<EntryIx>, siblings: &[EntryIx], is_active: &[bool]) {
     let leads_to_leaf = |ix: EntryIx| is_active.get(ix.at()) == Some(&true);
     for &ix in siblings.iter().rev() {
@@ -101,7 +113,9 @@ fn push_siblings(stack: &mut Vec<EntryIx>, siblings: &[EntryIx], is_active: &[bo
 /// subtrees.
 #[derive(Debug)]
 pub struct Ancestry {
+    /// The index of each entry in drawing order.
     place: Vec<u32>,
+    /// The number of entries in the subtree of each entry, itself included.
     size: Vec<u32>,
 }
 
@@ -113,14 +127,15 @@ impl Ancestry {
 
     /// Computes the ancestry of entries with other parents, which must not form a cycle.
     pub fn linked(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Ancestry {
-        let count = entries.len();
-        let order: Vec<_> = Tree::linked(entries, &parent).walk(&[]).collect();
-        let (mut place, mut size) = (vec![0_u32; count], vec![1_u32; count]);
-        for (at, ix) in order.iter().enumerate() {
+        let drawing_order: Vec<_> = Tree::linked(entries, &parent).walk(&[]).collect();
+        let mut place = vec![0_u32; entries.len()];
+        for (at, ix) in drawing_order.iter().enumerate() {
             place[ix.at()] = at as u32;
         }
-        for ix in order.iter().rev() {
-            if let Some(parent) = parent(*ix) {
+        // Backwards, so that the size of each subtree is complete before its parent adds it.
+        let mut size = vec![1_u32; entries.len()];
+        for &ix in drawing_order.iter().rev() {
+            if let Some(parent) = parent(ix) {
                 size[parent.at()] += size[ix.at()];
             }
         }
@@ -134,8 +149,10 @@ impl Ancestry {
 
     /// Whether `above` is an ancestor of `below`, or the same entry.
     pub fn is_above(&self, above: EntryIx, below: EntryIx) -> bool {
-        let first = self.place[above.at()];
-        (first..first + self.size[above.at()]).contains(&self.place[below.at()])
+        // In drawing order, an entry and its descendants are neighbours.
+        let start = self.place[above.at()];
+        let end = start + self.size[above.at()];
+        (start..end).contains(&self.place[below.at()])
     }
 }
 
@@ -147,22 +164,20 @@ fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
     if siblings.is_sorted_by_key(|&ix| time(ix)) {
         return;
     }
-    let mut before = siblings
+
+    // Siblings before the first with a time are treated as if they had that time.
+    let mut known_time = siblings
         .iter()
         .map(|&ix| time(ix))
         .find(|&time| time != Entry::NO_TIME)
         .unwrap_or_default();
-    let mut timed: Vec<_> = siblings
-        .iter()
-        .map(|&ix| {
-            before = if time(ix) == Entry::NO_TIME {
-                before
-            } else {
-                time(ix)
-            };
-            (before, ix)
-        })
-        .collect();
+    let mut timed = Vec::with_capacity(siblings.len());
+    for &ix in &*siblings {
+        if time(ix) != Entry::NO_TIME {
+            known_time = time(ix);
+        }
+        timed.push((known_time, ix));
+    }
     timed.sort_by_key(|&(time, _)| time);
     for (place, (_, ix)) in siblings.iter_mut().zip(timed) {
         *place = ix;
@@ -210,13 +225,14 @@ pub fn layout(
     // The row of the nearest visible ancestor of each row.
     let mut above = Vec::with_capacity(count);
     for ix in tree.walk(is_active) {
-        let row = session
-            .entry(ix)
-            .parent
-            .map_or(0, |parent| rows[parent.at()]);
-        rows[ix.at()] = row;
+        // The walk visits the parent first, so that its row is known.
+        let parent_row = match session.entry(ix).parent {
+            Some(parent) => rows[parent.at()],
+            None => 0,
+        };
+        rows[ix.at()] = parent_row;
         if is_visible[ix.at()] {
-            above.push(row);
+            above.push(parent_row);
             places.push(TreeRow {
                 entry: ix,
                 depth: 0,
@@ -227,19 +243,25 @@ pub fn layout(
             rows[ix.at()] = places.len() as u32;
         }
     }
+    // Their memory is needed no more.
     drop((tree, rows));
-    // The number of children of each row that are rows, at most 2; of row 0, the roots.
+
+    // The number of children of each row that are rows, at most 2; of row 0, the roots. Counted
+    // backwards, so that the first child seen of each row is its last.
     let mut children = vec![0_u8; places.len() + 1];
     for (place, &row) in places.iter_mut().zip(&above).rev() {
         let siblings = &mut children[row as usize];
         place.last = *siblings == 0;
         *siblings = 2.min(*siblings + 1);
     }
+
+    // A row comes after that of its parent, whose numbers are then final.
     for at in 0..places.len() {
-        let row = above[at] as usize;
-        let parent = row.checked_sub(1).map(|parent| places[parent]);
+        let parent_row = above[at] as usize;
+        // Rows are counted from 1.
+        let parent = parent_row.checked_sub(1).map(|parent| places[parent]);
         let place = &mut places[at];
-        place.connector = children[row] > 1;
+        place.connector = children[parent_row] >= 2;
         place.branch_points =
             parent.map_or(0, |parent| parent.branch_points) + u32::from(place.connector);
         // An entry below a branch point is indented by one level, and its descendants by one more,
