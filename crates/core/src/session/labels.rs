@@ -6,6 +6,7 @@ use super::entry::EntryIx;
 use crate::session::Session;
 use foldhash::HashMap;
 use pisess_json::text::Text;
+use std::collections::hash_map::Entry;
 
 /// The labels in effect.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    /// Returns the labels of a session.
+    /// Returns the labels of a session. An empty name clears the label of its target.
     pub fn new(session: &'a Session) -> Self {
         let mut labels = Labels {
             session,
@@ -34,11 +35,13 @@ impl<'a> Labels<'a> {
                 }
                 continue;
             }
-            let place = *labels.place.entry(target).or_insert_with(|| {
-                labels.order.push(None);
-                labels.order.len() - 1
-            });
-            labels.order[place] = Some(change);
+            match labels.place.entry(target) {
+                Entry::Occupied(place) => labels.order[*place.get()] = Some(change),
+                Entry::Vacant(place) => {
+                    place.insert(labels.order.len());
+                    labels.order.push(Some(change));
+                }
+            }
         }
         labels
     }
@@ -73,10 +76,12 @@ impl<'a> Labels<'a> {
 
     /// Returns the entries that have this label.
     pub fn named(&self, name: &Text) -> Vec<EntryIx> {
-        let is_named = |change: &LabelChange| self.session.text(change.name) == *name;
-        self.iter()
-            .filter(|(_, change)| is_named(change))
-            .map(|(target, _)| target)
-            .collect()
+        let mut targets = Vec::new();
+        for (target, change) in self.iter() {
+            if self.session.text(change.name) == *name {
+                targets.push(target);
+            }
+        }
+        targets
     }
 }
