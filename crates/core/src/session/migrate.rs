@@ -83,13 +83,14 @@ impl Session {
 
     /// Returns the header as version 3 stores it.
     pub fn migrated_header(&self) -> Cow<'_, [u8]> {
-        match (self.format, Edit::new(&self.header.bytes)) {
-            (Format::V3, _) | (_, Err(_)) => Cow::Borrowed(&self.header.bytes),
-            (_, Ok(mut edit)) => {
-                edit.set("version", b"3");
-                Cow::Owned(edit.finish())
-            }
+        if self.format == Format::V3 {
+            return Cow::Borrowed(&self.header.bytes);
         }
+        let Ok(mut edit) = Edit::new(&self.header.bytes) else {
+            return Cow::Borrowed(&self.header.bytes);
+        };
+        edit.set("version", b"3");
+        Cow::Owned(edit.finish())
     }
 
     /// Adds `id`, `parentId` and the kept id of a compaction (version 1 to 2).
@@ -100,7 +101,7 @@ impl Session {
     }
 
     /// Replaces the number of the first kept entry of a compaction with its id, which `id_of`
-    /// returns as JSON.
+    /// returns as JSON. A number that names no entry up to the compaction is only removed.
     fn kept_id(&self, ix: EntryIx, edit: &mut Edit, id_of: &dyn Fn(EntryIx) -> Vec<u8>) {
         let index = edit.get("firstKeptEntryIndex");
         let is_compaction = self.entry(ix).kind == Kind::Compaction;
@@ -122,7 +123,7 @@ impl Session {
     /// entry after the compaction has no id yet.
     fn kept_record(&self, ix: EntryIx, index: Option<Raw>) -> Option<EntryIx> {
         let kept = self.record_entry(index?.number()?)?;
-        (kept <= ix).then_some(kept)
+        if kept <= ix { Some(kept) } else { None }
     }
 
     /// Appends the members `id` and `parentId`.
@@ -133,13 +134,25 @@ impl Session {
         out.extend_from_slice(&self.parent_json(ix));
     }
 
+    /// Returns the id of the parent as JSON; `null` for a root.
     fn parent_json(&self, ix: EntryIx) -> Vec<u8> {
-        self.entry(ix)
-            .parent
-            .map_or_else(|| b"null".to_vec(), |parent| encoded(&self.id(parent)))
+        match self.entry(ix).parent {
+            Some(parent) => encoded(&self.id(parent)),
+            None => b"null".to_vec(),
+        }
     }
 
-    /// Converts the draft tree: numbers become ids, its own types become those of version 3.
+    /// Returns the id of an entry as the draft tree's migration stores it; `"root"` if there is no
+    /// entry.
+    fn id_or_root(&self, entry: Option<EntryIx>) -> Vec<u8> {
+        match entry {
+            Some(ix) => encoded(&self.id(ix)),
+            None => b"\"root\"".to_vec(),
+        }
+    }
+
+    /// Converts an entry of the draft tree: record numbers become ids, a missing timestamp is added,
+    /// and its own types become those of version 3. `id` and `parentId` take the place of `parent`.
     fn draft_keys(&self, ix: EntryIx, edit: &mut Edit) {
         let mut keys = Vec::new();
         self.push_tree_keys(ix, &mut keys);
@@ -151,10 +164,7 @@ impl Session {
         }
         for key in ["targetId", "fromId"] {
             if let Some(number) = edit.get(key).and_then(Raw::number) {
-                let target = self
-                    .record_entry(number)
-                    .map(|target| encoded(&self.id(target)));
-                edit.set(key, &target.unwrap_or_else(|| b"\"root\"".to_vec()));
+                edit.set(key, &self.id_or_root(self.record_entry(number)));
             }
         }
         let kind = Kind::of(edit.get("type"));
@@ -167,6 +177,8 @@ impl Session {
         }
     }
 
+    /// Converts a compaction. One with a `summarizedPath` keeps nothing, so the first entry it keeps is
+    /// itself. `tokensBefore` is 0 if it is missing.
     fn draft_compaction(&self, ix: EntryIx, edit: &mut Edit) {
         self.kept_id(ix, edit, &|kept| encoded(&self.id(kept)));
         if edit.get("summarizedPath").is_some() {
@@ -177,13 +189,16 @@ impl Session {
         }
     }
 
+    /// Converts a summary of a branch or of a stack to that of a branch, and adds the leaf it left.
     fn draft_summary(&self, ix: EntryIx, edit: &mut Edit) {
         edit.set("type", b"\"branch_summary\"");
         if edit.get("fromId").is_none() {
-            edit.set("fromId", &self.left_by(ix));
+            // The leaf before the summary is the previous entry in the file.
+            edit.set("fromId", &self.id_or_root(ix.before()));
         }
     }
 
+    /// Converts a pop of the stack, which is a summary, too; the summary before it becomes a detail.
     fn draft_pop(&self, ix: EntryIx, edit: &mut Edit) {
         self.draft_summary(ix, edit);
         edit.remove("backToIndex");
@@ -194,16 +209,21 @@ impl Session {
         }
     }
 
+    /// Converts a head. One that was loaded as a label, because it has a name other than `main`,
+    /// becomes a label of the entry that it points to; any other a custom entry, with its name in
+    /// `data`.
     fn draft_head(&self, ix: EntryIx, edit: &mut Edit) {
         let name = edit.get("name");
         edit.remove("name");
-        // A named head is a label, any other a custom entry.
-        if let (Some(name), Kind::Label) = (name, self.entry(ix).kind) {
+        let entry = self.entry(ix);
+        if let Some(name) = name
+            && entry.kind == Kind::Label
+        {
             edit.set("type", b"\"label\"");
-            let target = self
-                .entry(ix)
-                .parent
-                .map_or_else(Text::default, |parent| self.id(parent));
+            let target = match entry.parent {
+                Some(parent) => self.id(parent),
+                None => Text::default(),
+            };
             edit.set("targetId", &encoded(&target));
             edit.set("label", &encoded(&name.text().unwrap_or_default()));
         } else {
@@ -214,13 +234,6 @@ impl Session {
                 .finish();
             edit.set("data", &data);
         }
-    }
-
-    /// Returns the id of the leaf before a summary of the draft tree: that of the previous entry in
-    /// the file, or `root`.
-    fn left_by(&self, ix: EntryIx) -> Vec<u8> {
-        ix.before()
-            .map_or_else(|| b"\"root\"".to_vec(), |before| encoded(&self.id(before)))
     }
 
     /// Returns the timestamp of a draft-tree entry, from its time: its own, or that of the previous
@@ -236,7 +249,9 @@ impl Session {
 /// Renames the role `hookMessage` of version 2 and older.
 fn rename_hook_role(edit: &mut Edit) {
     let role = edit.get("message").and_then(|message| message.get("role"));
-    if let Some(role) = role.filter(|role| role.is("hookMessage")) {
+    if let Some(role) = role
+        && role.is("hookMessage")
+    {
         edit.replace(role, b"\"custom\"");
     }
 }
