@@ -65,13 +65,15 @@ impl Words {
     /// Parses what the user typed: words are separated by white space.
     pub fn new(typed: &str) -> Words {
         let mut known = HashSet::default();
-        let words = typed
-            .split_whitespace()
-            .filter(|word| known.insert(word.to_lowercase()));
-        let is_plain =
-            |c: char| c.is_whitespace() || c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '/');
+        let mut words = Vec::new();
+        for word in typed.split_whitespace() {
+            let is_new = known.insert(word.to_lowercase());
+            if is_new {
+                words.push(expression(word));
+            }
+        }
         Words {
-            words: words.map(expression).collect(),
+            words,
             is_plain: typed.chars().all(is_plain),
         }
     }
@@ -93,10 +95,14 @@ impl Words {
         }
     }
 
-    /// Returns the matches in an entry, or `None` if it contains none of the words.
+    /// Returns the matches in an entry, or `None` if it contains none of the words. The match to show
+    /// is in the first of the fields with the most words; the fields after one with every word are
+    /// not searched.
     pub fn look(&self, line: Raw, kind: Kind, role: Role) -> Option<Matches> {
         let mut words = vec![false; self.words.len()];
-        let mut best: Option<(usize, Hit)> = None;
+        let mut best: Option<Hit> = None;
+        // The number of words in the field of the best match.
+        let mut most = 0;
         // It breaks only where the answer is complete.
         let _ = visit(line, kind, role, Scope::Said, &mut |field| {
             if !self.may_hold(field.raw()) {
@@ -106,16 +112,15 @@ impl Words {
             let text = decoded.to_string_lossy();
             let places = self.places(&text);
             let count = places.iter().flatten().count();
-            for (word, place) in words.iter_mut().zip(&places) {
-                *word |= place.is_some();
+            for (is_found, place) in words.iter_mut().zip(&places) {
+                *is_found |= place.is_some();
             }
-            if best.as_ref().map_or(0, |(most, _)| *most) < count
-                && let Some(place) = places.into_iter().flatten().min_by_key(|place| place.start)
+            if count > most
+                && let Some(place) = first_of(places)
             {
-                best = Some((
-                    count,
-                    Hit::new(field.path(), &text, place, SnippetSize::default()),
-                ));
+                most = count;
+                let size = SnippetSize::default();
+                best = Some(Hit::new(field.path(), &text, place, size));
             }
             // No later field can be better than one with every word.
             if count == self.words.len() {
@@ -124,45 +129,37 @@ impl Words {
                 ControlFlow::Continue(())
             }
         });
-        best.map(|(_, hit)| Matches { words, hit })
+        best.map(|hit| Matches { words, hit })
     }
 
     /// Returns the match in a text that is not a field of an entry.
     pub fn hit(&self, field: &str, text: &str) -> Option<Hit> {
-        let place = self
-            .places(text)
-            .into_iter()
-            .flatten()
-            .min_by_key(|place| place.start)?;
-        Some(Hit::new(
-            field.to_owned(),
-            text,
-            place,
-            SnippetSize::default(),
-        ))
+        let place = first_of(self.places(text))?;
+        let size = SnippetSize::default();
+        Some(Hit::new(field.to_owned(), text, place, size))
     }
 
     /// Returns all positions of the words in a text, in order and without overlaps, for
     /// highlighting.
     pub fn all(&self, text: &str) -> Vec<Range<usize>> {
-        let found = self
-            .words
-            .iter()
-            .flat_map(|word| word.find_iter(text.as_bytes()));
-        let mut places: Vec<_> = found.map(|found| found.range()).collect();
+        let mut places: Vec<Range<usize>> = Vec::new();
+        for word in &self.words {
+            places.extend(word.find_iter(text.as_bytes()).map(|found| found.range()));
+        }
         places.sort_by_key(|place| (place.start, place.end));
-        places.dedup_by(|next, before| {
-            let meets = next.start <= before.end;
-            before.end = if meets {
-                before.end.max(next.end)
-            } else {
-                before.end
-            };
-            meets
-        });
-        places
+
+        // Places that overlap, or where one begins at the end of the other, become one.
+        let mut merged: Vec<Range<usize>> = Vec::with_capacity(places.len());
+        for place in places {
+            match merged.last_mut() {
+                Some(last) if place.start <= last.end => last.end = last.end.max(place.end),
+                _ => merged.push(place),
+            }
+        }
+        merged
     }
 
+    /// Returns where each word is first found in a text.
     fn places(&self, text: &str) -> Vec<Option<Range<usize>>> {
         self.words
             .iter()
@@ -170,12 +167,28 @@ impl Words {
             .collect()
     }
 
-    /// Whether a string may contain a word, judged by its bytes before decoding.
+    /// Whether a string may contain a word, judged by its bytes before decoding. It does not miss
+    /// one, but may be wrong if it says yes.
     fn may_hold(&self, raw: &[u8]) -> bool {
         // An escape with four digits can be any character, and other characters can fold to ASCII.
-        let plain = raw.is_ascii() && memchr::memmem::find(raw, b"\\u").is_none();
-        !plain || !self.is_plain || self.words.iter().any(|word| word.is_match(raw))
+        let is_plain = raw.is_ascii() && memchr::memmem::find(raw, b"\\u").is_none();
+        if is_plain && self.is_plain {
+            self.words.iter().any(|word| word.is_match(raw))
+        } else {
+            true
+        }
     }
+}
+
+/// Whether JSON can write a character only as itself or as a `\u` escape, or it separates words.
+fn is_plain(c: char) -> bool {
+    let has_short_escape = matches!(c, '"' | '\\' | '/');
+    c.is_whitespace() || c.is_ascii_graphic() && !has_short_escape
+}
+
+/// Returns the first of the places at which words were found, if any was.
+fn first_of(places: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
+    places.into_iter().flatten().min_by_key(|place| place.start)
 }
 
 /// Returns an expression that finds a word where the text in lower case has it: `İ` becomes `i` and
@@ -211,13 +224,12 @@ impl Hit {
         let to = covered(after.chars(), left);
         let next = squeezed(&after[..to]);
 
-        let is_cut = |rest: &str| if rest.trim().is_empty() { "" } else { "…" };
-        let mut snippet = String::from(is_cut(&before[..from]));
+        let mut snippet = String::from(ellipsis_for(&before[..from]));
         snippet.push_str(near.trim_start());
         let shown = snippet.len()..snippet.len() + hit.len();
         snippet.push_str(&hit);
         snippet.push_str(next.trim_end());
-        snippet.push_str(is_cut(&after[to..]));
+        snippet.push_str(ellipsis_for(&after[to..]));
 
         let start = utf16_len(before.as_bytes());
         Hit {
@@ -227,6 +239,11 @@ impl Hit {
             shown,
         }
     }
+}
+
+/// Returns what stands for a part that is cut off: nothing if it is only white space.
+fn ellipsis_for(cut_off: &str) -> &'static str {
+    if cut_off.trim().is_empty() { "" } else { "…" }
 }
 
 /// Returns the number of bytes of the first characters that take at most `units` UTF-16 units, if
