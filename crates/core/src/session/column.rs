@@ -11,7 +11,7 @@ pub struct Column {
     rows: Vec<(u32, Parts)>,
 }
 
-/// What surrounds the role and the body of a row, and where its role ends in the text.
+/// What surrounds the role and the body of a row, and where its role ends in the row, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parts {
     /// `body`
@@ -34,8 +34,9 @@ impl Parts {
         u16::try_from(role_end).map_or(Parts::Body, shape)
     }
 
-    /// Returns the role and the body of a row.
+    /// Returns the role and the body of a row. The role is empty if the row is only a body.
     pub fn of<'t>(self, row: &Text<'t>) -> (Text<'t>, Text<'t>) {
+        // The lengths are those of `[`, of `: ` or `]: `, and of `]`.
         let (role_end, before, between, after) = match self {
             Parts::Body => (0, 0, 0, 0),
             Parts::Said(role_end) => (role_end, 0, 2, 0),
@@ -67,11 +68,12 @@ impl Column {
         let Some(&(end, parts)) = self.rows.get(at) else {
             return (Text::default(), Parts::Body);
         };
-        let start = at.checked_sub(1).map_or(0, |before| self.rows[before].0);
-        (
-            Text::from_wtf8(&self.text[start as usize..end as usize]),
-            parts,
-        )
+        let start = match at.checked_sub(1) {
+            Some(previous) => self.rows[previous].0,
+            None => 0,
+        };
+        let row = &self.text[start as usize..end as usize];
+        (Text::from_wtf8(row), parts)
     }
 
     /// Returns the number of bytes of all rows.
@@ -85,6 +87,7 @@ impl Column {
             return;
         }
         let base = self.text.len() as u32;
+        // The last entries here may have no row: theirs is empty.
         self.rows.resize(first, (base, Parts::Body));
         self.rows
             .extend(next.rows.drain(..).map(|(end, parts)| (base + end, parts)));

@@ -28,7 +28,7 @@ pub fn words(message: &[u8]) -> Option<&[u8]> {
         rest = after;
     }
     let words = without_time(rest);
-    (!words.is_empty()).then_some(words)
+    if words.is_empty() { None } else { Some(words) }
 }
 
 /// Whether the start of a message may be that of a forwarded one.
@@ -36,12 +36,18 @@ pub fn may_be(start: &[u8]) -> bool {
     memmem::find(start, b"ntrusted").is_some()
 }
 
-/// Returns what follows a block at the start of the text.
+/// Returns what follows a block at the start of the text: a time, if there is one, a label that ends
+/// with `):`, and a body. `None` if the text does not begin with a label.
+///
+/// The body is what is between fences, or a JSON value; else it ends at an empty line or with the
+/// text.
 fn block(text: &[u8]) -> Option<&[u8]> {
     let text = without_time(text);
     let line = &text[..memchr(b'\n', text).unwrap_or(text.len()).min(LABEL)];
     let end = memmem::find(line, b"):")?;
-    may_be(&line[..end]).then_some(())?;
+    if !may_be(&line[..end]) {
+        return None;
+    }
     let body = trimmed(&text[end + 2..]);
     if let Some(fenced) = body.strip_prefix(b"```") {
         return Some(&fenced[memmem::find(fenced, b"```")? + 3..]);
@@ -50,7 +56,10 @@ fn block(text: &[u8]) -> Option<&[u8]> {
     if matches!(body.first(), Some(b'{' | b'[')) && scanner.skip_value().is_ok() {
         return Some(&body[scanner.pos()..]);
     }
-    Some(memmem::find(body, b"\n\n").map_or(&[], |end| &body[end..]))
+    match memmem::find(body, b"\n\n") {
+        Some(end) => Some(&body[end..]),
+        None => Some(&[]),
+    }
 }
 
 /// Returns the text without white space and a time in brackets at its start.
