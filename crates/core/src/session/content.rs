@@ -61,7 +61,11 @@ pub fn is(object: Raw, key: &str, text: &str) -> bool {
 pub fn trimmed(object: Raw, key: &str) -> Option<Text<'static>> {
     let whole = object.get_text(key)?;
     let text = whole.trim();
-    (!text.is_empty()).then(|| text.into_owned())
+    if text.is_empty() {
+        None
+    } else {
+        Some(text.into_owned())
+    }
 }
 
 /// Whether the member is missing, not a string, or only white space.
@@ -115,7 +119,8 @@ pub fn borrowed_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> 
     joined(content, separator, |text| text?.text())
 }
 
-/// `to_text` returns the text of a block from its member `text`.
+/// Returns the text of content: a string unchanged, or what `to_text` returns for the member `text`
+/// of each text block, joined. Blocks for which it returns `None` are left out.
 fn joined<'a>(
     content: Option<Raw<'a>>,
     separator: &str,
@@ -132,6 +137,7 @@ fn joined<'a>(
         }
     });
     if texts.len() == 1 {
+        // One text need not be copied.
         return texts.swap_remove(0);
     }
     text::joined(texts, separator)
@@ -147,7 +153,7 @@ pub fn entry_text(line: Raw) -> Text<'static> {
     )
 }
 
-/// Returns a number, or 0 if it is none.
+/// Returns a finite number, or 0 for any other value.
 pub fn finite(value: Option<Raw>) -> f64 {
     value
         .and_then(Raw::number)

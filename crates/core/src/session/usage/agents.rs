@@ -38,14 +38,15 @@ impl SubAgents {
             let Some(owner) = file.owner.as_deref() else {
                 continue;
             };
-            let above = file
-                .path
-                .ancestors()
-                .skip(1)
-                .map(|folder| store::with_suffix(folder, ".jsonl"));
-            agents
-                .owners
-                .extend(above.take_while(|session| session != owner));
+            // A session `NAME.jsonl` has its sub-agents in the directory `NAME`, so each directory
+            // above names one, up to the owner.
+            for folder in file.path.ancestors().skip(1) {
+                let session = store::with_suffix(folder, ".jsonl");
+                if session == owner {
+                    break;
+                }
+                agents.owners.insert(session);
+            }
             agents.owners.insert(owner.to_owned());
         }
         agents
@@ -56,7 +57,8 @@ impl SubAgents {
         self.owners.contains(session)
     }
 
-    /// Whether the sub-agents that a tool result of this session reports are read.
+    /// Whether any of the sub-agents that a tool result of this session reports is read; for
+    /// a result that names no sessions, whether any sub-agent of this session is.
     pub fn are_read(&self, session: &Path, reported: &[String]) -> bool {
         if reported.is_empty() {
             return self.has(session);
@@ -96,28 +98,36 @@ fn session_of_result(result: Raw) -> Option<String> {
 /// directory under its own name.
 pub fn places(session: &Path, reported: &[String]) -> Vec<String> {
     let stem = session.file_stem().unwrap_or_default().to_string_lossy();
-    let own = reported
-        .iter()
-        .filter_map(|end| match end.split('/').collect::<Vec<_>>()[..] {
-            [folder, name] if folder != stem => Some(format!("{stem}/{name}")),
-            _ => None,
-        });
-    reported.iter().cloned().chain(own).collect()
+    let mut ends = reported.to_vec();
+    for end in reported {
+        if let [folder, name] = end.split('/').collect::<Vec<_>>()[..]
+            && folder != stem
+        {
+            ends.push(format!("{stem}/{name}"));
+        }
+    }
+    ends
 }
 
 /// Returns the results of the sub-agents in a tool result's details: its own, and those of runs it
 /// waited for.
 fn results<'a>(details: Raw<'a>) -> impl Iterator<Item = Raw<'a>> {
-    let items = |value: Raw<'a>, key: &str| value.get(key).into_iter().flat_map(Raw::items);
-    let awaited =
-        items(details, "completions").flat_map(move |completion| items(completion, "results"));
-    items(details, "results").chain(awaited)
+    let own = items_of(details, "results");
+    let completions = items_of(details, "completions");
+    let awaited = completions.flat_map(|completion| items_of(completion, "results"));
+    own.chain(awaited)
+}
+
+/// Returns the items of an array member; none if the member is missing.
+fn items_of<'a>(object: Raw<'a>, key: &str) -> impl Iterator<Item = Raw<'a>> + use<'a> {
+    object.get(key).into_iter().flat_map(Raw::items)
 }
 
 /// Returns the end of a session's path, which identifies it: its directory and its name. The
 /// sessions of pi-subagents all have the same name, in directories with the same names, so theirs
 /// begin with the run.
 pub fn end_of(path: &str) -> String {
+    // From the right: the name, its directory, and the one above.
     let mut parts: Vec<&str> = path.rsplit(['/', '\\']).take(3).collect();
     if parts[0] != "session.jsonl" {
         parts.truncate(2);
