@@ -54,7 +54,7 @@ impl ListStats {
         if !is_of_turn || !message.members.has(Member::Content) {
             return;
         }
-        // The time in the message precedes that of its entry.
+        // The time in the message takes precedence over that of its entry.
         let time_in_message = message.get(Member::Timestamp).and_then(Raw::number);
         let active = time_in_message.or(time_ms.map(|time| time as f64));
         if let Some(active) = active {

@@ -223,7 +223,7 @@ pub fn newest<'a>(stores: &'a [Store], here: Here<'a>) -> impl Iterator<Item = P
 }
 
 /// Whether a file in a folder of a store is a session that the agent would continue in the current
-/// project. A store that keeps the sessions of all projects in one folder has others there as well.
+/// project. In a flat store, the `cwd` of the header decides which project a session belongs to.
 fn is_of_project(path: &Path, store: &Store, here: Here) -> bool {
     let Ok(file) = Glance::open(path) else {
         return false;

@@ -1,8 +1,8 @@
 //! The data of a session that a list of sessions shows: counts, sums and the start of the first
 //! question.
 //!
-//! Its size does not depend on the number of entries. It is
-//! collected while the file is loaded ([`crate::load`]).
+//! Its size does not depend on the number of entries. It is collected while the file is loaded
+//! ([`crate::load`]).
 
 use crate::session::entry::EntryIx;
 use pisess_json::text::Text;
@@ -39,14 +39,21 @@ impl Opening {
         text
     }
 
-    /// Whether it says more about a session than another, which comes before it.
-    pub fn is_better_than(&self, other: Option<&Opening>) -> bool {
-        let rank = |opening: &Opening| match opening {
+    /// Whether it says more about a session than the opening before it. Of two of one variant, the
+    /// earlier stays.
+    pub fn is_better_than(&self, before: Option<&Opening>) -> bool {
+        match before {
+            Some(before) => self.rank() > before.rank(),
+            None => true,
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
             Opening::Other(_) => 1,
             Opening::Command(_) => 2,
             Opening::Words(_) => 3,
-        };
-        rank(self) > other.map_or(0, rank)
+        }
     }
 }
 
@@ -93,8 +100,9 @@ pub struct ListStats {
 }
 
 impl ListStats {
-    /// Appends that of the next part of the file, whose entries are numbered from `first`.
-    pub fn append(&mut self, mut next: ListStats, first: u32) {
+    /// Appends what was collected from the next part of the file, whose entries are numbered from
+    /// `first`. The earlier question stays, and so does the earlier of two equally good openings.
+    pub fn append(&mut self, next: ListStats, first: u32) {
         self.messages += next.messages;
         self.activity = match (self.activity, next.activity) {
             (Some(ours), Some(theirs)) => Some(ours.max(theirs)),
@@ -107,12 +115,10 @@ impl ListStats {
             question.entry = question.entry.moved(first);
             self.question = Some(question);
         }
-        if next
-            .opening
-            .as_ref()
-            .is_some_and(|opening| opening.is_better_than(self.opening.as_ref()))
+        if let Some(opening) = next.opening
+            && opening.is_better_than(self.opening.as_ref())
         {
-            self.opening = next.opening.take();
+            self.opening = Some(opening);
         }
         for model in next.models {
             if !self.models.contains(&model) {

@@ -188,7 +188,7 @@ struct FoundHeader {
 
 /// Returns the header, if it is on this line; an error, if the file cannot be a session.
 ///
-/// `None` means that the header may follow. This is so for an empty line, for a line that is not
+/// `None` means that the header may follow. This is so for a blank line, for a line that is not
 /// JSON and for a value that JavaScript treats as false; the latter two are added to `problems`. It
 /// is also so for the title line of oh-my-pi, which is stored in `title_slot`.
 fn header_on(
