@@ -16,8 +16,12 @@ use pisess_json::string::decode;
 use pisess_json::text::{Text, concat, joined};
 use pisess_json::{Raw, js};
 
+/// The bit of `errorId` for an abort that the agent does not report.
 const SILENT_ABORT: u32 = 0x0200_0000;
+/// The bit of `errorId` for an abort whose error message is not shown.
 const ABORT: u32 = 0x0800_0000;
+/// The maximum number of UTF-16 units of an error that takes the place of a turn's text.
+const ERROR_UNITS: usize = 80;
 /// The width of the note on a turn that was retried, in terminal columns.
 const NOTE_COLUMNS: usize = 80;
 
@@ -101,55 +105,73 @@ pub fn push_message(
     text.append_to(row)
 }
 
+/// Appends the row of an assistant message. If a retry recovered the turn, the row is the note on
+/// the retry; otherwise it is the turn's text or, without a text, the reason why the turn ended.
 fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
     const ROLE: &str = "assistant";
+
     let recovery = message.get(Member::RetryRecovery).unwrap_or(Raw::NULL);
-    let is = |status: &str| recovery.get("status").is_some_and(|given| given.is(status));
-    if is("recovered") {
-        let note = row_note::retried(&recovery.get_text("note").unwrap_or_default(), NOTE_COLUMNS);
-        return RowText::said(ROLE, &note).append_to(row);
+    if content::is(recovery, "status", "recovered") {
+        let note = recovery.get_text("note").unwrap_or_default();
+        return RowText::said(ROLE, &row_note::retried(&note, NOTE_COLUMNS)).append_to(row);
     }
+
     push_text_or(ROLE, message, blocks, row, || {
-        let aborted = message
+        // The error of a superseded turn is not shown.
+        let is_superseded = content::is(recovery, "status", "superseded");
+        if !is_superseded && let Some(text) = failure_text(message) {
+            return normalize(text).head(ERROR_UNITS);
+        }
+
+        let is_aborted = message
             .get(Member::StopReason)
             .is_some_and(|reason| reason.is("aborted"));
-        match ending(message).filter(|_| !is("superseded")) {
-            Some(ending) => normalize(ending).head(80),
-            None => Text::from(if aborted { "(aborted)" } else { "(no content)" }),
-        }
+        Text::from(if is_aborted {
+            "(aborted)"
+        } else {
+            "(no content)"
+        })
     })
 }
 
 /// Returns the text for a turn that failed or was aborted (`resolveAssistantErrorPresentation`).
-fn ending(message: &MessageFacts) -> Option<Text<'static>> {
+///
+/// - A turn that ended in an error has its error message, or "Error".
+/// - A turn that was aborted silently or by the user has no text.
+/// - Any other aborted turn has its error message. Without one, or if its id or text marks a plain
+///   abort, the text is "Operation aborted".
+/// - A turn that ended in another way has its error message, if any.
+fn failure_text(message: &MessageFacts) -> Option<Text<'static>> {
+    let error_id = message.get(Member::ErrorId);
+    let stop_reason = message.get(Member::StopReason);
     let error = message
         .get(Member::ErrorMessage)
         .filter(|error| error.is_truthy());
-    let says = |text: &str| error.is_some_and(|error| error.is(text));
-    let bit = |bit| js::has_bit(message.get(Member::ErrorId), bit);
-    let silent = bit(SILENT_ABORT) || says("__omp.silent_abort__");
-    let is_reported = !silent && !is_user_interrupt(message.get(Member::ErrorId), error);
-    let stopped = |reason: &str| {
-        message
-            .get(Member::StopReason)
-            .is_some_and(|given| given.is(reason))
-    };
-    let shown = |error: Raw| display(Some(error));
-    if stopped("aborted") {
-        let reason = error.filter(|_| !bit(ABORT) && !says("Request was aborted"));
-        return is_reported.then(|| reason.map_or(Text::from("Operation aborted"), shown));
+
+    if stop_reason.is_some_and(|reason| reason.is("error")) {
+        return Some(error.map_or(Text::from("Error"), |error| display(Some(error))));
     }
-    if stopped("error") {
-        return Some(error.map_or(Text::from("Error"), shown));
+
+    let is_silent = js::has_bit(error_id, SILENT_ABORT)
+        || error.is_some_and(|error| error.is("__omp.silent_abort__"));
+    if is_silent || is_user_interrupt(error_id, error) {
+        return None;
     }
-    error.filter(|_| is_reported).map(shown)
+
+    if stop_reason.is_some_and(|reason| reason.is("aborted")) {
+        let is_plain_abort = js::has_bit(error_id, ABORT)
+            || error.is_none_or(|error| error.is("Request was aborted"));
+        if is_plain_abort {
+            return Some(Text::from("Operation aborted"));
+        }
+    }
+    error.map(|error| display(Some(error)))
 }
 
+/// Returns the row of a `custom_message` entry: the notes of an advisor, or any other content after
+/// its type.
 fn custom_message(entry: Raw) -> RowText<'static> {
-    if entry
-        .get("customType")
-        .is_some_and(|kind| kind.is("advisor"))
-    {
+    if content::is(entry, "customType", "advisor") {
         let notes = row_note::advice(entry);
         let advisors = row_note::advisors(&notes);
         let role = if advisors.is_empty() {
@@ -157,11 +179,10 @@ fn custom_message(entry: Raw) -> RowText<'static> {
         } else {
             format!("advisor ({advisors})")
         };
-        return RowText::said(
-            &role,
-            &normalize(row_note::advice_text(&notes)).head(ROW_UNITS),
-        );
+        let text = normalize(row_note::advice_text(&notes)).head(ROW_UNITS);
+        return RowText::said(&role, &text);
     }
+
     let content = content::joined_text(entry.get("content"), "");
     let mut row = bracketed("", &display(entry.get("customType")));
     row.push_body(&normalize(row_note::unwrapped(&content)).head(ROW_UNITS));
@@ -175,31 +196,40 @@ fn model_usage(entry: Raw) -> RowText<'static> {
     RowText::bracketed("model usage", &used, "]")
 }
 
-/// Returns what a model was used for, in which role, and its provider and id.
+/// Returns the purpose, the role, the provider and the id of a used model, cleaned for a row.
 fn used_model(entry: Raw) -> [Text<'static>; 4] {
     let names = ["purpose", "role", "provider", "model"];
     names.map(|key| row_note::field(&entry.get_text(key).unwrap_or_default()))
 }
 
+/// Returns `family:tier` for each provider family, or `(default)` if no tier is set.
 fn service_tier(entry: Raw) -> Text<'static> {
-    let pair = |(family, tier): (Text, Text)| concat(&[&family, &":", &tier]);
-    match entry.get("serviceTier").filter(|tier| tier.is_truthy()) {
-        Some(tier) => joined(tiers(tier).into_iter().map(pair), " "),
-        None => Text::from("(default)"),
-    }
+    let Some(tier) = entry.get("serviceTier").filter(|tier| tier.is_truthy()) else {
+        return Text::from("(default)");
+    };
+    let pairs = tiers_by_family(tier)
+        .into_iter()
+        .map(|(family, tier)| concat(&[&family, &":", &tier]));
+    joined(pairs, " ")
 }
 
-/// Returns the tier of each provider family. Older entries store one word, of which oh-my-pi prints
-/// each letter with its index.
-fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
+/// Returns each provider family with its tier. Older entries store one word for all families;
+/// oh-my-pi prints each letter of the word, with the letter's index in place of a family.
+fn tiers_by_family(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
+    let mut tiers = Vec::new();
     if let Some(word) = tier.text() {
-        let letters = word.to_string_lossy();
-        let letter =
-            |(at, c): (usize, char)| (Text::from(at.to_string()), Text::from(c.to_string()));
-        return letters.chars().enumerate().map(letter).collect();
+        for (index, letter) in word.to_string_lossy().chars().enumerate() {
+            tiers.push((
+                Text::from(index.to_string()),
+                Text::from(letter.to_string()),
+            ));
+        }
+    } else {
+        for (family, tier) in js::entries(tier) {
+            tiers.push((family.into_owned(), js::string(tier).into_owned()));
+        }
     }
-    let pair = |(family, tier): (Text, Raw)| (family.into_owned(), js::string(tier).into_owned());
-    js::entries(tier).into_iter().map(pair).collect()
+    tiers
 }
 
 /// Returns the text for searching, without the label.
@@ -216,18 +246,17 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             let Some(message) = record.message else {
                 return Text::default();
             };
-            let command = message
-                .get(Member::Command)
-                .filter(|_| role == Role::BashExecution)
-                .and_then(Raw::text);
             let head = message_head(&message, blocks, ROW_UNITS);
-            vec![role_name(role, &message), head, command.unwrap_or_default()]
+            let mut command = Text::default();
+            if role == Role::BashExecution {
+                command = message
+                    .get(Member::Command)
+                    .and_then(Raw::text)
+                    .unwrap_or_default();
+            }
+            vec![role_name(role, &message), head, command]
         }
-        Kind::CustomMessage
-            if entry
-                .get("customType")
-                .is_some_and(|kind| kind.is("advisor")) =>
-        {
+        Kind::CustomMessage if content::is(entry, "customType", "advisor") => {
             let notes = row_note::advice(entry);
             vec![
                 Text::from("advisor"),
@@ -258,36 +287,34 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             vec![Text::from("thinking"), level.unwrap_or(Text::from("off"))]
         }
         Kind::ServiceTierChange => {
-            let tiers = entry.get("serviceTier").map(tiers).unwrap_or_default();
-            let given = tiers.into_iter().filter(|(_, tier)| !tier.is_empty());
-            let words = given.flat_map(|(family, tier)| [family, tier]);
-            std::iter::once(Text::from("service tier"))
-                .chain(words)
-                .collect()
+            let mut parts = vec![Text::from("service tier")];
+            let tiers = entry.get("serviceTier").map(tiers_by_family);
+            for (family, tier) in tiers.unwrap_or_default() {
+                if !tier.is_empty() {
+                    parts.push(family);
+                    parts.push(tier);
+                }
+            }
+            parts
         }
         Kind::TtsrInjection => {
-            let rules = entry
-                .get("injectedRules")
-                .into_iter()
-                .flat_map(Raw::items)
-                .map(|rule| js::string(rule));
-            std::iter::once(Text::from("ttsr injection"))
-                .chain(rules)
-                .collect()
+            let mut parts = vec![Text::from("ttsr injection")];
+            let rules = entry.get("injectedRules").unwrap_or(Raw::NULL);
+            parts.extend(rules.items().map(|rule| js::string(rule)));
+            parts
         }
         Kind::ResetBoundary => vec![Text::from("reset boundary")],
         Kind::SessionInit => vec![Text::from("session init")],
-        _ => named_value(Dialect::OhMyPi, kind, entry).map_or(
-            Vec::new(),
-            |NamedValue { name, value, .. }| {
-                let given = value.filter(|value| !value.is_null());
-                vec![
-                    Text::from(name),
-                    given.map(|value| js::string(value)).unwrap_or_default(),
-                ]
-            },
-        ),
+        _ => match named_value(Dialect::OhMyPi, kind, entry) {
+            Some(NamedValue { name, value, .. }) => {
+                let value = value.filter(|value| !value.is_null());
+                let value = value.map(|value| js::string(value)).unwrap_or_default();
+                vec![Text::from(name), value]
+            }
+            None => Vec::new(),
+        },
     };
+    // An empty part adds its space, too.
     joined(parts, " ")
 }
 
