@@ -8,60 +8,71 @@ use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
 use std::io;
 
-/// Reads the settings, the last of each on the path (the first loop of `buildSessionContext`),
-/// except those that JavaScript would omit.
+/// Returns the settings at the end of the path by name, as JSON (the first loop of
+/// `buildSessionContext`). Settings that JavaScript would omit are missing.
+///
+/// The last entry of a type sets the level, the mode and the service tier. The injected rules are
+/// those of all entries. [`Models`] has the rule for the models.
 pub fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
-    let owned = |value: Raw| value.bytes().to_vec();
-    let thinking = last(Kind::ThinkingLevelChange, path, reader, |line| {
-        ["thinkingLevel", "configured"].map(|key| line.get_some(key).map(owned))
+    let thinking = read_last(Kind::ThinkingLevelChange, path, reader, |line| {
+        ["thinkingLevel", "configured"]
+            .map(|key| line.get_some(key).map(|value| value.bytes().to_vec()))
     })?;
     let [level, configured] = thinking.unwrap_or_default();
-    let mode = last(Kind::ModeChange, path, reader, |line| {
-        ["mode", "data"].map(|key| line.get(key).map(owned))
+
+    let mode = read_last(Kind::ModeChange, path, reader, |line| {
+        ["mode", "data"].map(|key| line.get(key).map(|value| value.bytes().to_vec()))
     })?;
     let [mode, mode_data] = mode.unwrap_or([Some(b"\"none\"".to_vec()), None]);
-    let tier = last(Kind::ServiceTierChange, path, reader, |line| {
+
+    let tier = read_last(Kind::ServiceTierChange, path, reader, |line| {
         service_tier(line.get_some("serviceTier")?)
     })?;
-    let mut rules: Ordered<Vec<u8>> = Ordered::default();
-    for &ix in path
-        .iter()
-        .filter(|&&ix| reader.session().entry(ix).kind == Kind::TtsrInjection)
-    {
-        reader.with_entry(ix, |line| {
-            let injected = line.get("injectedRules").unwrap_or(Raw::NULL).items();
-            injected.for_each(|rule| rules.set(js::stringify(rule).into_bytes(), ()));
-        })?;
+
+    let injected_rules = injected_rules(path, reader)?;
+
+    let mut models = Object::new();
+    for (role, model) in Models::read(path, reader)?.assigned {
+        models = models.member(&role, &model);
     }
-    let assigned = Models::read(path, reader)?.assigned.into_iter();
-    let models = assigned
-        .fold(Object::new(), |object, (role, model)| {
-            object.member(&role, &model)
-        })
-        .finish();
-    let models = js::stringify(Raw::checked(&models)).into_bytes();
-    let model = Raw::checked(&models)
-        .get("default")
-        .unwrap_or(Raw::NULL)
-        .bytes()
-        .to_vec();
+    // As in JavaScript, a repeated role keeps its first position and its last model.
+    let models = js::stringify(Raw::checked(&models.finish())).into_bytes();
+    let default_model = Raw::checked(&models).get("default").unwrap_or(Raw::NULL);
+    let default_model = default_model.bytes().to_vec();
+
+    let level_or_off = level.clone().unwrap_or_else(|| b"\"off\"".to_vec());
     let members = [
-        (
-            "thinkingLevel",
-            Some(level.clone().unwrap_or_else(|| b"\"off\"".to_vec())),
-        ),
-        ("model", Some(model)),
+        ("thinkingLevel", Some(level_or_off)),
+        ("model", Some(default_model)),
         ("models", Some(models)),
         ("mode", mode),
         ("modeData", mode_data),
         ("serviceTier", tier.flatten()),
         ("configuredThinkingLevel", configured.or(level)),
-        ("injectedTtsrRules", Some(array(rules.keys()))),
+        ("injectedTtsrRules", Some(array(injected_rules.keys()))),
     ];
     Ok(members
         .into_iter()
         .filter_map(|(key, value)| Some((key, value?)))
         .collect())
+}
+
+/// Returns the rules of all `ttsr_injection` entries on the path as JSON, each once, in the order
+/// of their first injection.
+fn injected_rules(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ordered<Vec<u8>>> {
+    let session = reader.session();
+    let mut rules = Ordered::default();
+    for &ix in path {
+        if session.entry(ix).kind != Kind::TtsrInjection {
+            continue;
+        }
+        reader.with_entry(ix, |line| {
+            for rule in line.get("injectedRules").unwrap_or(Raw::NULL).items() {
+                rules.set(js::stringify(rule).into_bytes(), ());
+            }
+        })?;
+    }
+    Ok(rules)
 }
 
 /// Returns the entries that determine the settings at the end of the path.
@@ -72,17 +83,18 @@ pub fn used(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> 
         Kind::ModeChange,
         Kind::ActiveToolsChange,
     ];
-    let last = kinds
-        .into_iter()
-        .filter_map(|kind| reader.session().last_on(path, kind));
-    Ok(last
-        .map(|at| path[at])
-        .chain(Models::read(path, reader)?.used)
-        .collect())
+    let mut used = Vec::new();
+    for kind in kinds {
+        if let Some(at) = reader.session().last_on(path, kind) {
+            used.push(path[at]);
+        }
+    }
+    used.extend(Models::read(path, reader)?.used);
+    Ok(used)
 }
 
-/// Returns what `see` returns for the last entry of a type, if there is one.
-fn last<T>(
+/// Reads the last entry of a type on the path with `see`; `None` if there is no such entry.
+fn read_last<T>(
     kind: Kind,
     path: &[EntryIx],
     reader: &EntryReader,
@@ -93,50 +105,62 @@ fn last<T>(
 }
 
 /// The models chosen on a path.
+///
+/// A `model_change` assigns a model to a role. Until one assigns the role `default`, the assistant
+/// messages assign it.
 #[derive(Default)]
 struct Models {
-    /// A model for each choice of a role; the last one of a role applies, at the position of the
-    /// first.
+    /// Each assignment of a model (JSON) to a role, in order. A role has its last model, at the
+    /// position of its first assignment.
     assigned: Vec<(Text<'static>, Vec<u8>)>,
-    /// The entries that determine them. Each choice counts, because the first for a role determines
-    /// its place.
+    /// The entries that determine the models. Each assignment counts, because the first one of a
+    /// role determines the position of the role.
     used: Vec<EntryIx>,
 }
 
 impl Models {
+    /// Reads the `model_change` entries of the path, and at most one assistant message.
     fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Self> {
         let session = reader.session();
-        let (mut models, mut is_chosen) = (Models::default(), false);
+        let mut models = Models::default();
+        let mut is_default_chosen = false;
         // Of the assistant messages before a default model was chosen, the first determines the
-        // place of their model, the last the model.
-        let (mut first, mut last) = (None, None);
+        // position of the assignment, the last the model.
+        let mut first_turn = None;
+        let mut last_turn = None;
         for &ix in path {
             if session.entry(ix).kind == Kind::ModelChange {
                 models.used.push(ix);
-                let choice = reader.with_entry(ix, choice)?;
-                is_chosen |= choice.as_ref().is_some_and(|(role, _)| *role == "default");
-                models.assigned.extend(choice);
-            } else if !is_chosen && session.is_message(ix, Role::Assistant) {
-                first = first.or(Some((models.assigned.len(), ix)));
-                last = Some(ix);
+                let assigned = reader.with_entry(ix, model_assigned)?;
+                if let Some((role, model)) = assigned {
+                    is_default_chosen |= role == "default";
+                    models.assigned.push((role, model));
+                }
+            } else if !is_default_chosen && session.is_message(ix, Role::Assistant) {
+                if first_turn.is_none() {
+                    first_turn = Some((models.assigned.len(), ix));
+                }
+                last_turn = Some(ix);
             }
         }
-        if let (Some((place, first)), Some(last)) = (first, last) {
+
+        if let (Some((position, first)), Some(last)) = (first_turn, last_turn) {
             let model = reader.with_message(last, |message| {
-                let name = |key| js::template(message.get(key)).into_owned();
-                string::encoded(&concat(&[&name("provider"), &"/", &name("model")]))
+                let provider = js::template(message.get("provider"));
+                let name = js::template(message.get("model"));
+                string::encoded(&concat(&[&provider, &"/", &name]))
             })?;
             models
                 .assigned
-                .insert(place, (Text::from("default"), model));
+                .insert(position, (Text::from("default"), model));
             models.used.extend([first, last]);
         }
         Ok(models)
     }
 }
 
-/// Returns the role and the model that a `model_change` assigns.
-fn choice(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
+/// Returns the role and the model (JSON) that a `model_change` assigns; `None` if it has no model.
+fn model_assigned(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
     let model = line.get("model").filter(|model| model.is_truthy())?;
     let role = line
         .get_some("role")
@@ -144,21 +168,37 @@ fn choice(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
     Some((role, model.bytes().to_vec()))
 }
 
-/// Returns the tier of each provider family; the older single words are split into families.
+/// Returns the tier of each provider family as a JSON object; `None` if no family has a known tier.
+///
+/// Older entries store one word: `priority` sets the tier of all families, `openai-only` and
+/// `claude-only` that of one family, and any other word is the tier of OpenAI.
 fn service_tier(value: Raw) -> Option<Vec<u8>> {
     const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
-    const TIERS: [&str; 5] = ["auto", "default", "flex", "scale", "priority"];
-    let tier_of = |given: Raw| TIERS.into_iter().find(|tier| given.is(tier));
-    let tiers = match value.text().unwrap_or_default().as_bytes() {
-        b"priority" => [Some("priority"); 3],
-        b"openai-only" => [Some("priority"), None, None],
-        b"claude-only" => [None, Some("priority"), None],
-        _ if value.is_string() => [tier_of(value), None, None],
-        _ => FAMILIES.map(|family| tier_of(value.get(family)?)),
+
+    let tiers = match value.text() {
+        None => FAMILIES.map(|family| known_tier(value.get(family)?)),
+        Some(word) => match word.as_bytes() {
+            b"priority" => [Some("priority"); 3],
+            b"openai-only" => [Some("priority"), None, None],
+            b"claude-only" => [None, Some("priority"), None],
+            _ => [known_tier(value), None, None],
+        },
     };
-    let families = FAMILIES.into_iter().zip(tiers);
-    let object = families.fold(Object::new(), |object, (family, tier)| {
-        object.with(tier, |object, tier| object.str(family, tier))
-    });
-    Some(object.finish()).filter(|json| json.len() > 2)
+    if tiers.iter().all(Option::is_none) {
+        return None;
+    }
+
+    let mut object = Object::new();
+    for (family, tier) in FAMILIES.into_iter().zip(tiers) {
+        if let Some(tier) = tier {
+            object = object.str(family, tier);
+        }
+    }
+    Some(object.finish())
+}
+
+/// Returns the service tier of this name; `None` if there is none.
+fn known_tier(name: Raw) -> Option<&'static str> {
+    const TIERS: [&str; 5] = ["auto", "default", "flex", "scale", "priority"];
+    TIERS.into_iter().find(|tier| name.is(tier))
 }
