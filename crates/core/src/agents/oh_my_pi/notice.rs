@@ -12,6 +12,9 @@ use regex::bytes::Regex;
 use std::sync::LazyLock;
 
 /// Returns the notice for the `meta` of an execution; empty if there is none.
+///
+/// What was truncated, a failure to save the output, and the limits are sentences in one pair of
+/// brackets. The diagnostics follow the brackets.
 pub fn notice(meta: Option<Raw>) -> Text<'static> {
     let names = [
         "truncation",
@@ -22,87 +25,100 @@ pub fn notice(meta: Option<Raw>) -> Text<'static> {
     ];
     let [truncation, source, artifact_error, limits, diagnostics] =
         content::members(meta.unwrap_or(Raw::NULL), names);
-    let mut parts: Vec<Text> = Vec::new();
-    parts.extend(
-        truncation
-            .filter(|given| given.is_truthy())
-            .map(|given| shown(given, source)),
-    );
+
+    let mut sentences: Vec<Text> = Vec::new();
+    if let Some(truncation) = truncation.filter(|truncation| truncation.is_truthy()) {
+        sentences.push(truncation_sentence(truncation, source));
+    }
     if let Some(error) = artifact_error.filter(|error| error.is_truthy()) {
-        let error = js::string(error);
-        parts.push(concat(&[
+        sentences.push(concat(&[
             &"Full output was not saved completely (artifact ",
-            &error,
+            &js::string(error),
             &" failed)",
         ]));
     }
-    parts.extend(limits.map(reached).unwrap_or_default());
-    let has_parts = !parts.is_empty();
-    let notice = concat(&[&"\n\n[", &joined(parts, ". "), &"]"]);
-    let complaints = diagnostics.and_then(complaints).unwrap_or_default();
-    if has_parts {
-        concat(&[&notice, &complaints])
-    } else {
-        complaints
+    if let Some(limits) = limits {
+        sentences.extend(limit_sentences(limits));
     }
+
+    let diagnostics = diagnostics
+        .and_then(diagnostics_by_file)
+        .unwrap_or_default();
+    if sentences.is_empty() {
+        return diagnostics;
+    }
+    concat(&[&"\n\n[", &joined(sentences, ". "), &"]", &diagnostics])
 }
 
-fn reached(limits: Raw) -> Vec<Text<'static>> {
-    let mut parts = Vec::new();
-    for (key, what) in [
+/// Returns a sentence for each limit that was reached.
+fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
+    let mut sentences = Vec::new();
+    for (key, counted) in [
         ("matchLimit", "matches"),
         ("resultLimit", "results"),
         ("headLimit", "results"),
     ] {
         if let Some(limit) = limits.get(key).filter(|limit| limit.is_truthy()) {
             let [reached, suggestion] = content::members(limit, ["reached", "suggestion"]);
-            let [reached, suggestion] = [js::template(reached), js::template(suggestion)];
-            let what = format!(" {what} limit reached. Use limit=");
-            parts.push(concat(&[&reached, &what, &suggestion, &" for more"]));
+            let middle = format!(" {counted} limit reached. Use limit=");
+            sentences.push(concat(&[
+                &js::template(reached),
+                &middle,
+                &js::template(suggestion),
+                &" for more",
+            ]));
         }
     }
-    if let Some(limit) = limits
-        .get("columnTruncated")
-        .filter(|limit| limit.is_truthy())
-    {
+
+    let column_limit = limits.get("columnTruncated");
+    if let Some(limit) = column_limit.filter(|limit| limit.is_truthy()) {
         let [column, unit, artifact] = content::members(limit, ["maxColumn", "unit", "artifactId"]);
-        let unit = given(unit).map_or(Text::from("chars"), |unit| js::string(unit));
-        let mut part = concat(&[
+        let unit = non_null(unit).map_or(Text::from("chars"), |unit| js::string(unit));
+        let mut sentence = concat(&[
             &"Some lines truncated to ",
             &js::template(column),
             &" ",
             &unit,
         ]);
-        if let Some(artifact) = given(artifact) {
-            part.push_all(&[&". ", &full_output(artifact)]);
+        if let Some(artifact) = non_null(artifact) {
+            sentence.push_all(&[&". ", &full_output(artifact)]);
         }
-        parts.push(part);
+        sentences.push(sentence);
     }
-    parts
+    sentences
 }
 
-/// Returns how much of the output is shown (`formatTruncationMetaNotice`).
-fn shown(truncation: Raw, source: Option<Raw>) -> Text<'static> {
-    let [direction, next, artifact] =
+/// Returns how much of the output is shown, and how to read more of it
+/// (`formatTruncationMetaNotice`).
+fn truncation_sentence(truncation: Raw, source: Option<Raw>) -> Text<'static> {
+    let [direction, next_offset, artifact] =
         content::members(truncation, ["direction", "nextOffset", "artifactId"]);
-    let middle = direction.is_some_and(|direction| direction.is("middle"));
-    let partial = !middle && content::truthy(truncation, "partialLine");
-    let mut notice = match (middle, partial) {
-        (true, _) => middle_left_out(truncation),
-        (_, true) => partial_line(truncation),
-        _ => range(truncation),
+    let lacks_middle = direction.is_some_and(|direction| direction.is("middle"));
+    let is_partial_line = !lacks_middle && content::truthy(truncation, "partialLine");
+
+    let mut sentence = if lacks_middle {
+        head_and_tail_shown(truncation)
+    } else if is_partial_line {
+        partial_line_shown(truncation)
+    } else {
+        lines_shown(truncation)
     };
-    if let Some(next) = given(next).filter(|_| !partial) {
-        notice.push_all(&[&". Use :", &js::string(next), &" to continue"]);
+
+    // If only a part of a line is shown, the offset at which to continue is omitted.
+    if !is_partial_line && let Some(next_offset) = non_null(next_offset) {
+        sentence.push_all(&[&". Use :", &js::string(next_offset), &" to continue"]);
     }
-    if let Some(artifact) = given(artifact) {
+    if let Some(artifact) = non_null(artifact) {
         let report = full_report(artifact, source).unwrap_or_else(|| full_output(artifact));
-        notice.push_all(&[&". ", &report]);
+        sentence.push_all(&[&". ", &report]);
     }
-    notice
+    sentence
 }
 
-fn middle_left_out(truncation: Raw) -> Text<'static> {
+/// Returns how much is shown of an output without its middle: the line ranges of head and tail if
+/// both are stored; otherwise the number of bytes that were elided, if any; otherwise the number of
+/// lines that remain.
+fn head_and_tail_shown(truncation: Raw) -> Text<'static> {
     let names = [
         "headRange",
         "tailRange",
@@ -110,75 +126,94 @@ fn middle_left_out(truncation: Raw) -> Text<'static> {
         "elidedBytes",
         "elidedLines",
         "totalBytes",
+        "outputBytes",
+        "outputLines",
     ];
     let [
-        head,
-        tail,
+        head_range,
+        tail_range,
         total_lines,
         elided_bytes,
         elided_lines,
         total_bytes,
+        output_bytes,
+        output_lines,
     ] = content::members(truncation, names);
-    let [output_bytes, output_lines] = content::members(truncation, ["outputBytes", "outputLines"]);
-    let lines = js::operand(total_lines);
-    let left = |given_: Option<Raw>, total, shown| match given(given_) {
-        Some(given) => js::operand(Some(given)),
-        None => (js::operand(total) - js::operand(shown)).max(0.0),
-    };
-    let bytes = left(elided_bytes, total_bytes, output_bytes);
-    let elided = left(elided_lines, total_lines, output_lines);
-    let many = |count: f64| if count == 1.0 { "" } else { "s" };
-    if let (Some(head), Some(tail)) = (
-        head.filter(|r| r.is_truthy()),
-        tail.filter(|r| r.is_truthy()),
-    ) {
-        let (count, size) = (js::grouped(elided), size(bytes));
-        let elided = format!("; {count} middle line{} ({size}) elided", many(elided));
-        let total = js::template(total_lines);
+    let head_range = head_range.filter(|range| range.is_truthy());
+    let tail_range = tail_range.filter(|range| range.is_truthy());
+    let elided_bytes = elided_count(elided_bytes, total_bytes, output_bytes);
+    let elided_lines = elided_count(elided_lines, total_lines, output_lines);
+
+    if let (Some(head_range), Some(tail_range)) = (head_range, tail_range) {
+        let elided = format!(
+            "; {} middle line{} ({}) elided",
+            js::grouped(elided_lines),
+            plural_suffix(elided_lines),
+            format_size(elided_bytes)
+        );
         return concat(&[
             &"Showing lines ",
-            &span(head),
+            &start_to_end(head_range),
             &" and ",
-            &span(tail),
+            &start_to_end(tail_range),
             &" of ",
-            &total,
+            &js::template(total_lines),
             &elided,
         ]);
     }
-    if bytes > 0.0 {
-        let count = js::grouped(lines);
-        let size = size(bytes);
-        return format!(
-            "Showing head and tail bytes of {count} line{}; {size} elided",
-            many(lines)
-        )
-        .into();
+
+    let line_count = js::operand(total_lines);
+    if elided_bytes > 0.0 {
+        let sentence = format!(
+            "Showing head and tail bytes of {} line{}; {} elided",
+            js::grouped(line_count),
+            plural_suffix(line_count),
+            format_size(elided_bytes)
+        );
+        return sentence.into();
     }
-    let shown = js::number(js::operand(output_lines).min(lines));
+
+    let shown_lines = js::operand(output_lines).min(line_count);
     concat(&[
         &"Showing ",
-        &shown,
+        &js::number(shown_lines),
         &" of ",
         &js::template(total_lines),
         &" lines; middle elided",
     ])
 }
 
-fn partial_line(truncation: Raw) -> Text<'static> {
+/// Returns the number of lines or bytes that were elided: the stored number or, without one, the
+/// total minus the number that remains, at least 0.
+fn elided_count(stored: Option<Raw>, total: Option<Raw>, remaining: Option<Raw>) -> f64 {
+    match non_null(stored) {
+        Some(stored) => js::operand(Some(stored)),
+        None => (js::operand(total) - js::operand(remaining)).max(0.0),
+    }
+}
+
+fn plural_suffix(count: f64) -> &'static str {
+    if count == 1.0 { "" } else { "s" }
+}
+
+/// Returns how much is shown of an output of which a part of one line is shown.
+fn partial_line_shown(truncation: Raw) -> Text<'static> {
     let names = ["shownRange", "outputBytes", "totalBytes", "totalLines"];
-    let [range, output, total, lines] = content::members(truncation, names);
+    let [range, output_bytes, total_bytes, total_lines] = content::members(truncation, names);
     let line = range
         .and_then(|range| range.get_some("start"))
         .map_or(Text::from("1"), |line| js::string(line));
     let part = format!(
         " (partial, {} of {}) of ",
-        size(js::operand(output)),
-        size(js::operand(total))
+        format_size(js::operand(output_bytes)),
+        format_size(js::operand(total_bytes))
     );
-    concat(&[&"Showing line ", &line, &part, &js::template(lines)])
+    concat(&[&"Showing line ", &line, &part, &js::template(total_lines)])
 }
 
-fn range(truncation: Raw) -> Text<'static> {
+/// Returns the range of the lines that are shown, or their number if no range is stored or its end
+/// is before its start.
+fn lines_shown(truncation: Raw) -> Text<'static> {
     let names = [
         "shownRange",
         "totalLines",
@@ -187,31 +222,43 @@ fn range(truncation: Raw) -> Text<'static> {
         "maxBytes",
         "outputBytes",
     ];
-    let [range, total, output, by, max_bytes, output_bytes] = content::members(truncation, names);
-    let total = js::template(total);
-    let is_range = |range: &Raw| {
+    let [
+        range,
+        total_lines,
+        output_lines,
+        truncated_by,
+        max_bytes,
+        output_bytes,
+    ] = content::members(truncation, names);
+    let total_lines = js::template(total_lines);
+    let valid_range = range.filter(|range| {
         range.is_truthy() && js::operand(range.get("end")) >= js::operand(range.get("start"))
-    };
-    let mut text = match range.filter(is_range) {
-        Some(range) => concat(&[&"Showing lines ", &span(range), &" of ", &total]),
+    });
+
+    let mut sentence = match valid_range {
+        Some(range) => concat(&[
+            &"Showing lines ",
+            &start_to_end(range),
+            &" of ",
+            &total_lines,
+        ]),
         None => concat(&[
             &"Showing ",
-            &js::template(output),
+            &js::template(output_lines),
             &" of ",
-            &total,
+            &total_lines,
             &" lines",
         ]),
     };
-    if by.is_some_and(|by| by.is("bytes")) {
-        text.push_str(&format!(
-            " ({} limit)",
-            size(js::operand(given(max_bytes).or(output_bytes)))
-        ));
+
+    if truncated_by.is_some_and(|reason| reason.is("bytes")) {
+        let limit = js::operand(non_null(max_bytes).or(output_bytes));
+        sentence.push_str(&format!(" ({} limit)", format_size(limit)));
     }
-    text
+    sentence
 }
 
-fn span(range: Raw) -> Text<'static> {
+fn start_to_end(range: Raw) -> Text<'static> {
     let [start, end] = content::members(range, ["start", "end"]);
     concat(&[&js::template(start), &"-", &js::template(end)])
 }
@@ -224,21 +271,25 @@ fn full_output(artifact: Raw) -> Text<'static> {
     ])
 }
 
+/// Returns how to read the whole report that an output is from; `None` if the source of the output
+/// is not a report.
 fn full_report(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
-    let report =
-        source.filter(|source| source.get("type").is_some_and(|kind| kind.is("report")))?;
-    let value = js::template(report.get("value"));
+    let report = source?;
+    if !content::is(report, "type", "report") {
+        return None;
+    }
     Some(concat(&[
         &"Read artifact://",
         &js::string(artifact),
         &" for full report (",
-        &value,
+        &js::template(report.get("value")),
         &")",
     ]))
 }
 
-/// Returns the reports of a language server, by file.
-fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
+/// Returns the messages of a language server as an outline of their files, then the messages
+/// without a file; `None` if there are no messages.
+fn diagnostics_by_file(diagnostics: Raw) -> Option<Text<'static>> {
     let [summary, messages] = content::members(diagnostics, ["summary", "messages"]);
     let messages: Vec<_> = messages?
         .items()
@@ -247,70 +298,79 @@ fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
     if messages.is_empty() {
         return None;
     }
-    let mut files: Ordered<Text, Vec<Text>> = Ordered::default();
-    let mut others = Vec::new();
+
+    let mut by_file: Ordered<Text, Vec<Text>> = Ordered::default();
+    let mut without_file = Vec::new();
     for message in &messages {
-        match place(message) {
-            Some((file, rest)) => files.or_insert(file, Vec::new()).push(rest),
-            None => others.push(message.borrowed()),
+        match split_file(message) {
+            Some((file, diagnostic)) => by_file.or_insert(file, Vec::new()).push(diagnostic),
+            None => without_file.push(message.borrowed()),
         }
     }
+
     let mut lines: Vec<Text> = Vec::new();
-    outline(files.keys(), |depth, name, file| {
+    outline(by_file.keys(), |depth, name, file| {
+        // A blank line precedes each folder and each file at the top level.
         if !lines.is_empty() && (depth == 0 || file.is_none()) {
             lines.push(Text::default());
         }
         let slash = if file.is_none() { "/" } else { "" };
         lines.push(concat(&[&"#".repeat(depth + 1), &" ", &name, &slash]));
-        let rests = file.and_then(|file| files.get(file));
-        lines.extend(
-            rests
-                .into_iter()
-                .flatten()
-                .map(|rest| concat(&[&"  ", rest])),
-        );
+        if let Some(file_diagnostics) = file.and_then(|file| by_file.get(file)) {
+            for diagnostic in file_diagnostics {
+                lines.push(concat(&[&"  ", diagnostic]));
+            }
+        }
     });
-    if !files.is_empty() && !others.is_empty() {
+    if !by_file.is_empty() && !without_file.is_empty() {
         lines.push(Text::default());
     }
-    lines.extend(others);
-    let summary = js::template(summary);
+    lines.extend(without_file);
+
     Some(concat(&[
         &"\n\nLSP Diagnostics (",
-        &summary,
+        &js::template(summary),
         &"):\n",
         &joined(lines, "\n"),
     ]))
 }
 
-/// Splits `path:line:column rest` into two parts, the path with forward slashes.
-fn place<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
-    static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+/// Splits `path:line:column text` after the path, and returns the path with forward slashes and
+/// `line:column text`; `None` for a message of another form.
+fn split_file<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
+    static DIAGNOSTIC: LazyLock<Regex> = LazyLock::new(|| {
         // Anything but an end of a line, in WTF-8.
         let any = r"(?:[^\n\r\xe2]|\xe2\x80[^\xa8\xa9]|\xe2[^\x80])";
-        let place = format!(r"^(?<file>{any}+?):(?<rest>\d+:\d+{JS_SPACE}+{any}*)$");
-        Regex::new(&format!("(?-u){place}")).expect("a constant")
+        let pattern = format!(r"^(?<file>{any}+?):(?<rest>\d+:\d+{JS_SPACE}+{any}*)$");
+        Regex::new(&format!("(?-u){pattern}")).expect("a constant")
     });
-    let found = PLACE.captures(message.as_bytes())?;
-    Some((
-        Text::from_wtf8(with_slashes(&found["file"])),
-        message.part(found.name("rest")?.range()),
-    ))
+    let found = DIAGNOSTIC.captures(message.as_bytes())?;
+    let file = Text::from_wtf8(with_slashes(&found["file"]));
+    let rest = message.part(found.name("rest")?.range());
+    Some((file, rest))
 }
 
-/// Formats a number of bytes for people.
-fn size(bytes: f64) -> String {
-    const K: f64 = 1024.0;
-    match bytes {
-        _ if bytes < K => format!("{}B", js::number(bytes)),
-        _ if bytes < K * K => format!("{}KB", js::fixed1(bytes / K)),
-        _ if bytes < K * K * K => format!("{}MB", js::fixed1(bytes / (K * K))),
-        _ if bytes.is_nan() => "NaNGB".to_owned(),
-        _ => format!("{}GB", js::fixed1(bytes / (K * K * K))),
+/// Formats a number of bytes for people, in units of 1,024 bytes.
+fn format_size(bytes: f64) -> String {
+    const KB: f64 = 1024.0;
+    const MB: f64 = 1024.0 * KB;
+    const GB: f64 = 1024.0 * MB;
+    // No comparison below holds for NaN, so it has the last unit.
+    if bytes.is_nan() {
+        return "NaNGB".to_owned();
+    }
+    if bytes < KB {
+        format!("{}B", js::number(bytes))
+    } else if bytes < MB {
+        format!("{}KB", js::fixed1(bytes / KB))
+    } else if bytes < GB {
+        format!("{}MB", js::fixed1(bytes / MB))
+    } else {
+        format!("{}GB", js::fixed1(bytes / GB))
     }
 }
 
-fn given(value: Option<Raw<'_>>) -> Option<Raw<'_>> {
+fn non_null(value: Option<Raw<'_>>) -> Option<Raw<'_>> {
     value.filter(|value| !value.is_null())
 }
 
