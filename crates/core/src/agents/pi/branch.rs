@@ -19,40 +19,50 @@ pub fn prepare(
 ) -> io::Result<(Vec<Message>, FileOps)> {
     let edits = edits_among(entries.iter().copied(), reader)?;
     prepare_branch(entries, reader, budget, tokens::estimate, |ix| {
-        message(ix, &edits, reader)
+        branch_message(ix, &edits, reader)
     })
 }
 
-/// Returns the message of an entry of the branch. Edits do not apply to summaries here.
-fn message(
+/// Returns the message of an entry of the branch; `None` for a tool result, for an entry without a
+/// message, and for one that an edit omits. Edits do not apply to summaries here.
+fn branch_message(
     ix: EntryIx,
     edits: &HashMap<Vec<u8>, Edit>,
     reader: &EntryReader,
 ) -> io::Result<Option<Message>> {
     let session = reader.session();
     let entry = session.entry(ix);
-    let takes_edits = matches!(entry.kind, Kind::Message | Kind::CustomMessage);
-    let edit = edits
-        .get(session.id(ix).as_bytes())
-        .copied()
-        .filter(|_| takes_edits);
-    let built =
-        |make: &dyn Fn(Raw) -> Vec<u8>| reader.with_entry(ix, |line| Some(Body::built(make(line))));
+    let edit = match entry.kind {
+        Kind::Message | Kind::CustomMessage => edits.get(session.id(ix).as_bytes()).copied(),
+        _ => None,
+    };
+
     let body = match entry.kind {
         Kind::Message if entry.role == Role::ToolResult => None,
         Kind::Message if edit.is_some() || entry.role == Role::Missing => {
-            context::message(ix, reader)?
+            context::message_body(ix, reader)?
         }
         Kind::Message => Some(Body::Stored),
-        Kind::CustomMessage => built(&|line| context::custom(line, edit.map(|_| &b"[]"[..])))?,
-        Kind::BranchSummary => built(&context::branch_summary)?,
-        Kind::Compaction => built(&context::compaction_summary)?,
+        Kind::CustomMessage => {
+            // Without an edit, a missing content stays missing.
+            let default_content = edit.map(|_| &b"[]"[..]);
+            let build = |line: Raw| context::custom_message(line, default_content);
+            Some(Body::built(reader.with_entry(ix, build)?))
+        }
+        Kind::BranchSummary => Some(Body::built(reader.with_entry(ix, context::branch_summary)?)),
+        Kind::Compaction => Some(Body::built(
+            reader.with_entry(ix, context::compaction_summary)?,
+        )),
         _ => None,
     };
-    let message = body.map(|body| Message { entry: ix, body });
-    match (message, edit) {
-        (Some(message), Some(edit)) => edited(message, edit, reader),
-        (message, _) => Ok(message),
+
+    let Some(body) = body else {
+        return Ok(None);
+    };
+    let message = Message { entry: ix, body };
+    match edit {
+        Some(edit) => edited(message, edit, reader),
+        None => Ok(Some(message)),
     }
 }
 

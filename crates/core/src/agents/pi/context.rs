@@ -69,7 +69,8 @@ impl<'a> Projection<'a> {
     }
 }
 
-/// Returns the messages in effect at the end of `path`, and passes each entry to `each`.
+/// Returns the messages in effect at the end of `path`, and passes each entry in effect to `each`,
+/// in the order of the messages.
 fn project(
     path: &[EntryIx],
     reader: &EntryReader,
@@ -78,12 +79,18 @@ fn project(
     let session = reader.session();
     let places = in_force(path, reader)?;
     let edits = edits_among(places.clone().map(|place| path[place as usize]), reader)?;
+
     let mut messages = Vec::with_capacity(places.size_hint().1.unwrap_or(path.len()));
     for (index, place) in places.enumerate() {
-        let entry = path[place as usize];
-        let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
-        let edit = edits.get(session.id(entry).as_bytes()).copied();
-        let visible = superseded || speak(entry, edit, reader, &mut messages)?;
+        let ix = path[place as usize];
+        // The compaction in effect comes first. An older one that it keeps adds no messages.
+        let is_older_compaction = index > 0 && session.entry(ix).kind == Kind::Compaction;
+        let visible = if is_older_compaction {
+            true
+        } else {
+            let edit = edits.get(session.id(ix).as_bytes()).copied();
+            push_messages(ix, edit, reader, &mut messages)?
+        };
         each(Projected {
             place,
             visible,
@@ -93,7 +100,7 @@ fn project(
     Ok(messages)
 }
 
-/// Returns the role of a message of a projection, without reading it.
+/// Returns the role of a message of a projection, without reading a stored message.
 pub fn role(session: &Session, message: &Message) -> Role {
     let entry = session.entry(message.entry);
     match (entry.kind, &message.body) {
@@ -104,21 +111,24 @@ pub fn role(session: &Session, message: &Message) -> Role {
     }
 }
 
-/// Returns the indexes on the path of the entries in effect: the last compaction, what it keeps
-/// without system messages (its checkpoint has their state), and what follows it; without a
-/// compaction, the whole path.
+/// Returns the indexes on the path of the entries in effect, in the order of their messages: the
+/// last compaction, the entries that it keeps except system messages, and the entries after it.
+/// Without a compaction, the whole path is in effect.
 pub(crate) fn in_force<'a>(
     path: &'a [EntryIx],
     reader: &'a EntryReader<'a>,
 ) -> io::Result<impl Iterator<Item = u32> + Clone + use<'a>> {
     let session = reader.session();
     let compaction = session.last_on(path, Kind::Compaction);
-    let above = match compaction {
+
+    let kept_range = match compaction {
         None => 0..0,
         Some(at) => first_kept(&path[..=at], reader)? as u32..at as u32,
     };
-    let kept = above.filter(|&place| !session.is_message(path[place as usize], Role::System));
+    // The compaction's checkpoint has the state of the system messages before it.
+    let kept = kept_range.filter(|&place| !session.is_message(path[place as usize], Role::System));
     let after = compaction.map_or(0, |at| at + 1) as u32..path.len() as u32;
+
     Ok(compaction
         .map(|at| at as u32)
         .into_iter()
@@ -126,36 +136,32 @@ pub(crate) fn in_force<'a>(
         .chain(after))
 }
 
-/// Returns the index of the first entry that a compaction, the last of `path`, keeps; its own if it
-/// keeps none.
+/// Returns the index of the first entry kept by the compaction at the end of `path`. If its
+/// `firstKeptEntryId` is not above it on the path, it keeps nothing, and the index is its own.
 fn first_kept(path: &[EntryIx], reader: &EntryReader) -> io::Result<usize> {
-    let at = path.len() - 1;
-    let first = reader.with_entry(path[at], |line| {
-        reader
-            .session()
-            .place_on(&path[..at], &line.get_text("firstKeptEntryId")?)
+    let compaction = path.len() - 1;
+    let first = reader.with_entry(path[compaction], |line| {
+        let id = line.get_text("firstKeptEntryId")?;
+        reader.session().place_on(&path[..compaction], &id)
     })?;
-    Ok(first.unwrap_or(at))
+    Ok(first.unwrap_or(compaction))
 }
 
-/// Returns the entries above a compaction, the last of `path`, that contexts below it use: what it
-/// keeps, the model, the thinking level and the tools.
+/// Returns the entries above the compaction at the end of `path` that contexts below it use: the
+/// entries that it keeps, and those that set the thinking level, the tools and the model.
 pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
     let Some((_, above)) = path.split_last() else {
         return Ok(Vec::new());
     };
+
     let mut used = above[first_kept(path, reader)?..].to_vec();
-    let settings = [Kind::ThinkingLevelChange, Kind::ActiveToolsChange]
-        .map(|kind| session.last_on(above, kind));
+    let thinking = session.last_on(above, Kind::ThinkingLevelChange);
+    let tools = session.last_on(above, Kind::ActiveToolsChange);
     let model = above.iter().rposition(|&ix| sets_model(session, ix));
-    used.extend(
-        settings
-            .into_iter()
-            .chain([model])
-            .flatten()
-            .map(|at| above[at]),
-    );
+    for at in [thinking, tools, model].into_iter().flatten() {
+        used.push(above[at]);
+    }
     Ok(used)
 }
 
@@ -164,86 +170,91 @@ fn sets_model(session: &Session, ix: EntryIx) -> bool {
     session.entry(ix).kind == Kind::ModelChange || session.is_message(ix, Role::Assistant)
 }
 
-/// Adds the messages of an entry, with its edit applied. Returns whether its type has any.
-pub(super) fn speak(
+/// Appends the messages of an entry, with its edit applied. Returns whether the entry has any
+/// before the edit, which may omit them.
+pub(super) fn push_messages(
     ix: EntryIx,
     edit: Option<Edit>,
     reader: &EntryReader,
     out: &mut Vec<Message>,
 ) -> io::Result<bool> {
-    let mut visible = false;
-    let mut add = |body| -> io::Result<()> {
-        visible = true;
+    let mut has_messages = false;
+    for body in message_bodies(ix, reader)?.into_iter().flatten() {
+        has_messages = true;
         let message = Message { entry: ix, body };
         match edit {
             None => out.push(message),
             Some(edit) => out.extend(edited(message, edit, reader)?),
         }
-        Ok(())
-    };
-    match reader.session().entry(ix).kind {
-        Kind::Message => message(ix, reader)?.map_or(Ok(()), add)?,
-        Kind::CustomMessage => add(Body::built(
-            reader.with_entry(ix, |line| custom(line, Some(b"[]")))?,
-        ))?,
-        Kind::BranchSummary => {
-            let added = reader.with_entry(ix, |line| {
-                content::truthy(line, "summary").then(|| Body::built(branch_summary(line)))
-            })?;
-            added.map_or(Ok(()), add)?;
-        }
-        Kind::Compaction => {
-            let (checkpoint, summary) = reader.with_entry(ix, |line| {
-                let checkpoint = line
-                    .get("systemMessage")
-                    .filter(|system| system.is_truthy());
-                (
-                    checkpoint.map(|system| system.bytes().to_vec()),
-                    compaction_summary(line),
-                )
-            })?;
-            checkpoint
-                .into_iter()
-                .chain([summary])
-                .try_for_each(|json| add(Body::built(json)))?;
-        }
-        _ => {}
     }
-    Ok(visible)
+    Ok(has_messages)
 }
 
-/// Returns a stored message, with empty content if it has none; `None` if the line has no message.
-pub(super) fn message(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Body>> {
+/// Returns the messages that an entry has for the model. A compaction may have two, its system
+/// message and its summary; any other entry has at most one.
+fn message_bodies(ix: EntryIx, reader: &EntryReader) -> io::Result<[Option<Body>; 2]> {
+    match reader.session().entry(ix).kind {
+        Kind::Message => Ok([message_body(ix, reader)?, None]),
+        Kind::CustomMessage => reader.with_entry(ix, |line| {
+            let message = custom_message(line, Some(b"[]"));
+            [Some(Body::built(message)), None]
+        }),
+        Kind::BranchSummary => reader.with_entry(ix, |line| {
+            if !content::truthy(line, "summary") {
+                return [None, None];
+            }
+            [Some(Body::built(branch_summary(line))), None]
+        }),
+        Kind::Compaction => reader.with_entry(ix, |line| {
+            let checkpoint = line
+                .get("systemMessage")
+                .filter(|system| system.is_truthy())
+                .map(|system| Body::built(system.bytes().to_vec()));
+            [checkpoint, Some(Body::built(compaction_summary(line)))]
+        }),
+        _ => Ok([None, None]),
+    }
+}
+
+/// Returns the message of a `message` entry. If a system, user, assistant or tool result message
+/// has no content, the result has empty content. `None` if the line has no message.
+pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Body>> {
     let entry = reader.session().entry(ix);
-    let empty: &[u8] = match entry.role {
-        Role::Missing => {
-            let there =
-                reader.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
-            return Ok(there.then_some(Body::Stored));
-        }
-        _ if !entry.flags.has(Flags::NO_CONTENT) => return Ok(Some(Body::Stored)),
+    if entry.role == Role::Missing {
+        let has_message =
+            reader.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
+        return Ok(has_message.then_some(Body::Stored));
+    }
+    if !entry.flags.has(Flags::NO_CONTENT) {
+        return Ok(Some(Body::Stored));
+    }
+
+    let empty_content: &[u8] = match entry.role {
         Role::System => b"\"\"",
         Role::User | Role::Assistant | Role::ToolResult => b"[]",
         _ => return Ok(Some(Body::Stored)),
     };
-    let filled = reader.with_entry(ix, |line| {
+    let completed = reader.with_entry(ix, |line| {
         line.get("message")
-            .map(|message| with_content(message, Some(empty)))
+            .map(|message| with_content(message, Some(empty_content)))
     })?;
-    Ok(Some(filled.map_or(Body::Stored, Body::built)))
+    Ok(Some(completed.map_or(Body::Stored, Body::built)))
 }
 
-/// Returns the message of a `custom_message` entry; `content` replaces one that is missing or
-/// `null`.
-pub(super) fn custom(line: Raw, content: Option<&[u8]>) -> Vec<u8> {
-    let [own, timestamp] = content::members(line, ["content", "timestamp"]);
-    let in_effect = content
-        .filter(|_| own.is_none_or(Raw::is_null))
-        .or(own.map(Raw::bytes));
+/// Returns the message of a `custom_message` entry. `default_content` replaces a content that is
+/// missing or `null`.
+pub(super) fn custom_message(line: Raw, default_content: Option<&[u8]>) -> Vec<u8> {
+    let [stored, timestamp] = content::members(line, ["content", "timestamp"]);
+    let has_content = stored.is_some_and(|content| !content.is_null());
+    let content = if has_content || default_content.is_none() {
+        stored.map(Raw::bytes)
+    } else {
+        default_content
+    };
     write::Object::new()
         .str("role", "custom")
         .copy(line, &["customType"])
-        .with(in_effect, |object, value| object.json("content", value))
+        .with(content, |object, value| object.json("content", value))
         .copy(line, &["display", "details"])
         .json("timestamp", &milliseconds(timestamp))
         .finish()
@@ -259,11 +270,11 @@ pub(super) fn compaction_summary(line: Raw) -> Vec<u8> {
     summary(line, "compactionSummary", "tokensBefore")
 }
 
+/// Returns a summary entry as a message of a role, with its member `about`.
 fn summary(line: Raw, role: &str, about: &str) -> Vec<u8> {
-    let message = write::Object::new()
+    write::Object::new()
         .str("role", role)
-        .copy(line, &["summary", about]);
-    message
+        .copy(line, &["summary", about])
         .json("timestamp", &milliseconds(line.get("timestamp")))
         .finish()
 }
@@ -273,44 +284,41 @@ fn milliseconds(timestamp: Option<Raw>) -> Vec<u8> {
     time::js_date(timestamp).map_or(b"null".to_vec(), |ms| ms.to_string().into_bytes())
 }
 
-/// Returns the settings in effect at the end of the path; what is undefined in pi is omitted, as by
-/// `JSON.stringify`.
+/// Returns the settings in effect at the end of the path by name, as JSON. What is undefined in pi
+/// is omitted, as by `JSON.stringify`.
 fn settings(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let session = reader.session();
-    let thinking = session
-        .last_on(path, Kind::ThinkingLevelChange)
-        .map(|at| path[at]);
-    let model = path
-        .iter()
-        .rev()
-        .copied()
-        .find(|&ix| sets_model(session, ix));
-    let level = match thinking {
-        Some(ix) => reader.with_entry(ix, |line| {
+    let mut settings = Vec::new();
+
+    let level = match session.last_on(path, Kind::ThinkingLevelChange) {
+        Some(at) => reader.with_entry(path[at], |line| {
             line.get("thinkingLevel")
                 .map(|level| level.bytes().to_vec())
         })?,
         None => Some(string::encoded(&Text::from("off"))),
     };
-    let model = match model {
-        Some(ix) => reader.with_entry(ix, |line| model_of(session.entry(ix).kind, line))?,
+    if let Some(level) = level {
+        settings.push(("thinkingLevel", level));
+    }
+
+    let model = match path.iter().rposition(|&ix| sets_model(session, ix)) {
+        Some(at) => {
+            let kind = session.entry(path[at]).kind;
+            reader.with_entry(path[at], |line| model_of(kind, line))?
+        }
         None => b"null".to_vec(),
     };
-    Ok(level
-        .map(|level| ("thinkingLevel", level))
-        .into_iter()
-        .chain([("model", model)])
-        .collect())
+    settings.push(("model", model));
+    Ok(settings)
 }
 
-/// Returns the model of a `model_change` or an assistant message.
+/// Returns the model that a `model_change` or an assistant message sets, as JSON.
 fn model_of(kind: Kind, line: Raw) -> Vec<u8> {
-    let [provider, id] = match kind {
-        Kind::ModelChange => content::members(line, ["provider", "modelId"]),
-        _ => content::members(
-            line.get("message").unwrap_or(Raw::NULL),
-            ["provider", "model"],
-        ),
+    let [provider, id] = if kind == Kind::ModelChange {
+        content::members(line, ["provider", "modelId"])
+    } else {
+        let message = line.get("message").unwrap_or(Raw::NULL);
+        content::members(message, ["provider", "model"])
     };
     write::Object::new()
         .with(provider, |object, value| object.raw("provider", value))

@@ -3,7 +3,7 @@
 //! An estimate is a quarter of the UTF-16 units, rounded up for each message, unless the provider
 //! has reported a count.
 
-use super::context::{self, Projection, speak};
+use super::context::{self, Projection, push_messages};
 use super::system;
 use crate::agents::agent::{build_budget, build_cost};
 use crate::session::content;
@@ -12,14 +12,14 @@ use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
-use std::collections::hash_map::Entry;
 use std::io;
 
 /// The size that pi assumes for an image, in UTF-16 units.
 const IMAGE_UNITS: u64 = 4800;
 const UNITS_PER_TOKEN: u64 = 4;
 
-/// Returns the tokens of a message (pi's `estimateTokens`); 0 for roles pi does not know.
+/// Returns the tokens of a message (pi's `estimateTokens`): the units of its texts and images,
+/// divided by [`UNITS_PER_TOKEN`] and rounded up; 0 for roles that pi does not know.
 pub fn estimate(message: Raw) -> u64 {
     let names = [
         "role",
@@ -32,19 +32,16 @@ pub fn estimate(message: Raw) -> u64 {
     ];
     let [role, content, sections, tools, command, output, summary] =
         content::members(message, names);
-    let role = Role::of(role);
-    let units = match role {
+    let units = match Role::of(role) {
         Role::System => {
-            let texts = sections.map(js::entries).unwrap_or_default();
-            let units: u64 = texts
-                .into_iter()
-                .map(|(_, text)| content::length(Some(text)))
-                .sum();
-            content_units(content)
-                + units
-                + tools
-                    .filter(|tools| tools.is_truthy())
-                    .map_or(0, json_units)
+            let mut units = content_units(content);
+            for (_, section) in sections.map(js::entries).unwrap_or_default() {
+                units += content::length(Some(section));
+            }
+            if let Some(tools) = tools.filter(|tools| tools.is_truthy()) {
+                units += json_units(tools);
+            }
+            units
         }
         Role::User | Role::Custom | Role::ToolResult => content_units(content),
         Role::Assistant => content.map_or(0, turn_units),
@@ -55,62 +52,91 @@ pub fn estimate(message: Raw) -> u64 {
     units.div_ceil(UNITS_PER_TOKEN)
 }
 
-/// Returns the tokens of a context (pi's `estimateProjectedContextTokens`). A provider's count is
-/// used until an edit or a compaction changes the context before it; it may be any JavaScript
-/// number.
+/// Returns the tokens of a context (pi's `estimateProjectedContextTokens`).
+///
+/// If a provider has counted since the last edit or compaction on the path, the result is its last
+/// count, which may be any JavaScript number, plus the estimate of the messages after it.
+/// Otherwise, the result is the estimate of all messages, in which the system messages count as the
+/// one system prompt that they result in.
 pub fn context(projection: &Projection) -> io::Result<f64> {
-    context_by(projection, |message| {
-        message.with(projection.reader, count_and_estimate)
+    context_with(projection, |message| {
+        message.with(projection.reader, Measure::of)
     })
 }
 
-/// Returns the same, given what `measure` returns for each message.
-fn context_by(
+/// Does the same as [`context`], with the measures that `measure` returns.
+fn context_with(
     projection: &Projection,
     mut measure: impl FnMut(&Message) -> io::Result<Measure>,
 ) -> io::Result<f64> {
     let session = projection.reader.session();
-    let changes =
-        |&ix: &EntryIx| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction);
-    let changed = projection.path.iter().rposition(changes);
-    // The estimate of what follows a count, and that of the whole context, in which the prompt in
-    // effect counts once.
-    let (mut trailing, mut whole) = (0, 0);
+    let last_change = projection
+        .path
+        .iter()
+        .rposition(|&ix| changes_context(session.entry(ix).kind));
+
+    // From the last message to the first.
+    let mut trailing = 0;
+    let mut all_but_system = 0;
     for (index, projected) in projection.entries.iter().enumerate().rev() {
-        let is_valid = changed.is_none_or(|changed| projected.place as usize > changed);
+        let is_after_change =
+            last_change.is_none_or(|last_change| projected.place as usize > last_change);
         for message in projection.messages_of(index).iter().rev() {
-            let (usage, tokens) = measure(message)?;
-            if let Some(usage) = usage.filter(|_| is_valid) {
+            let Measure { usage, estimate } = measure(message)?;
+            if is_after_change && let Some(usage) = usage {
                 return Ok(usage + trailing as f64);
             }
-            trailing += tokens;
-            whole += if context::role(session, message) == Role::System {
-                0
-            } else {
-                tokens
-            };
+            trailing += estimate;
+            if context::role(session, message) != Role::System {
+                all_but_system += estimate;
+            }
         }
     }
-    let system = system::current(projection)?;
-    Ok((whole + system.map_or(0, |system| estimate(Raw::checked(&system.message(b"0"))))) as f64)
+
+    let system_tokens = match system::current(projection)? {
+        Some(system) => estimate(Raw::checked(&system.message(b"0"))),
+        None => 0,
+    };
+    Ok((all_but_system + system_tokens) as f64)
 }
 
-/// A provider's count of the context up to a message, and the estimate of the message.
-type Measure = (Option<f64>, u64);
-
-fn count_and_estimate(message: Raw) -> Measure {
-    (usage(message), estimate(message))
+/// Whether an entry of this type can change the context before it, so that earlier counts of a
+/// provider no longer apply.
+fn changes_context(kind: Kind) -> bool {
+    matches!(kind, Kind::ContextEdit | Kind::Compaction)
 }
 
-/// Returns the provider's count for a response that was completed.
+/// The size of a message.
+#[derive(Clone, Copy, Default)]
+struct Measure {
+    /// The provider's count of the context up to the message, in tokens, if the message has one.
+    usage: Option<f64>,
+    /// The estimate of the message alone, in tokens.
+    estimate: u64,
+}
+
+impl Measure {
+    fn of(message: Raw) -> Self {
+        Measure {
+            usage: usage(message),
+            estimate: estimate(message),
+        }
+    }
+}
+
+/// Returns the provider's count in an assistant message. A turn that failed or was aborted has
+/// none, and a count of 0 is no count.
 fn usage(message: Raw) -> Option<f64> {
     let [role, stop_reason, usage] = content::members(message, ["role", "stopReason", "usage"]);
-    let is = |value: Option<Raw>, text| value.is_some_and(|value| value.is(text));
-    if !is(role, "assistant") || is(stop_reason, "aborted") || is(stop_reason, "error") {
+    let is_turn = role.is_some_and(|role| role.is("assistant"));
+    let is_incomplete =
+        stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
+    if !is_turn || is_incomplete {
         return None;
     }
+
     let tokens = total(usage?);
-    (tokens > 0.0).then_some(tokens)
+    if tokens > 0.0 { Some(tokens) } else { None }
 }
 
 /// Returns the total of a provider's count, as both agents compute it: any JavaScript number.
@@ -170,117 +196,145 @@ fn json_units(value: Raw) -> u64 {
     js::stringify(value).utf16_len() as u64
 }
 
-/// Returns the size of the context at each of `tips`, in tokens, except those that would take too
-/// long.
+/// Returns the size of the context at each of `tips`, in tokens. A tip is left out if its context
+/// would have to be built after the build budget is used up.
 ///
-/// If a provider has counted since the last change, its count is used: usually the tip is the
-/// response that it counted, and only the tips are read. A path without a count, change and system
+/// If a provider has counted since the last change, its count is used. Usually the tip is the
+/// response with the count, and only the tips are read. A path without a count, change and system
 /// message is summed up from its root. In both cases each entry is read once. For other tips, the
-/// size is computed for the path.
+/// context is built.
 pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let mut walk = Walk {
         reader,
-        edited: edited(reader)?,
+        edited: edited_ids(reader)?,
         counts: HashMap::default(),
         measures: HashMap::default(),
     };
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
     let mut budget = build_budget(session.entries.len());
     for &tip in tips {
-        let size = match walk.count_at(tip)? {
-            Some((usage, since)) => usage + since as f64,
-            None if budget == 0 => continue,
-            None => {
-                let path = session.path(Some(tip));
-                let projection = Projection::of(&path, reader)?;
-                budget = budget.saturating_sub(build_cost(projection.entries.len(), path.len()));
-                context_by(&projection, |message| walk.measure(message))?
-            }
-        };
+        if let Some(count) = walk.count_at(tip)? {
+            sizes.insert(tip, count.usage + count.trailing as f64);
+            continue;
+        }
+        if budget == 0 {
+            continue;
+        }
+
+        let path = session.path(Some(tip));
+        let projection = Projection::of(&path, reader)?;
+        budget = budget.saturating_sub(build_cost(projection.entries.len(), path.len()));
+        let size = context_with(&projection, |message| walk.measure(message))?;
         sizes.insert(tip, size);
     }
     Ok(sizes)
 }
 
-/// Returns the ids of the entries that edits change.
-fn edited(reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
+/// Returns the ids of the entries that edits anywhere in the session change.
+fn edited_ids(reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
     let session = reader.session();
-    let edits = session
-        .all()
-        .filter(|&ix| session.entry(ix).kind == Kind::ContextEdit);
-    let target = |ix| {
-        reader
-            .with_entry(ix, |line| line.get_text("targetId").map(Text::into_owned))
-            .transpose()
-    };
-    edits.filter_map(target).collect()
+    let mut ids = HashSet::default();
+    for ix in session.all() {
+        if session.entry(ix).kind == Kind::ContextEdit {
+            let target =
+                reader.with_entry(ix, |line| line.get_text("targetId").map(Text::into_owned))?;
+            ids.extend(target);
+        }
+    }
+    Ok(ids)
 }
 
-/// A provider's count, or 0 at the root, and the estimate of what follows.
-type Count = (f64, u64);
+/// The size of the context at an entry.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    /// The nearest count of a provider, in tokens; 0 if the root takes its place.
+    usage: f64,
+    /// The estimate of the messages after it, in tokens.
+    trailing: u64,
+}
 
-/// What was read on the way up from tips.
+/// The walks up from several tips, and what they have read.
 struct Walk<'a> {
     reader: &'a EntryReader<'a>,
+    /// The ids of the entries that edits change.
     edited: HashSet<Text<'static>>,
-    /// The counts at the entries read so far, which are not read again.
+    /// The counts at the entries read so far, which are not read again; `None` where the context
+    /// has to be built.
     counts: HashMap<EntryIx, Option<Count>>,
-    /// The counts and estimates of stored messages.
+    /// The measures of stored messages.
     measures: HashMap<EntryIx, Measure>,
 }
 
 impl Walk<'_> {
-    /// Returns the nearest count above `tip`, unless a compaction, an edit or an edited entry is
-    /// nearer: an edit can change what precedes or follows it. The root is a count, too, unless a
-    /// system message is nearer: together, those count once.
+    /// Returns the size at `tip`, from the nearest count above it and the messages between; `None`
+    /// if the context has to be built.
+    ///
+    /// The root takes the place of a count of 0, unless a system message is nearer: all system
+    /// messages together count as one. The context has to be built if a compaction, an edit or an
+    /// edited entry is nearer, since an edit can change what precedes or follows it.
     fn count_at(&mut self, tip: EntryIx) -> io::Result<Option<Count>> {
         let session = self.reader.session();
-        let (mut counted, mut below) = (Some((0.0, 0)), Vec::new());
+
+        // Up from the tip, until the count at an entry is known.
+        let mut count = Some(Count::default());
+        let mut measured = Vec::new();
         for ix in session.upwards(Some(tip)) {
-            if let Some(&count) = self.counts.get(&ix) {
-                counted = count;
+            if let Some(&known) = self.counts.get(&ix) {
+                count = known;
                 break;
             }
-            let is_change = matches!(session.entry(ix).kind, Kind::Compaction | Kind::ContextEdit)
+            let is_change = changes_context(session.entry(ix).kind)
                 || !self.edited.is_empty() && self.edited.contains(&session.id(ix));
             if is_change {
                 self.counts.insert(ix, None);
-                counted = None;
+                count = None;
                 break;
             }
+
             let mut messages = Vec::new();
-            speak(ix, None, self.reader, &mut messages)?;
-            let read = messages
-                .first()
-                .map(|message| self.measure(message))
-                .transpose()?;
-            let (usage, estimate) = read.unwrap_or_default();
-            below.push((ix, usage, estimate));
-            if usage.is_some() {
+            push_messages(ix, None, self.reader, &mut messages)?;
+            // Only a compaction has more than one message.
+            let measure = match messages.first() {
+                Some(message) => self.measure(message)?,
+                None => Measure::default(),
+            };
+            measured.push((ix, measure));
+            if measure.usage.is_some() {
                 break;
             }
         }
-        for (ix, usage, estimate) in below.into_iter().rev() {
-            let holds = |(usage, _): &Count| *usage > 0.0 || !session.is_message(ix, Role::System);
-            let sum = counted
-                .filter(holds)
-                .map(|(usage, since)| (usage, since + estimate));
-            counted = usage.map(|usage| (usage, 0)).or(sum);
-            self.counts.insert(ix, counted);
+
+        // Down again, adding up.
+        for (ix, measure) in measured.into_iter().rev() {
+            count = match (measure.usage, count) {
+                (Some(usage), _) => Some(Count { usage, trailing: 0 }),
+                (None, Some(above))
+                    if above.usage > 0.0 || !session.is_message(ix, Role::System) =>
+                {
+                    Some(Count {
+                        usage: above.usage,
+                        trailing: above.trailing + measure.estimate,
+                    })
+                }
+                (None, _) => None,
+            };
+            self.counts.insert(ix, count);
         }
-        Ok(counted)
+        Ok(count)
     }
 
     fn measure(&mut self, message: &Message) -> io::Result<Measure> {
-        // Only a stored message is the same on all paths.
-        match (&message.body, self.measures.entry(message.entry)) {
-            (Body::Stored, Entry::Occupied(known)) => Ok(*known.get()),
-            (Body::Stored, Entry::Vacant(new)) => {
-                Ok(*new.insert(message.with(self.reader, count_and_estimate)?))
-            }
-            (Body::Built(_), _) => message.with(self.reader, count_and_estimate),
+        // Only a stored message is the same on all paths, and is remembered.
+        if matches!(message.body, Body::Built(_)) {
+            return message.with(self.reader, Measure::of);
         }
+        if let Some(&known) = self.measures.get(&message.entry) {
+            return Ok(known);
+        }
+        let measure = message.with(self.reader, Measure::of)?;
+        self.measures.insert(message.entry, measure);
+        Ok(measure)
     }
 }
 
