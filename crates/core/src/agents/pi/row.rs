@@ -12,20 +12,14 @@ use crate::session::read::record::{Block, Member, MessageFacts, Record, Typed};
 use pisess_json::text::{Text, joined};
 use pisess_json::{Raw, js};
 
-/// Returns the row of an entry that is not a message.
+/// Returns the row of an entry that is not a message: for most types, the type's name and its
+/// value in brackets.
 pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
     let entry = Raw::checked(record.bytes);
-    let member = |key: &str| {
-        entry
-            .get(key)
-            .map(display)
-            .unwrap_or_else(|| Text::from("undefined"))
-    };
     match kind {
         Kind::CustomMessage => {
-            let content = entry.get("content").map(content_head).unwrap_or_default();
-            let mut row = bracketed("", &member("customType"));
-            row.push_body(&normalize(content));
+            let mut row = bracketed("", &display_member(entry, "customType"));
+            row.push_body(&normalize(member_head(entry, "content")));
             row
         }
         Kind::Compaction => {
@@ -38,19 +32,16 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
             bracketed("compaction", &Text::from(format!("{thousands}k tokens")))
         }
         Kind::BranchSummary => {
-            let summary = entry.get("summary").map(content_head).unwrap_or_default();
-            RowText::named("branch summary", &normalize(summary))
+            RowText::named("branch summary", &normalize(member_head(entry, "summary")))
         }
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
-            bracketed(
-                if omits {
-                    "context omit"
-                } else {
-                    "context replace"
-                },
-                &member("targetId"),
-            )
+            let role = if omits {
+                "context omit"
+            } else {
+                "context replace"
+            };
+            bracketed(role, &display_member(entry, "targetId"))
         }
         // pi draws an empty row here; a name is more useful.
         Kind::Missing => bracketed("", &Text::from("no type")),
@@ -60,9 +51,22 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
                 value,
                 missing,
             }) => bracketed(name, &value.map_or(Text::from(missing), display)),
-            None => bracketed("", &member("type")),
+            None => bracketed("", &display_member(entry, "type")),
         },
     }
+}
+
+/// Returns the start of a member as a row shows it, or JavaScript's `undefined`.
+fn display_member(entry: Raw, key: &str) -> Text<'static> {
+    match entry.get(key) {
+        Some(value) => display(value),
+        None => Text::from("undefined"),
+    }
+}
+
+/// Returns the first [`ROW_UNITS`] of a member's text; empty if it is missing.
+fn member_head(entry: Raw, key: &str) -> Text<'static> {
+    entry.get(key).map(content_head).unwrap_or_default()
 }
 
 /// Appends the row of a message; for a tool result, its row if its call is not found.
@@ -75,43 +79,34 @@ pub fn push_message(
     let text = match role {
         Role::User => return push_text_or("user", message, blocks, row, Text::default),
         Role::Assistant => {
-            return push_text_or("assistant", message, blocks, row, || without_text(message));
+            return push_text_or("assistant", message, blocks, row, || turn_end_text(message));
         }
-        Role::ToolResult => bracketed(
-            "",
-            &message
-                .get(Member::ToolName)
-                .filter(|name| !name.is_null())
-                .map_or(Text::from("tool"), display),
-        ),
-        Role::BashExecution => RowText::named(
-            "bash",
-            &normalize(
-                message
-                    .get(Member::Command)
-                    .map(content_head)
-                    .unwrap_or_default(),
-            ),
-        ),
+        Role::ToolResult => {
+            let name = message.get(Member::ToolName).filter(|name| !name.is_null());
+            bracketed("", &name.map_or(Text::from("tool"), display))
+        }
+        Role::BashExecution => {
+            let command = message.get(Member::Command).map(content_head);
+            RowText::named("bash", &normalize(command.unwrap_or_default()))
+        }
         _ => bracketed("", &role_name(role, message)),
     };
     text.append_to(row)
 }
 
-/// Returns what is shown for an assistant message without text.
-fn without_text(message: &MessageFacts) -> Text<'static> {
-    if message
-        .get(Member::StopReason)
-        .is_some_and(|reason| reason.is("aborted"))
-    {
+/// Returns the text in place of that of a turn without text: `(aborted)`, the error message, or
+/// `(no content)`.
+fn turn_end_text(message: &MessageFacts) -> Text<'static> {
+    /// The maximum number of UTF-16 units of the error message.
+    const ERROR_UNITS: usize = 80;
+
+    let stop_reason = message.get(Member::StopReason);
+    if stop_reason.is_some_and(|reason| reason.is("aborted")) {
         return Text::from("(aborted)");
     }
-    match message
-        .get(Member::ErrorMessage)
-        .filter(|error| error.is_truthy())
-    {
-        Some(error) => normalize(content_head(error)).head(80),
-        None => Text::from("(no content)"),
+    match message.get(Member::ErrorMessage) {
+        Some(error) if error.is_truthy() => normalize(content_head(error)).head(ERROR_UNITS),
+        _ => Text::from("(no content)"),
     }
 }
 
@@ -124,148 +119,170 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         blocks,
     } = *typed;
     let entry = Raw::checked(record.bytes);
-    let member = |key: &str| {
-        entry
-            .get(key)
-            .filter(|value| !value.is_null())
-            .map(display)
-            .unwrap_or_default()
-    };
     let parts: Vec<Text> = match kind {
         Kind::Message => {
             let Some(message) = record.message else {
                 return Text::default();
             };
-            let (role, head) = (
-                role_name(role, &message),
-                message_head(&message, blocks, ROW_UNITS),
-            );
-            let command = message
-                .get(Member::Command)
-                .filter(|_| role == "bashExecution")
-                .map(content_head);
-            [Some(role), Some(head), command]
-                .into_iter()
-                .flatten()
-                .collect()
+            let role = role_name(role, &message);
+            let is_bash = role == "bashExecution";
+            let mut parts = vec![role, message_head(&message, blocks, ROW_UNITS)];
+            if is_bash && let Some(command) = message.get(Member::Command) {
+                parts.push(content_head(command));
+            }
+            parts
         }
         Kind::CustomMessage => {
+            let custom_type = entry.get_some("customType").map(display);
             vec![
-                member("customType"),
-                entry.get("content").map(content_head).unwrap_or_default(),
+                custom_type.unwrap_or_default(),
+                member_head(entry, "content"),
             ]
         }
         Kind::Compaction => vec![Text::from("compaction")],
         Kind::BranchSummary => {
-            vec![
-                Text::from("branch summary"),
-                entry.get("summary").map(content_head).unwrap_or_default(),
-            ]
+            vec![Text::from("branch summary"), member_head(entry, "summary")]
         }
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             let change = Text::from(if omits { "omit" } else { "replace" });
-            vec![Text::from("context edit"), change, member("targetId")]
+            let target = entry.get_some("targetId").map(display);
+            vec![
+                Text::from("context edit"),
+                change,
+                target.unwrap_or_default(),
+            ]
         }
-        _ => named_value(Dialect::Pi, kind, entry).map_or(
-            Vec::new(),
-            |NamedValue { name, value, .. }| {
-                let given = value.filter(|value| !value.is_null());
-                vec![Text::from(name), given.map(display).unwrap_or_default()]
-            },
-        ),
+        _ => match named_value(Dialect::Pi, kind, entry) {
+            Some(NamedValue { name, value, .. }) => {
+                let value = value.filter(|value| !value.is_null());
+                vec![Text::from(name), value.map(display).unwrap_or_default()]
+            }
+            None => Vec::new(),
+        },
     };
+    // An empty part adds its space, too.
     joined(parts, " ")
 }
 
-/// Returns the row of the result of a known tool call.
+/// Returns the row of the result of a known tool call: the tool and its main arguments. A tool that
+/// pi has no row for has its arguments as JSON.
 pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
-    let argument = |keys: &[&str]| {
-        let found = keys
-            .iter()
-            .filter_map(|key| arguments.get(key))
-            .find(|value| value.is_truthy());
-        found.map(display).unwrap_or_default()
-    };
-    let path = |keys: &[&str], default: &'static str| {
-        let path = argument(keys);
-        short_path(
-            if path.is_empty() {
-                Text::from(default)
-            } else {
-                path
-            },
-            home,
-        )
-    };
     let row = match &*name.to_string_lossy() {
         "read" => {
-            let mut row = prefixed(&["read: "], &path(&["path", "file_path"], ""));
+            let path = path_argument(arguments, &["path", "file_path"], "", home);
+            let mut row = prefixed(&["read: "], &path);
             let range = line_range(arguments.get_some("offset"), arguments.get_some("limit"));
             row.push_str(&range.unwrap_or_default());
             bracketed("", &row)
         }
-        tool @ ("write" | "edit") => bracketed(tool, &path(&["path", "file_path"], "")),
-        "bash" => bracketed("", &bash_call(&argument(&["command"]))),
+        tool @ ("write" | "edit") => {
+            let path = path_argument(arguments, &["path", "file_path"], "", home);
+            bracketed(tool, &path)
+        }
+        "bash" => bracketed("", &bash_call(&argument(arguments, &["command"]))),
         "grep" => {
-            let pattern = argument(&["pattern"]);
-            searched("grep: /", &pattern, "/ in ", &path(&["path"], "."))
+            let pattern = argument(arguments, &["pattern"]);
+            let path = path_argument(arguments, &["path"], ".", home);
+            search_row("grep: /", &pattern, "/ in ", &path)
         }
         "find" => {
-            let pattern = argument(&["pattern"]);
-            searched("find: ", &pattern, " in ", &path(&["path"], "."))
+            let pattern = argument(arguments, &["pattern"]);
+            let path = path_argument(arguments, &["path"], ".", home);
+            search_row("find: ", &pattern, " in ", &path)
         }
-        "ls" => bracketed("ls", &path(&["path"], ".")),
+        "ls" => bracketed("ls", &path_argument(arguments, &["path"], ".", home)),
         _ => bracketed("", &other_call(name, arguments)),
     };
     row.text
 }
 
-/// Returns the row of a search: the pattern, and where it is searched for.
-fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> RowText<'static> {
+/// Returns the first of these arguments that is truthy in JavaScript; empty if none is.
+fn argument(arguments: Raw, keys: &[&str]) -> Text<'static> {
+    for key in keys {
+        if let Some(value) = arguments.get(key).filter(|value| value.is_truthy()) {
+            return display(value);
+        }
+    }
+    Text::default()
+}
+
+/// Returns [`argument`] as a short path, or `default` if it is empty.
+fn path_argument(
+    arguments: Raw,
+    keys: &[&str],
+    default: &'static str,
+    home: Option<&Text>,
+) -> Text<'static> {
+    let mut path = argument(arguments, keys);
+    if path.is_empty() {
+        path = Text::from(default);
+    }
+    short_path(path, home)
+}
+
+/// Returns the row of a search: the pattern, then the searched path, which is omitted if the
+/// pattern fills the row.
+fn search_row(before: &str, pattern: &Text, between: &str, path: &Text) -> RowText<'static> {
     let mut row = prefixed(&[before], pattern);
     if pattern.utf16_len() < ROW_UNITS {
         row.push_str(between);
-        row.push(place);
+        row.push(path);
     }
     bracketed("", &row)
 }
 
-/// Returns `:from-to` as pi's `formatReadLineRange` does; `None` if there is no value, or one is
-/// not a number.
+/// Returns `:start` or `:start-end` as pi's `formatReadLineRange` does. `None` if neither the
+/// offset nor the limit is given, or one is not a number.
 fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> Option<String> {
-    let number = |given: Raw| {
-        let text = given
-            .text()
-            .map(|text| text.trim().to_string_lossy().into_owned());
-        let number = text.map_or_else(|| given.number(), |text| text.parse().ok());
-        number.filter(|number: &f64| number.is_finite())
+    if offset.is_none() && limit.is_none() {
+        return None;
+    }
+
+    let start = match offset {
+        Some(offset) => finite_number(offset)?,
+        None => 1.0,
     };
-    offset.or(limit)?;
-    let start = offset.map_or(Some(1.0), number)?;
-    let end = limit.map_or(Some(0.0), |limit| Some(start + number(limit)? - 1.0))?;
-    let end = if end == 0.0 {
-        String::new()
-    } else {
-        format!("-{}", js::number(end))
-    };
-    Some(format!(":{}{end}", js::number(start)))
+    let mut range = format!(":{}", js::number(start));
+    if let Some(limit) = limit {
+        let end = start + finite_number(limit)? - 1.0;
+        // An end of 0 is omitted.
+        if end != 0.0 {
+            range.push_str(&format!("-{}", js::number(end)));
+        }
+    }
+    Some(range)
 }
 
-/// Returns the path with the home directory written `~`.
+/// Returns the value of a number, or of a string that contains one; `None` if it is not finite.
+fn finite_number(value: Raw) -> Option<f64> {
+    let number: f64 = match value.text() {
+        Some(text) => text.trim().to_string_lossy().parse().ok()?,
+        None => value.number()?,
+    };
+    if number.is_finite() {
+        Some(number)
+    } else {
+        None
+    }
+}
+
+/// Returns the path with the home directory written `~`. A home directory of one byte, such as
+/// `/`, is not replaced.
 pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else {
         return path;
     };
-    let above = home
+    let home = home
         .as_bytes()
         .strip_suffix(b"/")
         .unwrap_or(home.as_bytes());
-    match path.as_bytes().strip_prefix(above) {
+    match path.as_bytes().strip_prefix(home) {
         Some(b"" | b"/") => Text::from("~"),
-        Some(rest) if rest.starts_with(b"/") => {
+        // A path that continues with another byte is a sibling such as `/home/user2`.
+        Some(below) if below.starts_with(b"/") => {
             let mut short = Text::from("~");
-            short.push(&Text::from_wtf8(rest));
+            short.push(&Text::from_wtf8(below));
             short.into_owned()
         }
         _ => path,
