@@ -6,114 +6,131 @@ use crate::session::paths::with_slashes;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 
-/// Returns the row of a tool result whose call is known.
+/// Returns the row of a tool result whose call is known: the tool and its main arguments. A tool
+/// that oh-my-pi has no row for has its arguments as JSON.
 pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
-    let argument = |keys: &[&str]| {
-        let found = keys
-            .iter()
-            .filter_map(|key| arguments.get(key))
-            .find(|value| value.is_truthy());
-        found.map(|value| js::string(value)).unwrap_or_default()
-    };
     let row = match &*name.to_string_lossy() {
         "read" => {
-            let mut row = prefixed(
-                &["read: "],
-                &short_path(&argument(&["path", "file_path"]), home),
-            );
+            let path = argument(arguments, &["path", "file_path"]);
+            let mut row = prefixed(&["read: "], &short_path(&path, home));
             row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
             bracketed("", &row)
         }
         tool @ ("write" | "edit") => {
-            bracketed(tool, &short_path(&argument(&["path", "file_path"]), home))
+            let path = argument(arguments, &["path", "file_path"]);
+            bracketed(tool, &short_path(&path, home))
         }
-        "bash" => bracketed("", &bash_call(&argument(&["command"]))),
+        "bash" => bracketed("", &bash_call(&argument(arguments, &["command"]))),
         "grep" => {
-            let mut row = prefixed(&["grep: /"], &argument(&["pattern"]));
+            let mut row = prefixed(&["grep: /"], &argument(arguments, &["pattern"]));
             row.push_str("/ in ");
-            row.push(&short_path(&scope(arguments, ["paths", "path"]), home));
+            row.push(&short_path(
+                &search_scope(arguments, ["paths", "path"]),
+                home,
+            ));
             bracketed("", &row)
         }
-        "glob" => bracketed(
-            "glob",
-            &short_path(&scope(arguments, ["path", "paths"]), home),
-        ),
+        "glob" => {
+            let scope = search_scope(arguments, ["path", "paths"]);
+            bracketed("glob", &short_path(&scope, home))
+        }
         "ls" => {
-            let path = argument(&["path"]);
-            bracketed(
-                "ls",
-                &short_path(
-                    &if path.is_empty() {
-                        Text::from(".")
-                    } else {
-                        path
-                    },
-                    home,
-                ),
-            )
+            let mut path = argument(arguments, &["path"]);
+            if path.is_empty() {
+                path = Text::from(".");
+            }
+            bracketed("ls", &short_path(&path, home))
         }
         _ => bracketed("", &other_call(name, arguments)),
     };
     row.text
 }
 
-/// Returns `:from-to`; an end of 0 is omitted.
+/// Returns the first of these arguments that is truthy in JavaScript, as `String(value)`; empty if
+/// none is.
+fn argument<'a>(arguments: Raw<'a>, keys: &[&str]) -> Text<'a> {
+    for key in keys {
+        if let Some(value) = arguments.get(key).filter(|value| value.is_truthy()) {
+            return js::string(value);
+        }
+    }
+    Text::default()
+}
+
+/// Returns `:start` or `:start-end`; empty if neither the offset nor the limit is given. An end
+/// that is 0 or not a number is omitted.
 fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     if offset.is_none() && limit.is_none() {
         return String::new();
     }
-    let given = offset.filter(|offset| !offset.is_null());
-    let start = given.map_or(Text::from("1"), |offset| js::string(offset));
-    let end = |limit: Raw| {
-        let both_numbers = given.is_none_or(|offset| !offset.is_string()) && !limit.is_string();
-        if both_numbers {
-            return given.map_or(1.0, |offset| js::operand(Some(offset)))
-                + js::operand(Some(limit))
-                - 1.0;
-        }
-        // `+` concatenates if one side is a string.
+
+    let offset = offset.filter(|offset| !offset.is_null());
+    let start = offset.map_or(Text::from("1"), |offset| js::string(offset));
+    let Some(limit) = limit else {
+        return format!(":{start}");
+    };
+
+    // JavaScript computes `start + limit - 1`, in which `+` concatenates if one side is a string.
+    let is_concatenated = offset.is_some_and(Raw::is_string) || limit.is_string();
+    let sum = if is_concatenated {
         let mut text = start.clone();
         text.push(&js::string(limit));
         text.trim()
             .to_string_lossy()
             .parse::<f64>()
             .unwrap_or(f64::NAN)
-            - 1.0
+    } else {
+        offset.map_or(1.0, |offset| js::operand(Some(offset))) + js::operand(Some(limit))
     };
-    match limit.map(end).filter(|end| *end != 0.0 && !end.is_nan()) {
-        Some(end) => format!(":{start}-{}", js::number(end)),
-        None => format!(":{start}"),
+    let end = sum - 1.0;
+    if end == 0.0 || end.is_nan() {
+        return format!(":{start}");
     }
+    format!(":{start}-{}", js::number(end))
 }
 
-/// Returns the directories of a search: a string, a string that contains a JSON array, or an array.
-fn scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
-    let usable = |key: &str| {
-        let lists = key == "paths";
-        arguments
-            .get(key)
-            .filter(|value| value.is_string() || (lists && value.is_array()))
-    };
-    let Some(given) = usable(first).or_else(|| usable(second)) else {
+/// Returns the directories of a search, from the first of two arguments that is usable. Without
+/// any directory, the result is `.`.
+fn search_scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
+    let scope = scope_argument(arguments, first).or_else(|| scope_argument(arguments, second));
+    let Some(scope) = scope else {
         return Text::from(".");
     };
-    let text = given.text().unwrap_or_default();
+    if scope.is_array() {
+        return join_directories(scope);
+    }
+
+    // A string can contain a JSON array of strings.
+    let text = scope.text().unwrap_or_default();
     let trimmed = text.trim();
-    let encoded = Raw::parse(trimmed.as_bytes()).ok();
-    let encoded = encoded.filter(|list| list.is_array() && list.items().all(Raw::is_string));
-    match encoded.or(Some(given).filter(|given| given.is_array())) {
-        None => text.borrowed().into_owned(),
-        Some(list) if list.items().next().is_none() => Text::from("."),
-        Some(list) => js::join(list, ", "),
+    match Raw::parse(trimmed.as_bytes()) {
+        Ok(list) if list.is_array() && list.items().all(Raw::is_string) => join_directories(list),
+        _ => text.borrowed().into_owned(),
     }
 }
 
-/// Returns the path with the home directory written `~`.
+/// Returns the argument `key` if it is a string or, under the key `paths`, an array.
+fn scope_argument<'a>(arguments: Raw<'a>, key: &str) -> Option<Raw<'a>> {
+    let value = arguments.get(key)?;
+    let is_usable = value.is_string() || (key == "paths" && value.is_array());
+    if is_usable { Some(value) } else { None }
+}
+
+fn join_directories(list: Raw) -> Text<'static> {
+    if list.items().next().is_none() {
+        return Text::from(".");
+    }
+    js::join(list, ", ")
+}
+
+/// Returns the path with the home directory written `~`, and with forward slashes below it.
 fn short_path(path: &Text, home: Option<&Text>) -> Text<'static> {
-    let below = |home: &Text| path.as_bytes().strip_prefix(home.as_bytes());
-    match home.filter(|home| !home.is_empty()).and_then(below) {
-        Some(rest) if matches!(rest.first(), None | Some(b'/' | b'\\')) => {
-            prefixed(&["~"], &Text::from_wtf8(with_slashes(rest)))
+    let Some(home) = home.filter(|home| !home.is_empty()) else {
+        return path.borrowed().into_owned();
+    };
+    match path.as_bytes().strip_prefix(home.as_bytes()) {
+        Some(below) if matches!(below.first(), None | Some(b'/' | b'\\')) => {
+            prefixed(&["~"], &Text::from_wtf8(with_slashes(below)))
         }
         _ => path.borrowed().into_owned(),
     }
