@@ -12,23 +12,35 @@ use unicode_width::UnicodeWidthChar;
 /// Whether a text, given as stored between its quotes, contains more than dots and white space
 /// (`canonicalizeMessage`).
 pub fn says_something(raw: &[u8]) -> bool {
+    /// The number of UTF-16 units to decode before the whole text.
+    const HEAD_UNITS: usize = 64;
+
     // Most texts start with a letter.
     if raw.first().is_some_and(u8::is_ascii_alphanumeric) {
         return true;
     }
-    let says = |text: Text| {
-        let dots = |c: u32| matches!(c, 0x2e | 0x2026 | 0x20 | 0x09 | 0x0a | 0x0d);
-        !text.trim().code_points().all(dots)
-    };
+
     let mut head = Vec::new();
-    let whole = string::decode_head(raw, 64, &mut head) > 0;
-    says(Text::from_wtf8(head)) || (!whole && says(string::decode(raw)))
+    let units_left = string::decode_head(raw, HEAD_UNITS, &mut head);
+    if !is_dots_only(&Text::from_wtf8(head)) {
+        return true;
+    }
+    let is_whole = units_left > 0;
+    !is_whole && !is_dots_only(&string::decode(raw))
 }
 
-/// Returns the note on a turn that was retried, in at most `columns` terminal columns.
+/// Whether a text consists of dots, ellipses and white space.
+fn is_dots_only(text: &Text) -> bool {
+    text.trim()
+        .code_points()
+        .all(|c| matches!(c, 0x2e | 0x2026 | 0x20 | 0x09 | 0x0a | 0x0d))
+}
+
+/// Returns the note on a turn that was retried on one line, or "retried" if it is empty. A note of
+/// more than `columns` terminal columns is truncated, with an ellipsis in the last column.
 pub fn retried(note: &Text, columns: usize) -> Text<'static> {
-    let given = note.to_string_lossy();
-    let words: Vec<_> = given
+    let stored = note.to_string_lossy();
+    let words: Vec<_> = stored
         .split(|c| is_js_space(u32::from(c)))
         .filter(|word| !word.is_empty())
         .collect();
@@ -37,12 +49,15 @@ pub fn retried(note: &Text, columns: usize) -> Text<'static> {
     } else {
         words.join(" ")
     };
-    let widths = || note.chars().map(|c| c.width().unwrap_or(0));
-    if widths().sum::<usize>() <= columns {
+
+    let widths: Vec<usize> = note.chars().map(|c| c.width().unwrap_or(0)).collect();
+    if widths.iter().sum::<usize>() <= columns {
         return Text::from(note);
     }
-    let fitting = fit(widths(), columns - 1);
-    Text::from(note.chars().take(fitting).chain(['…']).collect::<String>())
+    let fitting = fit(widths.into_iter(), columns - 1);
+    let mut truncated: String = note.chars().take(fitting).collect();
+    truncated.push('…');
+    Text::from(truncated)
 }
 
 /// Returns the notes in an advisor's message, a `custom_message` entry.
@@ -63,45 +78,50 @@ pub fn advice_text(notes: &[Raw]) -> Text<'static> {
 }
 
 /// Returns the names of the advisors other than the default one, then the severities of their
-/// notes.
+/// notes, each once.
 pub fn advisors(notes: &[Raw]) -> Text<'static> {
-    let mut names: Vec<Text> = Vec::new();
-    for key in ["advisor", "severity"] {
-        let from = names.len();
-        for name in notes
-            .iter()
-            .filter_map(|note| note.get_text(key))
-            .map(|name| field(&name))
-        {
-            let default = key == "advisor" && name == "default";
-            if !name.is_empty() && !default && !names[from..].contains(&name) {
-                names.push(name);
-            }
-        }
-    }
+    let mut names = distinct_fields(notes, "advisor");
+    names.retain(|name| *name != "default");
+    names.extend(distinct_fields(notes, "severity"));
     joined(names, ", ")
 }
 
+/// Returns the values of a member of the notes, cleaned for a row, without empty ones and
+/// repetitions.
+fn distinct_fields(notes: &[Raw], key: &str) -> Vec<Text<'static>> {
+    let mut values = Vec::new();
+    for note in notes {
+        let value = field(&note.get_text(key).unwrap_or_default());
+        if !value.is_empty() && !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
+}
+
 /// Returns a field of a row on one line, without terminal sequences and control characters
-/// (`sanitizeTreeField`).
+/// (`sanitizeTreeField`). Lone surrogates are removed, and if there are any, so is each U+FFFD.
 pub fn field(text: &Text) -> Text<'static> {
-    let lone = |c: u32| char::from_u32(c).is_none();
-    let broken = text.code_points().any(lone);
-    let chars = text
+    let has_lone_surrogate = text
+        .code_points()
+        .any(|code_point| char::from_u32(code_point).is_none());
+    let plain: String = text
         .code_points()
         .filter_map(char::from_u32)
-        .filter(|&c| !(broken && c == '\u{fffd}'));
-    let plain: String = chars.collect();
+        .filter(|&c| !(has_lone_surrogate && c == '\u{fffd}'))
+        .collect();
+
     // The agent looks for sequences only if there is an escape character.
     let plain = if plain.contains('\u{1b}') {
         without_sequences(&plain)
     } else {
-        plain.into()
+        Cow::from(plain)
     };
-    let kept = plain
+    let printable: String = plain
         .chars()
-        .filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'));
-    normalize(Text::from(kept.collect::<String>()))
+        .filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect();
+    normalize(Text::from(printable))
 }
 
 /// Returns the text without terminal escape sequences, as `Bun.stripANSI` does. (`anstream` ends
@@ -117,15 +137,18 @@ fn without_sequences(text: &str) -> Cow<'_, str> {
     SEQUENCE.replace_all(text, "")
 }
 
-/// Returns the text between a `<system-…>` tag and its end, if there is nothing else.
+/// Returns the text inside a `<system-…>` tag if the tag surrounds the whole content, or else the
+/// content.
 pub fn unwrapped(content: &Text) -> Text<'static> {
-    match inner(content.trim().as_bytes()) {
+    match inside_system_tag(content.trim().as_bytes()) {
         Some(inner) => Text::from_wtf8(inner).trim().into_owned(),
         None => content.borrowed().into_owned(),
     }
 }
 
-fn inner(text: &[u8]) -> Option<&[u8]> {
+/// Returns what is between an opening `<system-…>` tag and its closing tag, in which case is
+/// ignored; `None` if the text does not start and end with the two.
+fn inside_system_tag(text: &[u8]) -> Option<&[u8]> {
     static OPENING: LazyLock<Regex> = LazyLock::new(|| {
         let attributes = format!(r#"{JS_SPACE}(?:[^<>"']|"[^"]*"|'[^']*')*"#);
         Regex::new(&format!(
@@ -134,10 +157,15 @@ fn inner(text: &[u8]) -> Option<&[u8]> {
         .expect("a constant")
     });
     let opening = OPENING.captures(text)?;
-    let close = [b"</", &opening["name"], b">"].concat();
-    let rest = &text[opening.get_match().end()..];
-    let (inner, end) = rest.split_at(rest.len().checked_sub(close.len())?);
-    end.eq_ignore_ascii_case(&close).then_some(inner)
+    let closing = [b"</", &opening["name"], b">"].concat();
+    let after_opening = &text[opening.get_match().end()..];
+    let inner_len = after_opening.len().checked_sub(closing.len())?;
+    let (inner, end) = after_opening.split_at(inner_len);
+    if end.eq_ignore_ascii_case(&closing) {
+        Some(inner)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
