@@ -5,7 +5,6 @@ use super::{message, tokens};
 use crate::agents::prepare::{Budget, FileOps, prepare_branch};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
-use pisess_json::Raw;
 use std::io;
 
 /// Prepares the summary of `entries`, oldest first. Tool results are included, truncated to 2,000
@@ -20,7 +19,8 @@ pub fn prepare(
     })
 }
 
-/// Returns the message of an entry of the branch, unless it is a useless result.
+/// Returns the message of an entry of the branch; `None` for a useless result and for an entry
+/// without a message.
 fn message_of(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Message>> {
     let entry = reader.session().entry(ix);
     if !matches!(
@@ -29,14 +29,15 @@ fn message_of(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Message>> 
     ) {
         return Ok(None);
     }
-    let is_dropped = |line: Raw| {
-        let message = line
-            .get("message")
-            .filter(|_| entry.role == Role::ToolResult);
-        message.is_some_and(|message| is_useless(message, message.get("isError")))
-    };
+
     let body = reader.with_entry(ix, |line| {
-        message::plain(line, entry).filter(|_| !is_dropped(line))
+        if entry.role == Role::ToolResult
+            && let Some(message) = line.get("message")
+            && is_useless(message, message.get("isError"))
+        {
+            return None;
+        }
+        message::plain(line, entry)
     })?;
     Ok(body.map(|body| Message { entry: ix, body }))
 }
