@@ -11,51 +11,54 @@ use pisess_json::{Raw, js};
 use std::io;
 
 const ENTRY_TYPE: &str = "experimental_context_notes";
+/// The maximum length of a revision's text in bytes.
 const MAX_BYTES: usize = 16_384;
 
-/// Returns the notebook as a message; `None` if the path has none since its last reset, or an empty
-/// one.
+/// Returns the newest valid revision of the notebook as a message. `None` if the path has none
+/// since its last reset, or the newest one is empty.
 pub fn message(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Message>> {
     let session = reader.session();
-    let kind = |ix: EntryIx| session.entry(ix).kind;
-    let recent = path
-        .iter()
-        .rev()
-        .copied()
-        .take_while(|&ix| kind(ix) != Kind::ResetBoundary);
-    let revision = |ix| {
-        reader
-            .with_entry(ix, |line| Some((ix, notes(line)?.into_owned())))
-            .transpose()
-    };
-    let newest = recent
-        .filter(|&ix| kind(ix) == Kind::Custom)
-        .find_map(revision)
-        .transpose()?;
-    Ok(newest
-        .filter(|(_, notes)| !notes.is_empty())
-        .map(|(ix, notes)| {
-            let message = Object::new()
-                .str("role", "custom")
-                .str("customType", ENTRY_TYPE)
-                .text("content", &template::context_notes(&notes))
-                .bool("display", false)
-                .number("timestamp", session.entry(ix).js_time());
-            Message {
-                entry: ix,
-                body: Body::built(message.finish()),
-            }
-        }))
+    for &ix in path.iter().rev() {
+        let entry = session.entry(ix);
+        if entry.kind == Kind::ResetBoundary {
+            break;
+        }
+        if entry.kind != Kind::Custom {
+            continue;
+        }
+        let text = reader.with_entry(ix, |line| revision_text(line).map(Text::into_owned))?;
+        let Some(text) = text else {
+            continue;
+        };
+
+        // No older revision takes the place of an empty one.
+        if text.is_empty() {
+            break;
+        }
+        let message = Object::new()
+            .str("role", "custom")
+            .str("customType", ENTRY_TYPE)
+            .text("content", &template::context_notes(&text))
+            .bool("display", false)
+            .number("timestamp", entry.js_time());
+        return Ok(Some(Message {
+            entry: ix,
+            body: Body::built(message.finish()),
+        }));
+    }
+    Ok(None)
 }
 
-/// Returns the text of a valid revision: `{version: 1, text}` and nothing else, within 16 KiB.
-fn notes(line: Raw<'_>) -> Option<Text<'_>> {
-    let data = line
-        .get("data")
-        .filter(|_| content::is(line, "customType", ENTRY_TYPE))?;
+/// Returns the text of a valid revision: an entry of the notebook's type whose data are
+/// `{version: 1, text}` and nothing else, with a text of at most [`MAX_BYTES`].
+fn revision_text(line: Raw<'_>) -> Option<Text<'_>> {
+    if !content::is(line, "customType", ENTRY_TYPE) {
+        return None;
+    }
+    let data = line.get("data")?;
     let version = data.get("version").and_then(Raw::number);
-    let text = data
-        .get_text("text")
-        .filter(|text| text.as_bytes().len() <= MAX_BYTES)?;
-    (version == Some(1.0) && js::entries(data).len() == 2).then_some(text)
+    let text = data.get_text("text")?;
+    let is_valid =
+        version == Some(1.0) && text.as_bytes().len() <= MAX_BYTES && js::entries(data).len() == 2;
+    if is_valid { Some(text) } else { None }
 }
