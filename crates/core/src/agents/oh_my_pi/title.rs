@@ -9,30 +9,33 @@ use pisess_json::write::Object;
 /// bytes to change the title, and with them part of the header if the line is shorter.
 pub const TITLE_LINE: usize = 256;
 
-/// Returns a title line without its newline, padded to its width; a title that does not fit is
-/// truncated.
+/// Returns a title line without its newline, with which it has [`TITLE_LINE`] bytes. A title that
+/// does not fit is truncated to its longest prefix that fits.
 pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) -> Vec<u8> {
+    const LEN: usize = TITLE_LINE - 1;
+
     let whole = title.and_then(Raw::text).unwrap_or_default();
-    let line = |title: &Text, pad: usize| {
-        Object::new()
-            .str("type", "title")
-            .number("v", 1.0)
-            .text("title", title)
-            .with(source, |line, source| line.raw("source", source))
-            .text("updatedAt", updated_at)
-            .str("pad", &" ".repeat(pad))
-            .finish()
-    };
-    let fits = |title: &Text| line(title, 0).len() < TITLE_LINE;
-    let title = (0..=whole.utf16_len())
-        .rev()
-        .map(|units| whole.head_whole(units))
-        .find(fits)
-        .unwrap_or_default();
-    line(
-        &title,
-        (TITLE_LINE - 1).saturating_sub(line(&title, 0).len()),
-    )
+    for units in (0..=whole.utf16_len()).rev() {
+        let prefix = whole.head_whole(units);
+        let unpadded_len = encode_title(&prefix, source, updated_at, 0).len();
+        if unpadded_len <= LEN {
+            return encode_title(&prefix, source, updated_at, LEN - unpadded_len);
+        }
+    }
+    // The other members are too long for any title.
+    encode_title(&Text::default(), source, updated_at, 0)
+}
+
+/// Returns a title line with `padding` spaces in its member `pad`.
+fn encode_title(title: &Text, source: Option<Raw>, updated_at: &Text, padding: usize) -> Vec<u8> {
+    Object::new()
+        .str("type", "title")
+        .number("v", 1.0)
+        .text("title", title)
+        .with(source, |line, source| line.raw("source", source))
+        .text("updatedAt", updated_at)
+        .str("pad", &" ".repeat(padding))
+        .finish()
 }
 
 /// Returns a title line padded to its width again, after a change.
