@@ -19,6 +19,7 @@ pub enum MessageKind {
         /// Whether it ended in an error, or was aborted.
         failed: bool,
     },
+    /// A tool result, with the id of its call.
     Result(Option<Text<'static>>),
     /// The note after a turn that was interrupted while thinking.
     InterruptedThinking,
@@ -37,30 +38,41 @@ impl MessageKind {
             "toolCallId",
             "customType",
         ];
-        let [role, content, stop_reason, retried, call, custom_type] =
-            content::members(message, names);
-        let is = |value: Option<Raw>, text: &str| value.is_some_and(|value| value.is(text));
-        if is(role, "assistant") {
+        let [
+            role,
+            content,
+            stop_reason,
+            retry_recovery,
+            call_id,
+            custom_type,
+        ] = content::members(message, names);
+
+        if role.is_some_and(|role| role.is("assistant")) {
             let blocks = content.unwrap_or(Raw::NULL);
-            let error = is(stop_reason, "error");
-            let skipped = retried.is_some_and(Raw::is_truthy) || (error && is_empty_turn(blocks));
-            let failed = error || is(stop_reason, "aborted");
-            return (!skipped).then(|| MessageKind::Turn {
+            let is_error = stop_reason.is_some_and(|reason| reason.is("error"));
+            let is_aborted = stop_reason.is_some_and(|reason| reason.is("aborted"));
+            let is_retried = retry_recovery.is_some_and(Raw::is_truthy);
+            if is_retried || (is_error && is_empty_turn(blocks)) {
+                return None;
+            }
+            return Some(MessageKind::Turn {
                 calls: call_ids(blocks),
-                failed,
+                failed: is_error || is_aborted,
             });
         }
-        if is(role, "toolResult") {
-            return Some(MessageKind::Result(
-                call.and_then(Raw::text).map(Text::into_owned),
-            ));
+
+        if role.is_some_and(|role| role.is("toolResult")) {
+            let id = call_id.and_then(Raw::text).map(Text::into_owned);
+            return Some(MessageKind::Result(id));
         }
-        let interrupted = is(role, "custom") && is(custom_type, INTERRUPTED_THINKING);
-        Some(if interrupted {
-            MessageKind::InterruptedThinking
+
+        let is_interruption_note = role.is_some_and(|role| role.is("custom"))
+            && custom_type.is_some_and(|name| name.is(INTERRUPTED_THINKING));
+        if is_interruption_note {
+            Some(MessageKind::InterruptedThinking)
         } else {
-            MessageKind::Other
-        })
+            Some(MessageKind::Other)
+        }
     }
 }
 
@@ -72,26 +84,30 @@ pub fn repaired(
     Ok(without_failed_turns(without_dangling_calls(items, reader)?))
 }
 
-/// Each call needs its result in the list. A turn that loses a call also loses the provider's
-/// signatures, since they would no longer match.
+/// Removes tool calls whose result is not in the list, and turns of which nothing remains. A turn
+/// that loses a call also loses the provider's signatures, since they would no longer match.
 fn without_dangling_calls(
     items: Vec<(Message, MessageKind)>,
     reader: &EntryReader,
 ) -> io::Result<Vec<(Message, MessageKind)>> {
-    let results = items.iter().filter_map(|(_, kind)| match kind {
-        MessageKind::Result(id) => Some(id.clone()),
-        _ => None,
-    });
-    let answered: HashSet<Option<Text<'static>>> = results.collect();
+    let mut answered: HashSet<Option<Text<'static>>> = HashSet::default();
+    for (_, kind) in &items {
+        if let MessageKind::Result(id) = kind {
+            answered.insert(id.clone());
+        }
+    }
+
     let mut kept = Vec::with_capacity(items.len());
     for (mut message, mut kind) in items {
         if let MessageKind::Turn { calls, .. } = &mut kind
             && calls.iter().any(|id| !answered.contains(id))
         {
-            let Some(body) = message.with(reader, |raw| stripped(raw, &answered))? else {
+            let remaining =
+                message.with(reader, |turn| without_unanswered_calls(turn, &answered))?;
+            let Some(remaining) = remaining else {
                 continue;
             };
-            message.body = Body::built(body);
+            message.body = Body::built(remaining);
             calls.retain(|id| answered.contains(id));
         }
         kept.push((message, kind));
@@ -99,67 +115,80 @@ fn without_dangling_calls(
     Ok(kept)
 }
 
-/// Returns the turn without its unanswered calls; `None` if nothing is left.
-fn stripped(message: Raw, answered: &HashSet<Option<Text<'static>>>) -> Option<Vec<u8>> {
-    let content = message.get("content").unwrap_or(Raw::NULL);
-    let stays = |block: &Raw| {
-        let dangling =
-            content::is_block(*block, "toolCall") && !answered.contains(&block.get_text("id"));
-        !dangling && !content::is_block(*block, "redactedThinking")
-    };
-    let is_signed = |block: Raw| {
-        content::is_block(block, "thinking") && content::truthy(block, "thinkingSignature")
-    };
-    let unsigned = |block: Raw| {
-        if is_signed(block) {
+/// Returns the turn without its unanswered calls, its redacted thinking and the signatures of its
+/// thinking; `None` if no block remains.
+fn without_unanswered_calls(
+    turn: Raw,
+    answered: &HashSet<Option<Text<'static>>>,
+) -> Option<Vec<u8>> {
+    let mut blocks = Vec::new();
+    for block in turn.get("content").unwrap_or(Raw::NULL).items() {
+        let is_unanswered =
+            content::is_block(block, "toolCall") && !answered.contains(&block.get_text("id"));
+        if is_unanswered || content::is_block(block, "redactedThinking") {
+            continue;
+        }
+        let is_signed =
+            content::is_block(block, "thinking") && content::truthy(block, "thinkingSignature");
+        blocks.push(if is_signed {
             without(block, "thinkingSignature")
         } else {
             block.bytes().to_vec()
-        }
-    };
-    let blocks: Vec<_> = content.items().filter(stays).map(unsigned).collect();
-    (!blocks.is_empty()).then(|| with(message, "content", &array(blocks)))
+        });
+    }
+    if blocks.is_empty() {
+        return None;
+    }
+    Some(with(turn, "content", &array(blocks)))
 }
 
-/// A failed turn is removed with its results, unless the note on its thinking follows.
+/// Removes each failed turn and the results after it, unless the next message that remains is the
+/// note on its thinking.
 fn without_failed_turns(items: Vec<(Message, MessageKind)>) -> Vec<Message> {
+    // The positions of the results by the id of their call, in order.
     let mut results: HashMap<&Option<Text<'static>>, Vec<usize>> = HashMap::default();
     for (at, (_, kind)) in items.iter().enumerate() {
         if let MessageKind::Result(id) = kind {
             results.entry(id).or_default().push(at);
         }
     }
-    let mut gone = vec![false; items.len()];
-    // From the end; `behind` is a stack of the messages after the current one that are left, the
-    // nearest on top.
-    let mut behind: Vec<usize> = Vec::new();
+
+    let mut is_removed = vec![false; items.len()];
+    // From the end. `after` is a stack of the messages after the current one that remain, the
+    // nearest on top. A turn can remove a result that is on the stack already.
+    let mut after: Vec<usize> = Vec::new();
     for (at, (_, kind)) in items.iter().enumerate().rev() {
-        while behind.last().is_some_and(|&next| gone[next]) {
-            behind.pop();
+        while after.last().is_some_and(|&next| is_removed[next]) {
+            after.pop();
         }
-        let explained = behind
+        let is_explained = after
             .last()
             .is_some_and(|&next| matches!(items[next].1, MessageKind::InterruptedThinking));
-        match kind {
+
+        let failed_calls = match kind {
             MessageKind::Turn {
                 calls,
                 failed: true,
-            } if !explained => {
-                gone[at] = true;
-                for id in calls {
-                    let places = results.entry(id).or_default();
-                    while let Some(place) = places.pop_if(|&mut place| place > at) {
-                        gone[place] = true;
-                    }
-                }
+            } if !is_explained => calls,
+            _ => {
+                after.push(at);
+                continue;
             }
-            _ => behind.push(at),
+        };
+        is_removed[at] = true;
+        for id in failed_calls {
+            let positions = results.entry(id).or_default();
+            while let Some(position) = positions.pop_if(|&mut position| position > at) {
+                is_removed[position] = true;
+            }
         }
     }
-    items
-        .into_iter()
-        .zip(gone)
-        .filter(|(_, gone)| !gone)
-        .map(|((message, _), _)| message)
-        .collect()
+
+    let mut kept = Vec::with_capacity(items.len());
+    for ((message, _), is_removed) in items.into_iter().zip(is_removed) {
+        if !is_removed {
+            kept.push(message);
+        }
+    }
+    kept
 }
