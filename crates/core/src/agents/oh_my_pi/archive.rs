@@ -14,6 +14,13 @@ use std::sync::LazyLock;
 
 /// The limit for pictures in one request, in bytes of base64.
 const FRAME_BYTES: usize = 3_000_000;
+/// The number of pictures from which an old archive made requests fail.
+const RISKY_FRAMES: usize = 16;
+/// The number of truncated characters from which an old archive with many bytes made requests fail.
+const RISKY_TRUNCATED_CHARS: f64 = 1_000_000.0;
+/// The length of the text, in UTF-16 units, from which an old archive with many bytes made requests
+/// fail.
+const RISKY_SOURCE_UNITS: usize = 250_000;
 /// The mark for a line end in archived text.
 const NEWLINE_GLYPH: &str = "\u{2588}";
 /// The suffix of a string truncated by an older version while saving; it is no longer a picture.
@@ -32,45 +39,59 @@ pub fn source_text(compaction: Raw) -> Option<Text<'static>> {
     Some(archive.source()).filter(|text| !text.is_empty())
 }
 
+/// The archive in a compaction's `preserveData`. A text is `None` if it is empty.
 struct Archive<'a> {
+    /// The pictures, oldest first.
     frames: Vec<Frame<'a>>,
+    /// The stored `truncatedChars`: more than 0 if a part of the history was omitted.
     truncated_chars: f64,
+    /// The whole text, if it was kept.
     text: Option<Text<'a>>,
+    /// The text before the pictures.
     head: Option<Text<'a>>,
+    /// The text after the pictures.
     tail: Option<Text<'a>>,
 }
 
+/// A picture of text.
 #[derive(Clone, Copy)]
 struct Frame<'a> {
     raw: Raw<'a>,
     /// The length of its data in UTF-16 units, which is how the agent counts bytes of base64.
     bytes: usize,
+    /// Whether the agent moved the data into its blob store.
     is_blob: bool,
+    /// Whether an older version truncated the data while saving.
     is_cut: bool,
 }
 
+/// A picture, and whether the model receives it.
+struct SelectedFrame<'a> {
+    frame: Frame<'a>,
+    is_shown: bool,
+}
+
 impl<'a> Archive<'a> {
+    /// Reads the archive in a compaction's `preserveData`; `None` if it has neither text nor
+    /// pictures.
     fn of(preserve_data: Raw<'a>) -> Option<Self> {
         let slot = preserve_data.get("snapcompact")?;
-        let text = |key| slot.get_text(key).filter(|text| !text.is_empty());
-        let frames = slot
-            .get("frames")
-            .unwrap_or(Raw::NULL)
-            .items()
-            .filter_map(Frame::of);
+        let frames = slot.get("frames").unwrap_or(Raw::NULL).items();
+        let truncated_chars = slot.get("truncatedChars").and_then(Raw::number);
         let mut archive = Archive {
-            frames: frames.collect(),
-            truncated_chars: slot
-                .get("truncatedChars")
-                .and_then(Raw::number)
-                .unwrap_or(0.0),
-            text: text("text"),
-            head: text("textHead"),
-            tail: text("textTail"),
+            frames: frames.filter_map(Frame::of).collect(),
+            truncated_chars: truncated_chars.unwrap_or(0.0),
+            text: non_empty_text(slot, "text"),
+            head: non_empty_text(slot, "textHead"),
+            tail: non_empty_text(slot, "textTail"),
         };
         archive.repair();
+
         let has_text = archive.text.is_some() || archive.head.is_some() || archive.tail.is_some();
-        (has_text || !archive.frames.is_empty()).then_some(archive)
+        if !has_text && archive.frames.is_empty() {
+            return None;
+        }
+        Some(archive)
     }
 
     /// Replaces pictures truncated while saving by the whole text, if it was kept
@@ -91,100 +112,117 @@ impl<'a> Archive<'a> {
 
     /// Whether this is an old archive of a size that made requests fail. The pictures of such an
     /// archive are omitted.
+    ///
+    /// An archive is old if a picture has neither a font nor a variant. It is too large if it has
+    /// [`RISKY_FRAMES`], or if its pictures reach the limit of a request and its text, or the part
+    /// of it that was truncated, is long.
     fn is_risky(&self) -> bool {
-        let many = self.frames.len() >= 16;
-        let old =
-            |frame: &Frame| frame.raw.get("font").is_none() && frame.raw.get("variant").is_none();
+        let is_old = self
+            .frames
+            .iter()
+            .any(|frame| frame.raw.get("font").is_none() && frame.raw.get("variant").is_none());
+        if !is_old {
+            return false;
+        }
+        if self.frames.len() >= RISKY_FRAMES {
+            return true;
+        }
+
         let bytes: usize = self.frames.iter().map(|frame| frame.bytes).sum();
-        self.frames.iter().any(old)
-            && (many || bytes >= FRAME_BYTES)
-            && (many || self.truncated_chars >= 1_000_000.0 || self.source().utf16_len() >= 250_000)
+        bytes >= FRAME_BYTES
+            && (self.truncated_chars >= RISKY_TRUNCATED_CHARS
+                || self.source().utf16_len() >= RISKY_SOURCE_UNITS)
     }
 
+    /// Returns the whole text, or else the text before and after the pictures.
     fn source(&self) -> Text<'static> {
-        let both = || {
-            joined(
-                [&self.head, &self.tail].into_iter().flatten().cloned(),
-                NEWLINE_GLYPH,
-            )
-        };
-        readable(&self.text.clone().unwrap_or_else(both))
+        if let Some(text) = &self.text {
+            return readable(text);
+        }
+        let ends = [&self.head, &self.tail].into_iter().flatten().cloned();
+        readable(&joined(ends, NEWLINE_GLYPH))
     }
 
+    /// Returns the blocks for a model: the text before the pictures, the pictures that are shown,
+    /// a note in place of each gap, and the text after the pictures. If no picture precedes the
+    /// last text, it continues the block before it.
     fn blocks(&self) -> Vec<Vec<u8>> {
-        let frames = self.frames_within(if self.is_risky() { 0 } else { FRAME_BYTES });
-        let has_images = frames.iter().any(|(_, is_shown)| *is_shown);
-        let has_gaps = frames.iter().any(|(_, is_shown)| !is_shown);
+        let frames = self.select_frames(if self.is_risky() { 0 } else { FRAME_BYTES });
+        let has_images = frames.iter().any(|selected| selected.is_shown);
+        let has_gaps = frames.iter().any(|selected| !selected.is_shown);
+
         let mut blocks = Vec::new();
-        // The last text, which may continue.
-        let mut text = self.head.as_ref().map(|head| {
-            let mut head = readable(head);
-            head.push_str(if has_images {
-                "\n-------------- imaged middle below\n"
-            } else {
-                ""
-            });
-            head
-        });
-        // Consecutive frames that are omitted for the same reason are one gap.
-        let is_one_gap = |(one, is_shown): &(Frame, bool),
-                          (next, is_next_shown): &(Frame, bool)| {
-            !is_shown && !is_next_shown && one.is_blob == next.is_blob
-        };
+        // The last text, which the text after the pictures may continue.
+        let mut text = self.head.as_ref().map(readable);
+        if has_images && let Some(head) = &mut text {
+            head.push_str("\n-------------- imaged middle below\n");
+        }
+
         for run in frames.chunk_by(is_one_gap) {
-            blocks.extend(text.take().map(|text| content::text_block(&text)));
-            match run {
-                [(frame, true), ..] => blocks.push(image(frame.raw)),
-                gap => text = Some(Text::from(note_on(gap))),
+            if let Some(text) = text.take() {
+                blocks.push(content::text_block(&text));
+            }
+            // A picture that is shown is a run of its own.
+            if run[0].is_shown {
+                blocks.push(image(run[0].frame.raw));
+            } else {
+                text = Some(Text::from(note_on(run)));
             }
         }
+
         if let Some(tail) = &self.tail {
-            let lead = match (has_images, self.truncated_chars > 0.0 || has_gaps) {
-                (true, _) => "-------------- imaged middle above\n",
-                (false, true) => "\n-------------- middle history omitted above\n",
-                (false, false) => "",
+            let heading = if has_images {
+                "-------------- imaged middle above\n"
+            } else if has_gaps || self.truncated_chars > 0.0 {
+                "\n-------------- middle history omitted above\n"
+            } else {
+                ""
             };
             text.get_or_insert_default()
-                .push_all(&[&lead, &readable(tail)]);
+                .push_all(&[&heading, &readable(tail)]);
         }
-        blocks.extend(text.map(|text| content::text_block(&text)));
+        if let Some(text) = text {
+            blocks.push(content::text_block(&text));
+        }
         blocks
     }
 
-    /// Returns the pictures, and whether each is shown: the newest within the budget.
-    fn frames_within(&self, budget: usize) -> Vec<(Frame<'a>, bool)> {
+    /// Decides which pictures are shown: from the newest on, each that still fits into the budget
+    /// in bytes. Those in the blob store are not shown.
+    fn select_frames(&self, budget: usize) -> Vec<SelectedFrame<'a>> {
         let mut used = 0;
-        let mut fits = |frame: &Frame| {
-            let fits = !frame.is_blob && used + frame.bytes <= budget;
-            used += if fits { frame.bytes } else { 0 };
-            fits
-        };
-        let mut frames: Vec<_> = self
-            .frames
-            .iter()
-            .rev()
-            .map(|frame| (*frame, fits(frame)))
-            .collect();
-        frames.reverse();
-        frames
+        let mut selected = Vec::with_capacity(self.frames.len());
+        for &frame in self.frames.iter().rev() {
+            let is_shown = !frame.is_blob && used + frame.bytes <= budget;
+            if is_shown {
+                used += frame.bytes;
+            }
+            selected.push(SelectedFrame { frame, is_shown });
+        }
+        selected.reverse();
+        selected
     }
 }
 
 impl<'a> Frame<'a> {
+    /// Reads a picture; `None` if one of its members is missing or of another type.
     fn of(raw: Raw<'a>) -> Option<Self> {
-        let is_number = |key| raw.get(key).is_some_and(Raw::is_number);
-        raw.get("mimeType").filter(|mime| mime.is_string())?;
-        let text = raw.get_text("data").filter(|data| !data.is_empty())?;
-        let data = text.as_bytes();
-        ["cols", "rows", "chars"]
+        let has_mime_type = raw.get("mimeType").is_some_and(Raw::is_string);
+        let has_size = ["cols", "rows", "chars"]
             .into_iter()
-            .all(is_number)
-            .then(|| Frame {
-                raw,
-                bytes: utf16_len(data),
-                is_blob: data.starts_with(b"blob:sha256:"),
-                is_cut: data.ends_with(CUT_NOTICE),
-            })
+            .all(|key| raw.get(key).is_some_and(Raw::is_number));
+        if !has_mime_type || !has_size {
+            return None;
+        }
+
+        let data = non_empty_text(raw, "data")?;
+        let data = data.as_bytes();
+        Some(Frame {
+            raw,
+            bytes: utf16_len(data),
+            is_blob: data.starts_with(b"blob:sha256:"),
+            is_cut: data.ends_with(CUT_NOTICE),
+        })
     }
 }
 
@@ -200,32 +238,49 @@ fn image(frame: Raw) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the note on frames that are omitted.
-fn note_on(gap: &[(Frame, bool)]) -> String {
-    let many = if gap.len() == 1 { "" } else { "s" };
+/// Whether two consecutive pictures are omitted for the same reason, and so are one gap.
+fn is_one_gap(selected: &SelectedFrame, next: &SelectedFrame) -> bool {
+    !selected.is_shown && !next.is_shown && selected.frame.is_blob == next.frame.is_blob
+}
+
+/// Returns a string member; `None` if it is empty.
+fn non_empty_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
+    object.get_text(key).filter(|text| !text.is_empty())
+}
+
+/// Returns the note in place of a gap: pictures that are omitted for one reason.
+fn note_on(gap: &[SelectedFrame]) -> String {
+    let plural_suffix = if gap.len() == 1 { "" } else { "s" };
     let count = js::grouped(gap.len() as f64);
-    if gap[0].0.is_blob {
-        let rule = "--------------";
-        return format!("{rule} {count} archived image frame{many} unavailable here {rule}");
+    if gap[0].frame.is_blob {
+        return format!(
+            "-------------- {count} archived image frame{plural_suffix} unavailable here --------------"
+        );
     }
-    let size = match gap.iter().map(|(frame, _)| frame.bytes).sum::<usize>() {
-        0 => String::new(),
-        bytes => format!(
+
+    let bytes: usize = gap.iter().map(|selected| selected.frame.bytes).sum();
+    let size = if bytes == 0 {
+        String::new()
+    } else {
+        format!(
             " {} of base64 exceeded the per-request snapcompact payload budget.",
-            data_size(bytes as f64)
-        ),
+            format_size(bytes as f64)
+        )
     };
     format!(
-        "-------------- snapcompact image middle omitted\n{count} archived image frame{many} could not be \
+        "-------------- snapcompact image middle omitted\n{count} archived image frame{plural_suffix} could not be \
          included.{size} The compacted summary and visible text edges remain available.\n--------------"
     )
 }
 
-fn data_size(bytes: f64) -> String {
-    match bytes {
-        1_000_000.0.. => format!("{} MB", js::fixed1(bytes / 1_000_000.0)),
-        1_000.0.. => format!("{} KB", js::fixed1(bytes / 1_000.0)),
-        _ => format!("{} B", js::number(bytes)),
+/// Formats a number of bytes in units of 1,000 bytes.
+fn format_size(bytes: f64) -> String {
+    if bytes >= 1_000_000.0 {
+        format!("{} MB", js::fixed1(bytes / 1_000_000.0))
+    } else if bytes >= 1_000.0 {
+        format!("{} KB", js::fixed1(bytes / 1_000.0))
+    } else {
+        format!("{} B", js::number(bytes))
     }
 }
 
