@@ -94,7 +94,7 @@ pub fn tidy(text: &Text) -> Text<'static> {
         .collect();
     let mut out: Vec<Cow<[u8]>> = Vec::new();
     let mut in_code = false;
-    // A line, or several blank ones.
+    // A run is one line, or several consecutive blank lines.
     for run in lines.chunk_by(|one, next| one.is_empty() && next.is_empty()) {
         let (indent, rest) = run[0].split_at(indent(run[0]));
         let is_fence = rest.starts_with(b"```") || rest.starts_with(b"~~~");
@@ -103,7 +103,9 @@ pub fn tidy(text: &Text) -> Text<'static> {
             out.extend(run.iter().map(|&line| Cow::from(line)));
         } else if run.len() > 1 || is_closing_tag(rest) {
             drop_blank(&mut out);
-            out.extend((!rest.is_empty()).then(|| run[0].into()));
+            if !rest.is_empty() {
+                out.push(run[0].into());
+            }
         } else if rest.starts_with(b"|") {
             out.push(table_line(indent, rest).into());
         } else if !rest.is_empty() || out.last().is_some_and(|line| !line.is_empty()) {
@@ -141,29 +143,48 @@ fn is_closing_tag(line: &[u8]) -> bool {
     })
 }
 
+/// Formats a line that starts with `|`: a row of a table gets cells without padding, a delimiter
+/// row such as `| :-- |` the shortest form of each cell. A line that does not end in `|` stays.
 fn table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
-    let cells = || {
-        row.split(|&byte| byte == b'|')
-            .map(|cell| Text::from_wtf8(cell).trim().into_bytes())
-    };
-    let has = |wanted: fn(u32) -> bool| Text::from_wtf8(row).code_points().any(wanted);
-    let is_other = |c| !matches!(char::from_u32(c), Some('-' | ':' | '|')) && !text::is_js_space(c);
-    match row {
-        [_, .., b'|'] if row.len() > 2 && !has(is_other) => {
-            let rules: Vec<_> = cells()
-                .filter(|cell| !cell.is_empty())
-                .map(|cell| rule(&cell))
-                .collect();
-            [indent, b"|", rules.join("|").as_bytes(), b"|"].concat()
-        }
-        // The agent's pattern for rows does not match across a line separator.
-        [_, .., b'|'] if !has(|c| matches!(c, 0x0d | 0x2028 | 0x2029)) => {
-            [indent, &cells().collect::<Vec<_>>().join(&b'|')].concat()
-        }
-        _ => [indent, row].concat(),
+    let is_row = row.len() >= 2 && row.ends_with(b"|");
+    if !is_row {
+        return [indent, row].concat();
     }
+
+    let text = Text::from_wtf8(row);
+    // A delimiter row has something between its first and last bar.
+    if row.len() > 2 && text.code_points().all(is_delimiter) {
+        let rules: Vec<_> = cells(row)
+            .filter(|cell| !cell.is_empty())
+            .map(|cell| rule(&cell))
+            .collect();
+        return [indent, b"|", rules.join("|").as_bytes(), b"|"].concat();
+    }
+
+    // The agent's pattern for rows does not match across a line separator.
+    let has_line_separator = text
+        .code_points()
+        .any(|c| matches!(c, 0x0d | 0x2028 | 0x2029));
+    if has_line_separator {
+        return [indent, row].concat();
+    }
+    let cells: Vec<_> = cells(row).collect();
+    [indent, &cells.join(&b'|')].concat()
 }
 
+/// Iterates over the cells of a table row, trimmed, including the empty ones before the first bar
+/// and after the last.
+fn cells(row: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    row.split(|&byte| byte == b'|')
+        .map(|cell| Text::from_wtf8(cell).trim().into_bytes())
+}
+
+/// Whether a code point can be in the delimiter row of a table.
+fn is_delimiter(code_point: u32) -> bool {
+    matches!(char::from_u32(code_point), Some('-' | ':' | '|')) || text::is_js_space(code_point)
+}
+
+/// Returns the shortest delimiter cell with the same alignment.
 fn rule(cell: &[u8]) -> &'static str {
     match (cell.first() == Some(&b':'), cell.last() == Some(&b':')) {
         (true, true) => ":---:",
