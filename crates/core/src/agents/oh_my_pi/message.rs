@@ -6,7 +6,7 @@ use crate::session::read::entry_reader::{Body, EntryReader};
 use pisess_json::Raw;
 use pisess_json::edit::{with, without};
 use pisess_json::js;
-use pisess_json::text::{Text, concat, joined};
+use pisess_json::text::{Text, concat};
 use pisess_json::write::{Object, array};
 use std::io;
 
@@ -19,7 +19,9 @@ pub const COLLAB_PROMPT: &str = "collab-prompt";
 /// Custom messages that are removed when the context is rebuilt.
 const TRANSIENT: [&str; 2] = ["prewalk-plan", "vibe-mode-context"];
 
+/// The custom type of an entry that has none.
 const DEFAULT_CUSTOM_TYPE: &str = "custom-message";
+/// The bit of `errorId` for a turn that the user interrupted.
 const USER_INTERRUPT: u32 = 0x0400_0000;
 
 /// Returns the ids of the tool calls in a content; `None` represents an id that is not a string.
@@ -30,30 +32,33 @@ pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
 }
 
 /// Returns the message of a `message` entry as the agent loads it: without the data that GitHub
-/// Copilot binds to a connection (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
+/// Copilot binds to a connection (`sanitizeRehydratedOpenAIResponsesAssistantMessage`), which are
+/// the provider's payload and the signatures of thinking.
 pub fn loaded(message: Raw, role: Role) -> Body {
     if role != Role::Assistant {
         return Body::Stored;
     }
     let [provider, payload] = content::members(message, ["provider", "providerPayload"]);
-    let replays = content::is(
+    let is_replayed = content::is(
         payload.unwrap_or(Raw::NULL),
         "type",
         "openaiResponsesHistory",
     );
-    if !replays || !provider.is_some_and(|provider| provider.is("github-copilot")) {
+    if !is_replayed || !provider.is_some_and(|provider| provider.is("github-copilot")) {
         return Body::Stored;
     }
-    let unsigned = |block: Raw| {
-        content::is_block(block, "thinking").then(|| without(block, "thinkingSignature"))
-    };
+
     let loaded = without(message, "providerPayload");
     let Some(content) = message.get("content").filter(|content| content.is_array()) else {
         return Body::built(loaded);
     };
-    let blocks = content
-        .items()
-        .map(|block| unsigned(block).unwrap_or_else(|| block.bytes().to_vec()));
+    let blocks = content.items().map(|block| {
+        if content::is_block(block, "thinking") {
+            without(block, "thinkingSignature")
+        } else {
+            block.bytes().to_vec()
+        }
+    });
     Body::built(with(Raw::checked(&loaded), "content", &array(blocks)))
 }
 
@@ -197,18 +202,24 @@ pub fn is_user_interrupt(id: Option<Raw>, message: Option<Raw>) -> bool {
         || message.is_some_and(|message| message.is("Interrupted by user"))
 }
 
-/// Whether a turn that ended in an error had no output before it. Such a turn was never part of a
-/// context.
+/// Whether a turn that ended in an error had no output before it, given its content. Such a turn
+/// was never part of a context.
 pub fn is_empty_turn(content: Raw) -> bool {
-    let blank = |block: Raw, key| content::is_blank(block, key);
-    let says_something = |block: Raw| match block.get_text("type").unwrap_or_default().as_bytes() {
-        b"text" => !blank(block, "text"),
-        b"thinking" => !blank(block, "thinking") || !blank(block, "thinkingSignature"),
-        b"redactedThinking" => !blank(block, "data"),
+    !content.items().any(is_output)
+}
+
+/// Whether a block of a turn has output. A block of any other type has.
+fn is_output(block: Raw) -> bool {
+    let kind = block.get_text("type").unwrap_or_default();
+    match kind.as_bytes() {
+        b"text" => !content::is_blank(block, "text"),
+        b"thinking" => {
+            !content::is_blank(block, "thinking") || !content::is_blank(block, "thinkingSignature")
+        }
+        b"redactedThinking" => !content::is_blank(block, "data"),
         b"fallback" => false,
         _ => true,
-    };
-    !content.items().any(says_something)
+    }
 }
 
 /// Returns the text for the editor when the leaf moves to before an entry.
@@ -219,7 +230,8 @@ pub fn draft_text(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>
     })
 }
 
-/// Returns the text of a user request or of another custom message; `None` for every other entry.
+/// Returns the text of a user request or of a custom message that is not a skill prompt; `None` for
+/// every other entry. For a skill that the user invoked, it is what the user typed, if known.
 fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     let message = if kind == Kind::Message {
         line.get("message")?
@@ -227,31 +239,39 @@ fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
         line
     };
     if is_user_request(line, kind, role) {
-        let typed = if is_user_skill(message) {
-            skill_draft(message)
-        } else {
-            None
-        };
-        return Some(typed.unwrap_or_else(|| content::joined_text(message.get("content"), "")));
+        if is_user_skill(message)
+            && let Some(typed) = skill_draft(message)
+        {
+            return Some(typed);
+        }
+        return Some(content::joined_text(message.get("content"), ""));
     }
-    let reedited = kind == Kind::CustomMessage && !content::is(line, "customType", SKILL_PROMPT);
-    reedited.then(|| content::joined_text(line.get("content"), ""))
+
+    let is_skill_prompt = content::is(line, "customType", SKILL_PROMPT);
+    if kind == Kind::CustomMessage && !is_skill_prompt {
+        return Some(content::joined_text(line.get("content"), ""));
+    }
+    None
 }
 
-/// Returns what the user typed to invoke a skill: the message's content is the skill.
+/// Returns what the user typed to invoke a skill, since the message's content is the skill: the
+/// stored text, or else `/skill:name` with the arguments.
 pub fn skill_draft(message: Raw) -> Option<Text<'static>> {
     let details = message.get("details").unwrap_or(Raw::NULL);
-    let typed = ["__queueChipText", "prompt"]
-        .into_iter()
-        .find_map(|key| content::trimmed(details, key));
-    typed.or_else(|| {
-        let arguments = content::trimmed(details, "args");
-        let Some(name) = content::trimmed(details, "name") else {
-            return arguments;
-        };
-        Some(joined(
-            std::iter::once(concat(&[&"/skill:", &name])).chain(arguments),
-            " ",
-        ))
-    })
+    for key in ["__queueChipText", "prompt"] {
+        let typed = content::trimmed(details, key);
+        if typed.is_some() {
+            return typed;
+        }
+    }
+
+    let arguments = content::trimmed(details, "args");
+    let Some(name) = content::trimmed(details, "name") else {
+        return arguments;
+    };
+    let command = concat(&[&"/skill:", &name]);
+    match arguments {
+        Some(arguments) => Some(concat(&[&command, &" ", &arguments])),
+        None => Some(command),
+    }
 }
