@@ -4,6 +4,7 @@
 //! store are not read; they count as missing, as they do for the agent if the blob is missing.
 
 use super::data_url::elided;
+use super::message::non_empty_text;
 use crate::session::content;
 use pisess_json::Raw;
 use pisess_json::js;
@@ -241,11 +242,6 @@ fn image(frame: Raw) -> Vec<u8> {
 /// Whether two consecutive pictures are omitted for the same reason, and so are one gap.
 fn is_one_gap(selected: &SelectedFrame, next: &SelectedFrame) -> bool {
     !selected.is_shown && !next.is_shown && selected.frame.is_blob == next.frame.is_blob
-}
-
-/// Returns a string member; `None` if it is empty.
-fn non_empty_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
-    object.get_text(key).filter(|text| !text.is_empty())
 }
 
 /// Returns the note in place of a gap: pictures that are omitted for one reason.

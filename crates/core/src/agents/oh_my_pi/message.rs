@@ -87,10 +87,15 @@ pub fn custom(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
 
 /// Returns the custom type of a `custom_message` entry, or the default.
 pub fn custom_type(line: Raw) -> Text<'static> {
-    let given = line
-        .get_text("customType")
-        .filter(|given| !given.is_empty());
-    given.map_or(Text::from(DEFAULT_CUSTOM_TYPE), Text::into_owned)
+    match non_empty_text(line, "customType") {
+        Some(name) => name.into_owned(),
+        None => Text::from(DEFAULT_CUSTOM_TYPE),
+    }
+}
+
+/// Returns a string member; `None` if it is empty.
+pub fn non_empty_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
+    object.get_text(key).filter(|text| !text.is_empty())
 }
 
 /// Returns the message of an entry with the members that the entry has, as compactions and branch

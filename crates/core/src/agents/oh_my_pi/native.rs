@@ -7,6 +7,7 @@
 //!
 //! The reference is the source of oh-my-pi 18.3.4.
 
+use super::message::non_empty_text;
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind};
@@ -15,49 +16,51 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
-/// Returns the summary in a compaction's `preserveData` as Anthropic replays it.
+/// Returns the summary in a compaction's `preserveData` as Anthropic replays it; `None` if its
+/// provider or its content is missing or empty.
 pub fn payload(preserved: Raw) -> Option<Vec<u8>> {
     let native = preserved
         .get("anthropicCompaction")
         .filter(|native| native.is_object())?;
-    let text = |key| native.get_text(key).filter(|text| !text.is_empty());
-    let object = Object::new()
+    let mut object = Object::new()
         .str("type", "anthropicCompaction")
-        .text("provider", &text("provider")?)
-        .text("content", &text("content")?)
-        .with(text("encryptedContent"), |object, content| {
-            object.text("encryptedContent", &content)
-        })
-        .with(text("filesText"), |object, files| {
-            object.text("filesText", &files)
-        });
+        .text("provider", &non_empty_text(native, "provider")?)
+        .text("content", &non_empty_text(native, "content")?);
+    for key in ["encryptedContent", "filesText"] {
+        if let Some(text) = non_empty_text(native, key) {
+            object = object.text(key, &text);
+        }
+    }
     Some(object.finish())
 }
 
-/// Whether a compaction is a native snapshot that names no first kept entry.
+/// Whether a compaction is a native snapshot: its `firstKeptEntryId` is empty, and it has a summary
+/// that Anthropic replays.
 pub fn is_snapshot(line: Raw) -> bool {
-    let is_unnamed = content::is(line, "firstKeptEntryId", "");
-    is_unnamed
+    content::is(line, "firstKeptEntryId", "")
         && line
             .get("preserveData")
             .is_some_and(|preserved| payload(preserved).is_some())
 }
 
-/// Returns the id of the last entry that a compaction covers, if it names that one and no first
-/// kept entry.
+/// Returns the id of the last entry that a compaction covers, if it has one and an empty
+/// `firstKeptEntryId`.
 pub fn through(line: Raw) -> Option<Text> {
-    let id = line
-        .get_text("providerReplayThroughEntryId")
-        .filter(|id| !id.is_empty())?;
-    content::is(line, "firstKeptEntryId", "").then_some(id)
+    if !content::is(line, "firstKeptEntryId", "") {
+        return None;
+    }
+    non_empty_text(line, "providerReplayThroughEntryId")
 }
 
 /// Returns the first entry that a native snapshot keeps, other than labels, or the snapshot itself
 /// if it covers everything; `None` if it does not name an entry of its path.
 pub fn first_kept(session: &Session, compaction: EntryIx, line: Raw) -> Position {
-    let through = session.find(&through(line).filter(|_| is_snapshot(line))?)?;
+    if !is_snapshot(line) {
+        return None;
+    }
+    let last_covered = session.find(&through(line)?)?;
     let path = session.path(Some(compaction));
-    let at = path.iter().position(|&ix| ix == through)?;
+    let at = path.iter().position(|&ix| ix == last_covered)?;
     path[at + 1..]
         .iter()
         .copied()
