@@ -4,7 +4,7 @@
 
 use pisess_json::js;
 use pisess_json::text::{JS_SPACE, Text, utf16_len};
-use regex::bytes::Regex;
+use regex::bytes::{Captures, Regex};
 use std::sync::LazyLock;
 
 /// Matches a data URL, its payload perhaps truncated by an earlier version, and a `)` that follows
@@ -24,43 +24,52 @@ static MARKDOWN_OPENER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?-u)!?\[[^\]\n]*\]\({JS_SPACE}*$")).expect("a constant")
 });
 
-/// Returns the text with every base64 data URL replaced, including a Markdown image or link around
-/// it.
+/// Returns the text with every base64 data URL replaced by a note, including a Markdown image or
+/// link around it.
 pub fn elided(text: &Text) -> Text<'static> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
-    let mut cursor = 0;
+    let mut copied_to = 0;
     for found in DATA_URL.captures_iter(bytes) {
-        let (url, close) = (found.get_match(), found.name("close"));
-        let before = &bytes[cursor..url.start()];
-        let opener = MARKDOWN_OPENER.find(before).map(|opener| opener.start());
-        let is_wrapped = opener.is_some() && close.is_some();
-        out.extend_from_slice(&before[..opener.filter(|_| is_wrapped).unwrap_or(before.len())]);
-        let mut chars = utf16_len(&found["payload"]) as f64;
-        // The agent counts the characters that an earlier marker replaced only if the marker is in
-        // lower case.
-        if let Some(marker) = found
-            .name("marker")
-            .filter(|marker| memchr::memmem::find(marker.as_bytes(), b"ch elided").is_some())
-        {
-            let elided: f64 = String::from_utf8_lossy(&found["elided"])
-                .parse()
-                .unwrap_or(f64::NAN);
-            chars += elided - utf16_len(marker.as_bytes()) as f64;
-        }
+        let before = &bytes[copied_to..found.get_match().start()];
+        copied_to = found.get_match().end();
+
+        // The opener and the `)` of a link are replaced only together.
+        let opener = MARKDOWN_OPENER.find(before);
+        let close = found.name("close");
+        let (before, after) = match (opener, close) {
+            (Some(opener), Some(_)) => (&before[..opener.start()], &b""[..]),
+            (_, Some(close)) => (before, close.as_bytes()),
+            (_, None) => (before, &b""[..]),
+        };
+
         let media_type = String::from_utf8_lossy(&found["type"]);
-        let note = format!(
-            "[data URL omitted: {media_type}, {} base64 chars]",
-            js::number(chars)
-        );
+        let chars = js::number(payload_chars(&found));
+        let note = format!("[data URL omitted: {media_type}, {chars} base64 chars]");
+        out.extend_from_slice(before);
         out.extend_from_slice(note.as_bytes());
-        if !is_wrapped {
-            out.extend_from_slice(close.map_or(&b""[..], |close| close.as_bytes()));
-        }
-        cursor = url.end();
+        out.extend_from_slice(after);
     }
-    out.extend_from_slice(&bytes[cursor..]);
+    out.extend_from_slice(&bytes[copied_to..]);
     Text::from_wtf8(out)
+}
+
+/// Returns the number of characters of the payload of a [`DATA_URL`]. A marker left by an earlier
+/// version counts as the characters that it replaced.
+fn payload_chars(found: &Captures) -> f64 {
+    let chars = utf16_len(&found["payload"]) as f64;
+    let Some(marker) = found.name("marker") else {
+        return chars;
+    };
+    // The agent counts the characters that an earlier marker replaced only if the marker is in
+    // lower case.
+    if memchr::memmem::find(marker.as_bytes(), b"ch elided").is_none() {
+        return chars;
+    }
+    let replaced: f64 = String::from_utf8_lossy(&found["elided"])
+        .parse()
+        .unwrap_or(f64::NAN);
+    chars + (replaced - utf16_len(marker.as_bytes()) as f64)
 }
 
 #[cfg(test)]
