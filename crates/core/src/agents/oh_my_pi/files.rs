@@ -8,8 +8,8 @@ use pisess_json::text::{JS_SPACE, Text, concat, joined, trim_end};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
 
-/// The number of files listed below a summary.
-const LISTED: usize = 20;
+/// The maximum number of files listed below a summary.
+const MAX_LISTED: usize = 20;
 
 pub use template::BRANCH_PREAMBLE;
 
@@ -25,16 +25,19 @@ static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns the summary followed by its list of files, which replaces any list it had
 /// (`upsertFileOperations`). `read` are all files that were read, whether changed or not.
 pub fn append(summary: Text<'static>, files: &FileLists, read: &Ordered<Text>) -> Text<'static> {
-    let bare = without_lists(&summary);
+    let bare_summary = without_lists(&summary);
     let list = listed(files, read);
-    match (bare.is_empty(), list.is_empty()) {
-        (_, true) => bare,
-        (true, _) => list,
-        _ => concat(&[&bare, &"\n\n", &list]),
+    if list.is_empty() {
+        bare_summary
+    } else if bare_summary.is_empty() {
+        list
+    } else {
+        concat(&[&bare_summary, &"\n\n", &list])
     }
 }
 
-/// Returns the files as an outline in its tag; empty if there are none.
+/// Returns the files as an outline in its tag, at most [`MAX_LISTED`] in the order of their UTF-16
+/// units; empty if there are none. Each has a mark for how it was used.
 fn listed(files: &FileLists, read: &Ordered<Text>) -> Text<'static> {
     let mut all: Vec<&Text> = files
         .read_files
@@ -46,40 +49,51 @@ fn listed(files: &FileLists, read: &Ordered<Text>) -> Text<'static> {
     if all.is_empty() {
         return Text::default();
     }
-    let is_modified = |file: &Text| files.modified_files.iter().any(|path| path == file);
-    let mode = |file: &Text| match (is_modified(file), read.get(file).is_some()) {
-        (false, _) => " (Read)",
-        (true, true) => " (RW)",
-        (true, false) => " (Write)",
-    };
+
     let mut lines = Vec::new();
-    outline(all.iter().copied().take(LISTED), |depth, name, file| {
+    let listed = all.iter().copied().take(MAX_LISTED);
+    outline(listed, |depth, name, file| {
         lines.push(match file {
             None => concat(&[&"#".repeat(depth + 1), &" ", &name, &"/"]),
-            Some(file) => concat(&[&name, &mode(file)]),
+            Some(file) => concat(&[&name, &access_mark(file, files, read)]),
         });
     });
     let mut tree = joined(lines, "\n");
-    if let more @ 1.. = all.len().saturating_sub(LISTED) {
-        tree.push_str(&format!("\n[…{more} files elided…]"));
+    if all.len() > MAX_LISTED {
+        let elided = all.len() - MAX_LISTED;
+        tree.push_str(&format!("\n[…{elided} files elided…]"));
     }
     if tree.is_empty() {
-        tree
+        return tree;
+    }
+    template::files(&tree)
+}
+
+/// Returns the mark of a listed file: whether it was only read, only written, or both.
+fn access_mark(file: &Text, files: &FileLists, read: &Ordered<Text>) -> &'static str {
+    let is_modified = files.modified_files.iter().any(|path| path == file);
+    if !is_modified {
+        " (Read)"
+    } else if read.get(file).is_some() {
+        " (RW)"
     } else {
-        template::files(&tree)
+        " (Write)"
     }
 }
 
 /// Returns the text without lists added by this agent or an older version, and without trailing
 /// white space.
 fn without_lists(summary: &Text) -> Text<'static> {
-    static PATTERNS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
-        let list = |tag| format!("(?s-u)<{tag}>.*?</{tag}>{JS_SPACE}*");
-        ["files", "read-files", "modified-files"]
-            .map(|tag| Regex::new(&list(tag)).expect("a constant"))
+    static LISTS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+        ["files", "read-files", "modified-files"].map(|tag| {
+            let list = format!("(?s-u)<{tag}>.*?</{tag}>{JS_SPACE}*");
+            Regex::new(&list).expect("a constant")
+        })
     });
-    let without = |text: Vec<u8>, list: &Regex| list.replace_all(&text, b"").into_owned();
-    let text = PATTERNS.iter().fold(summary.as_bytes().to_vec(), without);
+    let mut text = summary.as_bytes().to_vec();
+    for list in LISTS.iter() {
+        text = list.replace_all(&text, b"").into_owned();
+    }
     Text::from_wtf8(trim_end(&text).to_vec())
 }
 
@@ -88,16 +102,16 @@ pub fn is_url(path: &Text) -> bool {
     URL.is_match(path.as_bytes())
 }
 
-/// Returns a path without the selection.
+/// Returns a path without a selection at its end, as [`SELECTION`] matches it.
 pub fn without_selector(path: Text) -> Text {
     // Most paths have no colon, which is faster to find out.
-    let has_colon = path.as_bytes().contains(&b':');
-    let found = if has_colon {
-        SELECTION.captures(path.as_bytes())
-    } else {
-        None
-    };
-    match found.and_then(|found| found.name("path")) {
+    if !path.as_bytes().contains(&b':') {
+        return path;
+    }
+    let found = SELECTION
+        .captures(path.as_bytes())
+        .and_then(|found| found.name("path"));
+    match found {
         Some(found) => path.part(found.range()),
         None => path,
     }
