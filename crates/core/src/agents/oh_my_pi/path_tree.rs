@@ -18,6 +18,15 @@ struct Node<'a> {
     folders: Ordered<Vec<u8>, usize>,
 }
 
+/// A directory that [`outline`] still has to write.
+struct Section {
+    /// The number of its node.
+    node: usize,
+    /// The depth of its files; its heading has one less.
+    depth: usize,
+    heading: Option<Vec<u8>>,
+}
+
 /// Calls `put` with each line of the outline of paths: in each directory its files, then its
 /// subdirectories, in order of first occurrence. A path that ends in a slash is a directory; URLs
 /// are files at the top.
@@ -32,47 +41,70 @@ pub fn outline<'a>(
     for path in paths {
         add(&mut nodes, path);
     }
-    // Nodes still to be written, the next one last, each with its heading.
-    let mut open: Vec<(usize, usize, Option<Vec<u8>>)> = vec![(0, 0, None)];
-    while let Some((node, depth, heading)) = open.pop() {
-        if let Some(name) = heading {
-            put(depth - 1, &name, None);
+
+    // The directories that remain, the next one last. The top has no heading.
+    let mut remaining = vec![Section {
+        node: 0,
+        depth: 0,
+        heading: None,
+    }];
+    while let Some(section) = remaining.pop() {
+        let Section {
+            node,
+            depth,
+            heading,
+        } = section;
+        if let Some(heading) = heading {
+            put(depth - 1, &heading, None);
         }
         for (name, path) in nodes[node].files.iter() {
             put(depth, name, Some(path));
         }
         for (name, &folder) in nodes[node].folders.iter().rev() {
-            let (mut name, mut folder) = (name.clone(), folder);
-            while let Some((only, &inner)) = nodes[folder].only_folder() {
-                name.push(b'/');
-                name.extend_from_slice(only);
-                folder = inner;
+            // A chain of directories with one child is one heading.
+            let mut heading = name.clone();
+            let mut last = folder;
+            while let Some((only, &inner)) = nodes[last].only_folder() {
+                heading.push(b'/');
+                heading.extend_from_slice(only);
+                last = inner;
             }
-            open.push((folder, depth + 1, Some(name)));
+            remaining.push(Section {
+                node: last,
+                depth: depth + 1,
+                heading: Some(heading),
+            });
         }
     }
 }
 
+/// Adds a path to the tree, whose top is the first node: its directories, and its file unless it
+/// ends in a slash. Of equal paths, the first is kept.
 fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
     let plain = with_slashes(path.as_bytes());
-    if URL.find(&plain).is_some_and(|url| url.start() == 0) {
+    let is_url = URL.find(&plain).is_some_and(|url| url.start() == 0);
+    if is_url {
         nodes[0].files.or_insert(plain, path);
         return;
     }
-    let folder_only = path.as_bytes().ends_with(b"/");
+
+    let is_directory = path.as_bytes().ends_with(b"/");
     let trimmed = plain.strip_suffix(b"/").unwrap_or(&plain);
     if trimmed.is_empty() {
         return;
     }
     let mut segments: Vec<&[u8]> = trimmed.split(|&byte| byte == b'/').collect();
-    let file = if folder_only { None } else { segments.pop() };
+    let file = if is_directory { None } else { segments.pop() };
+
     let mut node = 0;
     for segment in segments {
-        let new = nodes.len();
-        node = *nodes[node].folders.or_insert(segment.to_vec(), new);
-        if node == new {
+        let next_node = nodes.len();
+        let folder = *nodes[node].folders.or_insert(segment.to_vec(), next_node);
+        let is_new = folder == next_node;
+        if is_new {
             nodes.push(Node::default());
         }
+        node = folder;
     }
     if let Some(file) = file {
         nodes[node].files.or_insert(file.to_vec(), path);
@@ -80,11 +112,13 @@ fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
 }
 
 impl Node<'_> {
-    /// Returns the subdirectory with its name, if there is nothing else in it.
+    /// Returns the name and number of the only subdirectory; `None` if there are files or several
+    /// subdirectories.
     fn only_folder(&self) -> Option<(&Vec<u8>, &usize)> {
         let mut folders = self.folders.iter();
         let only = folders.next()?;
-        (self.files.is_empty() && folders.next().is_none()).then_some(only)
+        let is_alone = self.files.is_empty() && folders.next().is_none();
+        if is_alone { Some(only) } else { None }
     }
 }
 
