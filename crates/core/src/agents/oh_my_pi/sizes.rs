@@ -27,17 +27,23 @@ fn estimate(messages: &[Message], reader: &EntryReader) -> io::Result<f64> {
     Ok(tokens.sum::<io::Result<u64>>()? as f64)
 }
 
-/// Returns the size at each of `tips`, and at the entries that were read to find it. Each is read
-/// once; below a compaction without a count, each context is built.
+/// Returns the size at each of `tips`, and at the entries that were read to find it; each entry is
+/// read once.
+///
+/// Below a compaction without a count, the context of each tip is built. A tip is left out if its
+/// context would have to be built after the build budget is used up.
 pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
-    let (mut sizes, mut estimates): (HashMap<EntryIx, f64>, HashMap<_, _>) = Default::default();
+    let mut sizes: HashMap<EntryIx, f64> = HashMap::default();
+    // An estimate applies to its tip only, not to the tips below it: each message between them
+    // counts.
+    let mut estimates: HashMap<EntryIx, f64> = HashMap::default();
     let mut budget = build_budget(session.entries.len());
     'tips: for &tip in tips {
-        let (mut size, mut below) = (None, Vec::new());
+        let mut size = None;
+        let mut visited = Vec::new();
         for ix in session.upwards(Some(tip)) {
             if session.entry(ix).kind == Kind::Compaction {
-                // It holds for the tip only: each message below the compaction counts.
                 if budget > 0 {
                     let path = session.path(Some(tip));
                     let messages = context::build(&path, reader)?.messages;
@@ -46,17 +52,22 @@ pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<Entry
                 }
                 continue 'tips;
             }
+
             size = sizes.get(&ix).copied();
             if size.is_none() && session.is_message(ix, Role::Assistant) {
                 let usage = reader.with_message(ix, ContextUsage::recorded)?;
                 size = usage.map(|usage| usage.context);
             }
-            below.push(ix);
+            visited.push(ix);
             if size.is_some() {
                 break;
             }
         }
-        sizes.extend(below.into_iter().map(|ix| (ix, size.unwrap_or(0.0))));
+
+        // Without any count up to the root, the size is 0.
+        for ix in visited {
+            sizes.insert(ix, size.unwrap_or(0.0));
+        }
     }
     sizes.extend(estimates);
     Ok(sizes)
