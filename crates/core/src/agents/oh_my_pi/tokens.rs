@@ -9,10 +9,12 @@ use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 use std::io;
 
-/// Tokens of a picture.
-const IMAGE: u64 = 1200;
-/// Tokens of a picture of archived text.
-const FRAME: u64 = 5024;
+/// The tokens of a picture.
+const IMAGE_TOKENS: u64 = 1200;
+/// The tokens of a picture of archived text.
+const FRAME_TOKENS: u64 = 5024;
+/// The bytes of UTF-8 that count as one token.
+const BYTES_PER_TOKEN: u64 = 4;
 
 /// Returns the tokens of a message (`Tokenizer.countMessage` for an unknown model); 0 for roles
 /// that it does not know.
@@ -22,44 +24,42 @@ pub fn estimate(message: Raw) -> u64 {
     ];
     let [role, content, summary, blocks, images, command, output] =
         content::members(message, names);
+    let content_blocks = content.unwrap_or(Raw::NULL).items();
     match Role::of(role) {
-        Role::BashExecution => text(command) + text(output),
+        Role::BashExecution => text_tokens(command) + text_tokens(output),
         Role::User | Role::Developer | Role::Custom | Role::HookMessage | Role::ToolResult => {
-            let block = |block: Raw| {
-                if content::is_block(block, "image") {
-                    IMAGE
-                } else {
-                    text_block(block)
-                }
-            };
-            text(content)
-                + content
-                    .into_iter()
-                    .flat_map(Raw::items)
-                    .map(block)
-                    .sum::<u64>()
+            let block_tokens: u64 = content_blocks.map(input_block_tokens).sum();
+            text_tokens(content) + block_tokens
         }
-        Role::Assistant => content
-            .into_iter()
-            .flat_map(Raw::items)
-            .map(turn_block)
-            .sum(),
-        Role::BranchSummary => text(summary),
+        Role::Assistant => content_blocks.map(turn_block_tokens).sum(),
+        Role::BranchSummary => text_tokens(summary),
         Role::CompactionSummary => {
-            let block = |block: Raw| {
-                if content::is_block(block, "text") {
-                    text_block(block)
-                } else {
-                    FRAME
-                }
+            // If there are blocks, `images` does not count.
+            let archive_tokens: u64 = match blocks.filter(|blocks| blocks.is_truthy()) {
+                Some(blocks) => blocks.items().map(archive_block_tokens).sum(),
+                None => images.unwrap_or(Raw::NULL).items().count() as u64 * FRAME_TOKENS,
             };
-            let archive = match (blocks.filter(|b| b.is_truthy()), images) {
-                (Some(blocks), _) => blocks.items().map(block).sum(),
-                (None, images) => images.into_iter().flat_map(Raw::items).count() as u64 * FRAME,
-            };
-            text(summary) + archive
+            text_tokens(summary) + archive_tokens
         }
         _ => 0,
+    }
+}
+
+/// Returns the tokens of a block of a message that is not a turn: a text or a picture.
+fn input_block_tokens(block: Raw) -> u64 {
+    if content::is_block(block, "image") {
+        IMAGE_TOKENS
+    } else {
+        text_block_tokens(block)
+    }
+}
+
+/// Returns the tokens of a block of an archive. Each block that is not text counts as a picture.
+fn archive_block_tokens(block: Raw) -> u64 {
+    if content::is_block(block, "text") {
+        text_block_tokens(block)
+    } else {
+        FRAME_TOKENS
     }
 }
 
@@ -70,11 +70,11 @@ pub fn estimate_in_branch(message: Raw) -> u64 {
         return estimate(message);
     }
     let text = content::joined_text(message.get("content"), "");
-    quarter(super::transcript::cut(text).as_bytes().len())
+    byte_tokens(super::transcript::cut(text).as_bytes().len())
 }
 
 /// Returns the tokens of a block of a turn. Signatures count, since they are sent again.
-fn turn_block(block: Raw) -> u64 {
+fn turn_block_tokens(block: Raw) -> u64 {
     let names = [
         "type",
         "text",
@@ -87,7 +87,7 @@ fn turn_block(block: Raw) -> u64 {
     ];
     let [
         kind,
-        said,
+        text,
         thinking,
         signature,
         name,
@@ -95,39 +95,41 @@ fn turn_block(block: Raw) -> u64 {
         data,
         server_tool,
     ] = content::members(block, names);
-    let json = |value: Option<Raw>| {
-        value
-            .map_or(Text::from("null"), js::stringify)
-            .as_bytes()
-            .len()
-    };
     match kind.and_then(Raw::text).unwrap_or_default().as_bytes() {
-        b"text" => text(said),
-        b"thinking" => text(thinking) + text(signature),
-        b"toolCall" => text(name) + quarter(json(arguments)),
-        b"redactedThinking" => text(data),
-        b"anthropicServerTool" => quarter(json(server_tool)),
+        b"text" => text_tokens(text),
+        b"thinking" => text_tokens(thinking) + text_tokens(signature),
+        b"toolCall" => text_tokens(name) + json_tokens(arguments),
+        b"redactedThinking" => text_tokens(data),
+        b"anthropicServerTool" => json_tokens(server_tool),
         _ => 0,
     }
 }
 
-fn text_block(block: Raw) -> u64 {
-    let [kind, said] = content::members(block, ["type", "text"]);
+/// Returns the tokens of a block of type `text`; 0 for every other block.
+fn text_block_tokens(block: Raw) -> u64 {
+    let [kind, text] = content::members(block, ["type", "text"]);
     if kind.is_some_and(|kind| kind.is("text")) {
-        text(said)
+        text_tokens(text)
     } else {
         0
     }
 }
 
-fn text(value: Option<Raw>) -> u64 {
+/// Returns the tokens of a string; 0 for every other value.
+fn text_tokens(value: Option<Raw>) -> u64 {
     value
         .and_then(Raw::text)
-        .map_or(0, |text| quarter(text.as_bytes().len()))
+        .map_or(0, |text| byte_tokens(text.as_bytes().len()))
 }
 
-fn quarter(bytes: usize) -> u64 {
-    (bytes as u64).div_ceil(4)
+/// Returns the tokens of `JSON.stringify(value)`; those of `null` if there is no value.
+fn json_tokens(value: Option<Raw>) -> u64 {
+    let json = value.map_or(Text::from("null"), js::stringify);
+    byte_tokens(json.as_bytes().len())
+}
+
+fn byte_tokens(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(BYTES_PER_TOKEN)
 }
 
 /// The provider's count at the end of a turn.
@@ -145,13 +147,14 @@ pub fn last_counted(
     path: &[EntryIx],
     reader: &EntryReader,
 ) -> io::Result<Option<(EntryIx, ContextUsage)>> {
-    for &ix in path
-        .iter()
-        .rev()
-        .filter(|&&ix| reader.session().is_message(ix, Role::Assistant))
-    {
-        let recorded = |line: Raw| ContextUsage::recorded(line.get("message").unwrap_or(Raw::NULL));
-        if let Some(usage) = reader.with_entry(ix, recorded)? {
+    for &ix in path.iter().rev() {
+        if !reader.session().is_message(ix, Role::Assistant) {
+            continue;
+        }
+        let usage = reader.with_entry(ix, |line| {
+            ContextUsage::recorded(line.get("message").unwrap_or(Raw::NULL))
+        })?;
+        if let Some(usage) = usage {
             return Ok(Some((ix, usage)));
         }
     }
@@ -159,15 +162,19 @@ pub fn last_counted(
 }
 
 impl ContextUsage {
-    /// Returns the count in an assistant message, unless its turn failed.
+    /// Returns the count in an assistant message; `None` if the turn failed or was aborted.
     pub fn recorded(message: Raw) -> Option<ContextUsage> {
         let [stop_reason, usage] = content::members(message, ["stopReason", "usage"]);
-        let failed = stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
-        usage
-            .filter(|usage| !failed && usage.is_truthy())
-            .map(ContextUsage::of)
+        if stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error")) {
+            return None;
+        }
+        let usage = usage.filter(|usage| usage.is_truthy())?;
+        Some(ContextUsage::of(usage))
     }
 
+    /// Reads the count from a turn's `usage`. If it has `contextTokens`, both numbers are that, at
+    /// least 0. Otherwise the context is the total without the tokens of `orchestration`, and the
+    /// prompt is the input with the cached parts or, if that is 0, the context.
     fn of(usage: Raw) -> Self {
         let names = [
             "contextTokens",
@@ -176,29 +183,34 @@ impl ContextUsage {
             "cacheWrite",
             "orchestration",
         ];
-        let [known, input, cache_read, cache_write, orchestration] = content::members(usage, names);
-        if known.is_some() {
-            let known = at_least_0(js::operand(known));
+        let [
+            context_tokens,
+            input,
+            cache_read,
+            cache_write,
+            orchestration,
+        ] = content::members(usage, names);
+        if context_tokens.is_some() {
+            let tokens = at_least_0(js::operand(context_tokens));
             return ContextUsage {
-                context: known,
-                prompt: known,
+                context: tokens,
+                prompt: tokens,
             };
         }
-        let elsewhere = orchestration
-            .filter(|given| given.is_truthy())
-            .map_or(0.0, |given| {
-                let part = |key| {
-                    given
-                        .get_some(key)
-                        .map_or(0.0, |part| js::operand(Some(part)))
-                };
-                part("input") + part("output") + part("cacheRead")
-            });
-        let sent = js::operand(input) + js::operand(cache_read) + js::operand(cache_write);
-        let context = at_least_0(total(usage) - elsewhere);
+
+        let mut orchestration_tokens = 0.0;
+        if let Some(orchestration) = orchestration.filter(|part| part.is_truthy()) {
+            for key in ["input", "output", "cacheRead"] {
+                if let Some(tokens) = orchestration.get_some(key) {
+                    orchestration_tokens += js::operand(Some(tokens));
+                }
+            }
+        }
+        let context = at_least_0(total(usage) - orchestration_tokens);
+        let prompt = js::operand(input) + js::operand(cache_read) + js::operand(cache_write);
         ContextUsage {
             context,
-            prompt: if sent > 0.0 { sent } else { context },
+            prompt: if prompt > 0.0 { prompt } else { context },
         }
     }
 }
