@@ -26,32 +26,33 @@ pub fn write(messages: &[Message], reader: &EntryReader, out: &mut dyn Write) ->
     })
 }
 
-/// Returns the calls whose results are useless.
+/// Returns the ids of the calls whose results are useless.
 fn useless_calls(messages: &[Message], reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
     let session = reader.session();
     let mut useless = HashSet::default();
     for message in messages {
-        if matches!(message.body, Body::Stored)
-            && session.entry(message.entry).role != Role::ToolResult
-        {
+        // The role of a stored message is known without reading it.
+        let is_stored = matches!(message.body, Body::Stored);
+        if is_stored && session.entry(message.entry).role != Role::ToolResult {
             continue;
         }
-        let call = message.with(reader, |raw| {
-            let [role, call, error] = content::members(raw, ["role", "toolCallId", "isError"]);
-            let result = role.is_some_and(|role| role.is("toolResult")) && is_useless(raw, error);
-            call.and_then(Raw::text)
-                .filter(|_| result)
-                .map(Text::into_owned)
+        let id = message.with(reader, |json| {
+            let [role, id, is_error] = content::members(json, ["role", "toolCallId", "isError"]);
+            let is_result = role.is_some_and(|role| role.is("toolResult"));
+            if !is_result || !is_useless(json, is_error) {
+                return None;
+            }
+            id.and_then(Raw::text).map(Text::into_owned)
         })?;
-        useless.extend(call);
+        useless.extend(id);
     }
     Ok(useless)
 }
 
-/// Whether a result was marked useless, and is not an error.
-pub fn is_useless(message: Raw, error: Option<Raw>) -> bool {
-    let marked = message.get("useless").and_then(Raw::bool) == Some(true);
-    marked && error.and_then(Raw::bool) != Some(true)
+/// Whether a result was marked useless, and is not an error according to its member `isError`.
+pub fn is_useless(message: Raw, is_error: Option<Raw>) -> bool {
+    let is_marked = message.get("useless").and_then(Raw::bool) == Some(true);
+    is_marked && is_error.and_then(Raw::bool) != Some(true)
 }
 
 /// Returns a tool result's text as summaries receive it.
@@ -70,47 +71,52 @@ pub fn defused(text: &Text) -> Text<'static> {
     Text::from_wtf8(TAG.replace_all(text.as_bytes(), b"&lt;$1").into_owned())
 }
 
+/// Writes a message as one part or, for a turn, up to three. A useless result, an empty part and a
+/// message of another role are left out.
 fn push_message(
     out: &mut TranscriptWriter,
     message: Raw,
     useless: &HashSet<Text<'static>>,
 ) -> io::Result<()> {
-    let [role, content, call] = content::members(message, ["role", "content", "toolCallId"]);
-    let text = || content::joined_text(content, "");
+    let [role, content, call_id] = content::members(message, ["role", "content", "toolCallId"]);
     match role.and_then(Raw::text).unwrap_or_default().as_bytes() {
-        b"user" => out.part_unless_empty("[User]: ", &defused(&text())),
-        b"assistant" => push_turn(out, content.unwrap_or(Raw::NULL), useless),
-        b"toolResult"
-            if call
-                .and_then(Raw::text)
-                .is_some_and(|id| useless.contains(&id)) =>
-        {
-            Ok(())
+        b"user" => {
+            let text = content::joined_text(content, "");
+            out.part_unless_empty("[User]: ", &defused(&text))
         }
-        b"toolResult" => out.part_unless_empty("[Tool Result]: ", &defused(&cut(text()))),
+        b"assistant" => push_turn(out, content.unwrap_or(Raw::NULL), useless),
+        b"toolResult" => {
+            let id = call_id.and_then(Raw::text);
+            if id.is_some_and(|id| useless.contains(&id)) {
+                return Ok(());
+            }
+            let text = content::joined_text(content, "");
+            out.part_unless_empty("[Tool Result]: ", &defused(&cut(text)))
+        }
         _ => Ok(()),
     }
 }
 
+/// Writes the thinking, the texts and the tool calls of a turn, each as one part. Calls with a
+/// useless result are left out.
 fn push_turn(
     out: &mut TranscriptWriter,
     content: Raw,
     useless: &HashSet<Text<'static>>,
 ) -> io::Result<()> {
-    let parts = [("thinking", "[Think]: "), ("text", "[Assistant]: ")];
-    for (kind, label) in parts {
-        let blocks = || content::blocks_of(content, kind);
-        if blocks().next().is_some() {
-            let texts = blocks().map(|block| block.get_text(kind).unwrap_or_default());
+    for (kind, label) in [("thinking", "[Think]: "), ("text", "[Assistant]: ")] {
+        // Blocks whose texts are empty still have their label.
+        if content::blocks_of(content, kind).next().is_some() {
+            let texts = content::blocks_of(content, kind)
+                .map(|block| block.get_text(kind).unwrap_or_default());
             out.part(label, &defused(&joined(texts, "\n")))?;
         }
     }
+
     let calls = content::blocks_of(content, "toolCall")
-        .filter(|call| !call.get_text("id").is_some_and(|id| useless.contains(&id)));
-    out.part_unless_empty(
-        "[Tool Call]: ",
-        &defused(&joined(calls.map(call_text), "; ")),
-    )
+        .filter(|call| !call.get_text("id").is_some_and(|id| useless.contains(&id)))
+        .map(call_text);
+    out.part_unless_empty("[Tool Call]: ", &defused(&joined(calls, "; ")))
 }
 
 #[cfg(test)]
