@@ -14,7 +14,7 @@ use std::io;
 pub enum Edit<By = EntryIx> {
     /// It is omitted.
     Omit,
-    /// It has the content of this `context_edit` entry, or this content.
+    /// It has the content of a `context_edit` entry, which is given by its index or by its JSON.
     Replace(By),
 }
 
@@ -42,52 +42,70 @@ pub fn edits_among(
 ) -> io::Result<HashMap<Vec<u8>, Edit>> {
     let session = reader.session();
     let mut edits = HashMap::default();
-    for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
-        let (target, replacement) = reader.with_entry(ix, |line| {
+    for ix in entries {
+        if session.entry(ix).kind != Kind::ContextEdit {
+            continue;
+        }
+        let (target, omits) = reader.with_entry(ix, |line| {
             let [target, replacement] = content::members(line, ["targetId", "replacement"]);
             (
                 target.and_then(Raw::text).map(Text::into_bytes),
                 replacement.map(Raw::is_null),
             )
         })?;
-        match (target, replacement) {
-            (Some(target), Some(true)) => drop(edits.insert(target, Edit::Omit)),
-            (Some(target), Some(false)) => drop(edits.insert(target, Edit::Replace(ix))),
-            (Some(target), None) => drop(edits.remove(&target)),
-            (None, _) => {}
+        let Some(target) = target else {
+            continue;
+        };
+
+        match omits {
+            Some(true) => {
+                edits.insert(target, Edit::Omit);
+            }
+            Some(false) => {
+                edits.insert(target, Edit::Replace(ix));
+            }
+            None => {
+                edits.remove(&target);
+            }
         }
     }
     Ok(edits)
 }
 
-/// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation
-/// accept new content.
+/// Returns a message after an edit; `None` if the edit omits it. A message of a role that does not
+/// accept new content is returned unchanged.
 pub fn edited(message: Message, edit: Edit, reader: &EntryReader) -> io::Result<Option<Message>> {
     let Edit::Replace(content) = edit.loaded(reader)? else {
         return Ok(None);
     };
     let changed = message.with(reader, |json| replaced(json, content.as_deref()))?;
-    Ok(Some(match changed {
-        Some(json) => Message {
+    match changed {
+        Some(json) => Ok(Some(Message {
             body: Body::built(json),
             ..message
-        },
-        None => message,
-    }))
+        })),
+        None => Ok(Some(message)),
+    }
 }
 
-/// Returns a message with the content of an edit; `None` for a role that does not accept it.
+/// Returns a message with the content of an edit, or without content if the edit has none; `None`
+/// for a role that does not accept new content.
 pub fn replaced(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
     let role = message.get_text("role")?;
-    let blocks = match Role::named(role.as_bytes()) {
-        // A string becomes a text block.
+    match Role::named(role.as_bytes()) {
         Role::Assistant | Role::ToolResult => {
-            content.and_then(|content| Some(content::text_content(&Raw::checked(content).text()?)))
+            // A string becomes a text block.
+            if let Some(content) = content
+                && let Some(text) = Raw::checked(content).text()
+            {
+                let blocks = content::text_content(&text);
+                return Some(with_content(message, Some(&blocks)));
+            }
         }
-        Role::User | Role::Custom => None,
+        Role::User | Role::Custom => {}
         _ => return None,
-    };
-    Some(with_content(message, blocks.as_deref().or(content)))
+    }
+    Some(with_content(message, content))
 }
 
 /// Returns the message with another content in place of its own, or with none.
