@@ -13,11 +13,14 @@ pub fn append(mut summary: Text<'static>, files: &FileLists) -> Text<'static> {
         ("read-files", &files.read_files),
         ("modified-files", &files.modified_files),
     ];
-    for (tag, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {
+    for (tag, paths) in lists {
+        if paths.is_empty() {
+            continue;
+        }
         summary.push_all(&[&"\n\n<", &tag, &">"]);
-        paths
-            .iter()
-            .for_each(|path| summary.push_all(&[&"\n", path]));
+        for path in paths {
+            summary.push_all(&[&"\n", path]);
+        }
         summary.push_all(&[&"\n</", &tag, &">"]);
     }
     summary
