@@ -5,60 +5,72 @@ use super::context::{Projection, role};
 use crate::agents::ordered::Ordered;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::read::entry_reader::EntryReader;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js, write};
 use std::io;
 
 /// Returns the `systemMessage` of a compaction appended at the end of `path`, as JSON, with the
-/// time 0; `None` if there is nothing to carry.
+/// time 0; `None` if the context has no system prompt.
 pub fn checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Vec<u8>>> {
     let session = reader.session();
-    let has_state = |&ix: &EntryIx| {
+    // Only system messages and the checkpoints of compactions set the prompt.
+    let may_have_prompt = path.iter().any(|&ix| {
         session.entry(ix).kind == Kind::Compaction || session.is_message(ix, Role::System)
-    };
-    if !path.iter().any(has_state) {
+    });
+    if !may_have_prompt {
         return Ok(None);
     }
-    Ok(current(&Projection::of(path, reader)?)?.map(|system| system.message(b"0")))
+    let system = current(&Projection::of(path, reader)?)?;
+    Ok(system.map(|system| system.message(b"0")))
 }
 
-/// Returns the system messages of a context combined into one; `None` if pi would have none.
+/// Returns the system messages of a context combined into one. As in pi, the result is `None` if no
+/// message has a timestamp and no tool remains.
 pub fn current(projection: &Projection) -> io::Result<Option<System>> {
+    let session = projection.reader.session();
     let mut system = System::default();
-    let is_system = |message: &&Message| role(projection.reader.session(), message) == Role::System;
-    for message in projection.messages.iter().filter(is_system) {
-        message.with(projection.reader, |json| system.replay(json))?;
+    for message in &projection.messages {
+        if role(session, message) == Role::System {
+            message.with(projection.reader, |json| system.replay(json))?;
+        }
     }
-    Ok((system.timestamp.is_some() || !system.tools.is_empty()).then_some(system))
+    if system.timestamp.is_none() && system.tools.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(system))
 }
 
 /// A system prompt with its sections and tools.
 #[derive(Debug, Default)]
 pub struct System {
     content: Text<'static>,
+    /// The sections as JSON, by name.
     sections: Ordered<Vec<u8>, Vec<u8>>,
+    /// The definitions of the tools as JSON, by name.
     tools: Ordered<Vec<u8>, Vec<u8>>,
     /// The first timestamp other than `null`; while there is none, that of the last message.
     timestamp: Option<Vec<u8>>,
 }
 
 impl System {
-    /// Returns it as a message, with this JSON as its `timestamp`.
+    /// Returns it as a message, with this JSON as its `timestamp`. Empty sections and tools are
+    /// omitted.
     pub fn message(&self, timestamp: &[u8]) -> Vec<u8> {
-        let sections = (!self.sections.is_empty()).then(|| self.sections_object());
-        let tools =
-            (!self.tools.is_empty()).then(|| write::array(self.tools.iter().map(|(_, tool)| tool)));
-        write::Object::new()
+        let mut message = write::Object::new()
             .str("role", "system")
-            .text("content", &self.content)
-            .with(sections, |object, json| object.json("sections", &json))
-            .with(tools, |object, json| object.json("toolsAdded", &json))
-            .json("timestamp", timestamp)
-            .finish()
+            .text("content", &self.content);
+        if !self.sections.is_empty() {
+            message = message.json("sections", &self.sections_object());
+        }
+        if !self.tools.is_empty() {
+            message = message.json("toolsAdded", &write::array(self.tools()));
+        }
+        message.json("timestamp", timestamp).finish()
     }
 
-    /// Adds a later system message: its text, and its changes of sections and tools.
+    /// Adds a later system message: its text, and its changes of sections and tools. A section that
+    /// is `null` is removed. Tools are removed before others are added.
     pub fn replay(&mut self, message: Raw) {
         let names = [
             "content",
@@ -72,32 +84,33 @@ impl System {
             self.timestamp = timestamp.map(|time| time.bytes().to_vec());
         }
         append(&mut self.content, &content::content_text(content, "\n"));
+
         for (name, value) in sections.map(js::entries).unwrap_or_default() {
             if value.is_null() {
-                self.sections.remove(name.as_bytes())
+                self.sections.remove(name.as_bytes());
             } else {
-                self.sections.set(name.into_bytes(), value.bytes().to_vec())
+                self.sections.set(name.into_bytes(), value.bytes().to_vec());
             }
         }
-        for tool in removed.into_iter().flat_map(Raw::items) {
-            self.tools.remove(js::template(tool.get("name")).as_bytes());
+        for tool in removed.unwrap_or(Raw::NULL).items() {
+            let name = js::template(tool.get("name"));
+            self.tools.remove(name.as_bytes());
         }
-        for tool in added.into_iter().flat_map(Raw::items) {
-            self.tools.set(
-                js::template(tool.get("name")).into_bytes(),
-                tool.bytes().to_vec(),
-            );
+        for tool in added.unwrap_or(Raw::NULL).items() {
+            let name = js::template(tool.get("name"));
+            self.tools.set(name.into_bytes(), tool.bytes().to_vec());
         }
     }
 
-    /// Returns the whole prompt: the text, then the sections.
+    /// Returns the whole prompt: the text, then the sections that are strings.
     pub fn prompt(&self) -> Text<'static> {
-        let sections = self.sections_object();
-        let sections = js::entries(Raw::checked(&sections))
-            .into_iter()
-            .filter_map(|(_, text)| text.text());
         let mut prompt = self.content.clone();
-        sections.for_each(|text| append(&mut prompt, &text));
+        let sections = self.sections_object();
+        for (_, section) in js::entries(Raw::checked(&sections)) {
+            if let Some(text) = section.text() {
+                append(&mut prompt, &text);
+            }
+        }
         prompt
     }
 
@@ -108,12 +121,11 @@ impl System {
 
     /// Returns the sections in the order in which JavaScript writes an object's members.
     fn sections_object(&self) -> Vec<u8> {
-        let sections = self.sections.iter();
-        let json = sections.fold(write::Object::new(), |object, (name, value)| {
-            object.member(&Text::from_wtf8(&name[..]), value)
-        });
-        let json = json.finish();
-        js::stringify(Raw::checked(&json)).into_bytes()
+        let mut object = write::Object::new();
+        for (name, value) in self.sections.iter() {
+            object = object.member(&Text::from_wtf8(&name[..]), value);
+        }
+        js::stringify(Raw::checked(&object.finish())).into_bytes()
     }
 }
 
