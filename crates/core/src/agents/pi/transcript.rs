@@ -20,6 +20,8 @@ pub fn write(messages: &[Message], reader: &EntryReader, out: &mut dyn Write) ->
     })
 }
 
+/// Writes a message of the user or a tool as one part, unless its text is empty, and a turn as up
+/// to two. Messages of other roles are left out.
 fn push_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
     let [role, content] = content::members(message, ["role", "content"]);
     match Role::of(role) {
@@ -52,20 +54,24 @@ pub fn call_text(block: Raw<'_>) -> Text<'static> {
 /// Returns `Object.entries(value)`, each value as `JSON.stringify` writes it: the members of an
 /// object, the items of an array, or the UTF-16 units of a string.
 fn properties(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
-    let numbered = |(at, json): (usize, Text<'static>)| (Text::from(at.to_string()), json);
-    match value.text() {
-        Some(text) => units(&text).enumerate().map(numbered).collect(),
-        None if value.is_array() => value
-            .items()
-            .map(js::stringify)
-            .enumerate()
-            .map(numbered)
-            .collect(),
-        None => js::entries(value)
-            .into_iter()
-            .map(|(key, value)| (key, js::stringify(value)))
-            .collect(),
+    if let Some(text) = value.text() {
+        return numbered(units(&text));
     }
+    if value.is_array() {
+        return numbered(value.items().map(js::stringify));
+    }
+    js::entries(value)
+        .into_iter()
+        .map(|(key, value)| (key, js::stringify(value)))
+        .collect()
+}
+
+/// Returns each value after its index, which JavaScript uses as its key.
+fn numbered<'a>(values: impl Iterator<Item = Text<'static>>) -> Vec<(Text<'a>, Text<'static>)> {
+    values
+        .enumerate()
+        .map(|(index, value)| (Text::from(index.to_string()), value))
+        .collect()
 }
 
 /// Returns each UTF-16 unit of a text as a JSON string.
