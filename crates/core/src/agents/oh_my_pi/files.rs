@@ -102,7 +102,7 @@ pub fn is_url(path: &Text) -> bool {
     URL.is_match(path.as_bytes())
 }
 
-/// Returns a path without a selection at its end, as [`SELECTION`] matches it.
+/// Returns a path without a selection at its end, as `SELECTION` matches it.
 pub fn without_selector(path: Text) -> Text {
     // Most paths have no colon, which is faster to find out.
     if !path.as_bytes().contains(&b':') {

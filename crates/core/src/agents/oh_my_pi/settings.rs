@@ -12,7 +12,7 @@ use std::io;
 /// `buildSessionContext`). Settings that JavaScript would omit are missing.
 ///
 /// The last entry of a type sets the level, the mode and the service tier. The injected rules are
-/// those of all entries. [`Models`] has the rule for the models.
+/// those of all entries. `Models` has the rule for the models.
 pub fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let thinking = read_last(Kind::ThinkingLevelChange, path, reader, |line| {
         ["thinkingLevel", "configured"]

@@ -19,7 +19,7 @@ const IMAGE_UNITS: u64 = 4800;
 const UNITS_PER_TOKEN: u64 = 4;
 
 /// Returns the tokens of a message (pi's `estimateTokens`): the units of its texts and images,
-/// divided by [`UNITS_PER_TOKEN`] and rounded up; 0 for roles that pi does not know.
+/// divided by `UNITS_PER_TOKEN` and rounded up; 0 for roles that pi does not know.
 pub fn estimate(message: Raw) -> u64 {
     let names = [
         "role",
@@ -64,7 +64,7 @@ pub fn context(projection: &Projection) -> io::Result<f64> {
     })
 }
 
-/// Does the same as [`context`], with the measures that `measure` returns.
+/// Does the same as `context`, with the measures that `measure` returns.
 fn context_with(
     projection: &Projection,
     mut measure: impl FnMut(&Message) -> io::Result<Measure>,
