@@ -9,17 +9,22 @@ use crate::session::entry::{LineNo, Span};
 use crate::session::read::record::Record;
 use pisess_json::string::decode;
 use std::borrow::Cow;
+use std::ops::Range;
 
-/// A value, and whether it is the only one on its line.
+/// A value, and where it is in the source.
 #[derive(Clone, Copy)]
 pub(super) struct Located<'l> {
+    /// The line of the source.
     pub number: LineNo,
-    /// The value's bytes (including the white space around it if it is alone), and their offset.
+    /// The value's bytes, including the white space around it if it is alone.
     pub bytes: &'l [u8],
+    /// The offset of these bytes in the source.
     pub start: u64,
+    /// Whether no other value or other byte is on its line.
     pub alone: bool,
+    /// Whether its line ends with a newline.
     pub newline: bool,
-    /// Whether they may contain bytes that are not UTF-8.
+    /// Whether the bytes may contain some that are not UTF-8.
     pub non_ascii: bool,
 }
 
@@ -32,8 +37,10 @@ impl Located<'_> {
     }
 }
 
+/// The repaired file as far as its lines were checked, and what was found on them.
 #[derive(Default)]
 pub(super) struct LineRepair {
+    /// The repaired file.
     pub file: Pieces,
     pub findings: Vec<Finding>,
     /// Findings that count only if the session is one of this agent.
@@ -46,10 +53,10 @@ pub(super) struct LineRepair {
     /// The lines of the repaired file with values that shared a line, and have neither an id nor a
     /// parent.
     pub without_links: Vec<LineNo>,
-    /// Line numbers in the repaired file and in the source, wherever their difference changes.
-    pub lines: Vec<(u32, u32)>,
+    /// The lines at which the difference between the two line numbers changes, in order.
+    pub line_map: Vec<MappedLine>,
     /// The number of lines of the repaired file so far.
-    pub made: u32,
+    pub repaired_lines: u32,
     /// Whether entries refer to each other by number, as in version 1: no record that has a number
     /// may be removed.
     pub by_number: bool,
@@ -58,10 +65,31 @@ pub(super) struct LineRepair {
     pub new_header: Option<NewHeader>,
     /// The line of the source with a header that was put there.
     pub moved_header: Option<LineNo>,
-    pub old: bool,
-    pub ends: [bool; 2],
-    /// The last line that is not blank.
-    pub last: Option<LineNo>,
+    /// Whether the session has an older version than the current one.
+    pub is_old_format: bool,
+    /// Whether a line of the source ends with LF alone.
+    pub has_lf: bool,
+    /// Whether a line of the source ends with CR LF.
+    pub has_crlf: bool,
+    /// The last line of the source that is not blank.
+    pub last_line: Option<LineNo>,
+}
+
+/// The numbers of one line.
+#[derive(Clone, Copy)]
+pub(super) struct MappedLine {
+    /// In the repaired file.
+    repaired: u32,
+    /// In the source.
+    source: u32,
+}
+
+impl MappedLine {
+    /// The first line, as long as no line was removed or added before it.
+    const FIRST: MappedLine = MappedLine {
+        repaired: 1,
+        source: 1,
+    };
 }
 
 /// The ids of an entry as stored, if one is invalid.
@@ -78,20 +106,25 @@ pub(super) struct OddIds {
 impl LineRepair {
     /// Returns the line of the source for a line of the repaired file.
     pub fn source_line(&self, line: LineNo) -> LineNo {
-        let at = self.lines.partition_point(|&(made, _)| made <= line.0);
-        let (made, source) = at.checked_sub(1).map_or((1, 1), |at| self.lines[at]);
-        LineNo(line.0 - made + source)
+        let following = self
+            .line_map
+            .partition_point(|mapped| mapped.repaired <= line.0);
+        let nearest = match following.checked_sub(1) {
+            Some(at) => self.line_map[at],
+            None => MappedLine::FIRST,
+        };
+        LineNo(line.0 - nearest.repaired + nearest.source)
     }
 
-    /// Keeps the value; bytes that are not UTF-8 become U+FFFD, as the agents read them.
-    pub fn keep_valid(&mut self, located: &Located, record: &Record) {
-        let line = self.valid(located, record);
-        self.put(located, line);
+    /// Keeps the value as a line; bytes that are not UTF-8 become U+FFFD, as the agents read them.
+    pub fn keep_as_utf8(&mut self, located: &Located, record: &Record) {
+        let line = self.to_utf8(located, record);
+        self.keep_or_write(located, line);
     }
 
     /// Returns the value in UTF-8. If it had to be converted, reports this and keeps the original
     /// among the rejected pieces.
-    pub fn valid<'l>(&mut self, located: &Located<'l>, record: &Record) -> Cow<'l, [u8]> {
+    pub fn to_utf8<'l>(&mut self, located: &Located<'l>, record: &Record) -> Cow<'l, [u8]> {
         if !located.non_ascii || std::str::from_utf8(located.bytes).is_ok() {
             return Cow::Borrowed(located.bytes);
         }
@@ -100,39 +133,41 @@ impl LineRepair {
         self.findings
             .push(in_record(located, record, K::InvalidUtf8, message).fix(fix));
         self.rejected.push(located.span());
-        Cow::Owned(
-            String::from_utf8_lossy(located.bytes)
-                .into_owned()
-                .into_bytes(),
-        )
+        let converted = String::from_utf8_lossy(located.bytes).into_owned();
+        Cow::Owned(converted.into_bytes())
     }
 
-    pub fn put(&mut self, located: &Located, line: Cow<[u8]>) {
+    /// Adds a value that [`LineRepair::to_utf8`] returned. If it was not converted, its bytes are
+    /// read from the source when they are needed.
+    pub fn keep_or_write(&mut self, located: &Located, line: Cow<[u8]>) {
         match line {
             Cow::Borrowed(_) => self.keep(located),
-            Cow::Owned(line) => self.make(located, line),
+            Cow::Owned(line) => self.write_line(located, line),
         }
     }
 
+    /// Adds the value as it is in the source, as a line of its own.
     pub fn keep(&mut self, located: &Located) {
         self.start_line(located);
-        let newline = located.alone && located.newline;
+        let has_own_newline = located.alone && located.newline;
+        let value = located.span();
         self.file.keep(Span {
-            len: located.span().len + u64::from(newline),
-            ..located.span()
+            start: value.start,
+            len: value.len + u64::from(has_own_newline),
         });
-        if !newline {
+        if !has_own_newline {
             self.file.make(b"\n");
         }
     }
 
-    pub fn make(&mut self, located: &Located, mut line: Vec<u8>) {
+    /// Adds a new line, given without its newline, in place of the value.
+    pub fn write_line(&mut self, located: &Located, mut line: Vec<u8>) {
         self.start_line(located);
         line.push(b'\n');
         self.file.make(&line);
     }
 
-    /// Begins a line of the repaired file.
+    /// Counts the line that the value becomes, and reports a last line without a newline.
     fn start_line(&mut self, located: &Located) {
         self.map_line(located.number);
         if located.alone && !located.newline {
@@ -158,7 +193,7 @@ impl LineRepair {
         self.findings.push(finding.fix(header.fix));
         self.has_header = true;
         self.moved_header = header.from;
-        self.old |= header.is_version_1;
+        self.is_old_format |= header.is_version_1;
         self.by_number |= header.is_version_1;
 
         self.map_line(located.number);
@@ -168,31 +203,39 @@ impl LineRepair {
 
     /// Counts the next line of the repaired file, which comes from the line `number` of the source.
     pub fn map_line(&mut self, number: LineNo) {
-        self.made += 1;
-        let (made, line) = self.lines.last().copied().unwrap_or((1, 1));
-        if self.made + line != number.0 + made {
-            self.lines.push((self.made, number.0));
+        self.repaired_lines += 1;
+        let previous = self.line_map.last().copied().unwrap_or(MappedLine::FIRST);
+        // The differences of both are compared as sums, because either may be negative.
+        if self.repaired_lines + previous.source != number.0 + previous.repaired {
+            self.line_map.push(MappedLine {
+                repaired: self.repaired_lines,
+                source: number.0,
+            });
         }
     }
 
-    /// Removes an entry, with its finding; if entries refer to each other by number, it stays.
+    /// Reports an entry and removes it. If entries refer to each other by number, it stays, and
+    /// `fix` does not apply.
     pub fn remove(&mut self, located: &Located, finding: Finding, fix: &str) {
         if self.by_number {
             self.findings.push(finding);
-            return self.keep(located);
+            self.keep(located);
+            return;
         }
         self.findings.push(finding.fix(fix));
-        self.take_out(located, 0..located.bytes.len(), true);
+        self.reject(located, 0..located.bytes.len(), true);
     }
 
-    pub fn take_out(&mut self, located: &Located, part: std::ops::Range<usize>, was_entry: bool) {
-        let bytes = &located.bytes[part.clone()];
+    /// Leaves a part of the bytes out of the repaired file, and keeps it among the rejected pieces.
+    /// If it may have been an entry, its ids are recorded as far as they can be read.
+    pub fn reject(&mut self, located: &Located, part: Range<usize>, may_be_entry: bool) {
         self.rejected.push(Span {
             start: located.start + part.start as u64,
             len: part.len() as u64,
         });
-        if was_entry {
-            self.gone.push(resync::salvage(bytes, self.made));
+        if may_be_entry {
+            let gone = resync::salvage(&located.bytes[part], self.repaired_lines);
+            self.gone.push(gone);
         }
     }
 }
@@ -205,9 +248,8 @@ pub(super) fn in_record(
     message: impl Into<String>,
 ) -> Finding {
     let finding = Finding::new(located.number, kind, message);
-    record
-        .id
-        .map(|id| decode(id.bytes))
-        .into_iter()
-        .fold(finding, Finding::entry)
+    match record.id {
+        Some(id) => finding.entry(decode(id.bytes)),
+        None => finding,
+    }
 }

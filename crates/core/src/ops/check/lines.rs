@@ -13,7 +13,7 @@ use super::missing::missing;
 use super::resync::{self, Expected};
 use crate::agents::oh_my_pi::title::TITLE_LINE;
 use crate::session::blobs::blobs;
-use crate::session::collected::{Collected, OddLine};
+use crate::session::collected::Collected;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::header::{Preamble, is_title_slot, read as read_header, version_number};
 use crate::session::read::line_chunks::{Line, LineChunk, each_line};
@@ -23,12 +23,19 @@ use pisess_json::edit::Edit;
 use pisess_json::{Raw, Scanner};
 use pisess_store::ReadAt;
 use std::io;
+use std::ops::Range;
 
-/// The nesting at which pi's `JSON.stringify` runs out of stack.
+/// The nesting at which pi's `JSON.stringify` runs out of stack, in open arrays and objects.
 const DEEP: usize = 3000;
 
-/// Checks the lines of a file that is a `session` of the current version: those that are not plain
-/// entries, as it was loaded with [`is_plain`]. Of any other file, checks each line.
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Checks the lines of a file, and derives the file with its lines repaired.
+///
+/// `session` is the file as it was loaded with [`is_plain`], if it could be loaded. If it has the
+/// current version, only the lines that loading did not find plain are read again. Of any other
+/// file, every line is checked.
 pub(super) fn repair(
     source: &dyn ReadAt,
     session: Option<&Session>,
@@ -38,34 +45,26 @@ pub(super) fn repair(
     let format = preamble.as_ref().map(|preamble| preamble.format);
     let mut repair = LineRepair {
         by_number: format == Some(Format::V1),
-        old: format.is_some_and(|format| format != Format::V3),
+        is_old_format: format.is_some_and(|format| format != Format::V3),
         new_header,
         ..LineRepair::default()
     };
+
     match (session, preamble) {
-        (Some(session), Some(preamble)) if format == Some(Format::V3) => {
-            repair.odd_lines(source, &preamble, &session.collected)?;
+        (Some(session), Some(preamble)) if preamble.format == Format::V3 => {
+            repair.check_odd_lines(source, &preamble, &session.collected)?;
         }
-        _ => {
-            let mut number = LineNo(0);
-            each_line(source, 0..source.len(), |line| {
-                number.0 += 1;
-                repair.line(number, &line);
-                Ok::<(), io::Error>(())
-            })?;
+        _ => repair.check_all_lines(source)?,
+    }
+
+    // The last value decides the leaf.
+    for finding in &mut repair.findings {
+        let is_last_value = Some(finding.line) == repair.last_line;
+        if is_last_value && matches!(finding.kind, K::NotAnEntry | K::SecondHeader) {
+            finding.grave = true;
         }
     }
-    // The last value decides the leaf.
-    let last = repair.last;
-    let ends_with = |finding: &&mut Finding| {
-        Some(finding.line) == last && matches!(finding.kind, K::NotAnEntry | K::SecondHeader)
-    };
-    repair
-        .findings
-        .iter_mut()
-        .filter(ends_with)
-        .for_each(|finding| finding.grave = true);
-    if repair.ends == [true, true] {
+    if repair.has_lf && repair.has_crlf {
         repair.findings.push(Finding::new(
             LineNo(1),
             K::MixedLineEnds,
@@ -78,87 +77,107 @@ pub(super) fn repair(
 /// Whether a record that was read without a problem is certainly an entry with nothing to repair or
 /// to report.
 pub(super) fn is_plain(record: &Record, blocks: &[Block]) -> bool {
-    let is = |name| record.kind.is_some_and(|kind| kind.is(name));
-    record.id.is_some()
+    let has_valid_ids = record.id.is_some()
         && record
             .get(Member::ParentId)
-            .is_none_or(|parent| parent.is_string() || parent.is_null())
-        && !is("session")
-        && !is("title")
-        && (!is("message") || record.message.is_some())
+            .is_none_or(|parent| parent.is_string() || parent.is_null());
+    has_valid_ids
+        && !is_of_kind(record, "session")
+        && !is_of_kind(record, "title")
+        && (!is_of_kind(record, "message") || record.message.is_some())
         && blobs(record.bytes).next().is_none()
         && missing(record, blocks).is_empty()
 }
 
+fn is_of_kind(record: &Record, name: &str) -> bool {
+    record.kind.is_some_and(|kind| kind.is(name))
+}
+
 impl LineRepair {
-    /// Checks the lines up to the header, and the odd ones after it.
-    fn odd_lines(
+    /// Checks every line of a file, in order.
+    fn check_all_lines(&mut self, source: &dyn ReadAt) -> io::Result<()> {
+        let mut number = LineNo(0);
+        each_line(source, 0..source.len(), |line| {
+            number.0 += 1;
+            self.check_line(number, &line);
+            Ok(())
+        })
+    }
+
+    /// Checks the lines up to the header and the odd lines after it, in file order. The lines in
+    /// between are plain: they are kept without being read.
+    fn check_odd_lines(
         &mut self,
         source: &dyn ReadAt,
         preamble: &Preamble,
         collected: &Collected,
     ) -> io::Result<()> {
-        let bytes = source.read_range(0..preamble.end)?;
-        let (mut number, mut at) = (LineNo(0), preamble.end);
-        for line in (LineChunk {
+        let preamble_bytes = source.read_range(0..preamble.end)?;
+        let preamble_lines = LineChunk {
             start: 0,
-            bytes: &bytes,
-        })
-        .lines()
-        {
+            bytes: &preamble_bytes,
+        };
+        // The number of the line that was passed last, and the offset after its newline.
+        let mut number = LineNo(0);
+        let mut passed_end = preamble.end;
+        for line in preamble_lines.lines() {
             number.0 += 1;
-            self.line(number, &line);
+            self.check_line(number, &line);
         }
-        for &OddLine { line, span } in &collected.odd_lines {
-            self.pass(
-                number,
-                line.0 - number.0 - 1,
-                Span {
-                    start: at,
-                    len: span.start - at,
-                },
-            );
-            let (bytes, newline) = (source.read_range(span.range())?, span.end() < source.len());
-            self.line(
-                line,
-                &Line {
-                    span,
-                    bytes: &bytes,
-                    newline,
-                },
-            );
-            (number, at) = (line, span.end() + u64::from(newline));
+
+        for odd in &collected.odd_lines {
+            let plain = Span {
+                start: passed_end,
+                len: odd.span.start - passed_end,
+            };
+            self.keep_plain_lines(number, odd.line.0 - number.0 - 1, plain);
+
+            let bytes = source.read_range(odd.span.range())?;
+            // An odd line ends with a newline or with the file.
+            let has_newline = odd.span.end() < source.len();
+            let line = Line {
+                span: odd.span,
+                bytes: &bytes,
+                newline: has_newline,
+            };
+            self.check_line(odd.line, &line);
+            number = odd.line;
+            passed_end = odd.span.end() + u64::from(has_newline);
         }
-        let lines = preamble.lines
-            + collected.odd_lines.len() as u32
-            + collected.plain_lines.iter().sum::<u32>();
-        self.pass(
-            number,
-            lines - number.0,
-            Span {
-                start: at,
-                len: source.len() - at,
-            },
-        );
-        (0..2).for_each(|end| self.ends[end] |= collected.plain_lines[end] > 0);
+
+        let [plain_lf, plain_crlf] = collected.plain_lines;
+        let odd_count = collected.odd_lines.len() as u32;
+        let line_count = preamble.lines + odd_count + plain_lf + plain_crlf;
+        let plain = Span {
+            start: passed_end,
+            len: source.len() - passed_end,
+        };
+        self.keep_plain_lines(number, line_count - number.0, plain);
+        self.has_lf |= plain_lf > 0;
+        self.has_crlf |= plain_crlf > 0;
         Ok(())
     }
 
-    /// Keeps plain lines, which follow the line `number`.
-    fn pass(&mut self, number: LineNo, lines: u32, span: Span) {
-        if lines > 0 {
-            self.last = Some(LineNo(number.0 + lines));
-            self.map_line(LineNo(number.0 + 1));
-            self.made += lines - 1;
-            self.file.keep(span);
+    /// Keeps `count` plain lines, which follow the line `previous` of the source. `span` is the
+    /// bytes of all of them with their newlines.
+    fn keep_plain_lines(&mut self, previous: LineNo, count: u32, span: Span) {
+        if count == 0 {
+            return;
         }
+        self.last_line = Some(LineNo(previous.0 + count));
+        // This counts the first of them.
+        self.map_line(LineNo(previous.0 + 1));
+        self.repaired_lines += count - 1;
+        self.file.keep(span);
     }
 
-    fn line(&mut self, number: LineNo, line: &Line) {
-        let (mut bytes, mut start) = (line.bytes, line.span.start);
-        if let Some(rest) = bytes
-            .strip_prefix(b"\xef\xbb\xbf")
-            .filter(|_| number.0 == 1)
+    /// Checks any line of the source. A byte order mark before the first line is removed, a blank
+    /// line is kept, and a line with exactly one value is checked as that value.
+    fn check_line(&mut self, number: LineNo, line: &Line) {
+        let mut bytes = line.bytes;
+        let mut start = line.span.start;
+        if number.0 == 1
+            && let Some(without_mark) = bytes.strip_prefix(BYTE_ORDER_MARK)
         {
             let finding = Finding::new(
                 number,
@@ -166,21 +185,32 @@ impl LineRepair {
                 "there is a byte order mark before the first line",
             );
             self.findings.push(finding.fix("it is removed"));
-            self.rejected.push(Span { start, len: 3 });
-            (bytes, start) = (rest, start + 3);
+            let len = BYTE_ORDER_MARK.len() as u64;
+            self.rejected.push(Span { start, len });
+            bytes = without_mark;
+            start += len;
         }
-        if line.newline {
-            self.ends[usize::from(bytes.ends_with(b"\r"))] = true;
+
+        if line.newline && bytes.ends_with(b"\r") {
+            self.has_crlf = true;
+        } else if line.newline {
+            self.has_lf = true;
         }
+
         let mut scanner = Scanner::new(bytes);
-        if scanner.at_end() {
-            self.made += u32::from(line.newline);
-            return self.file.keep(Span {
+        let is_blank = scanner.at_end();
+        if is_blank {
+            // Unlike a value, it gets no newline if it has none.
+            let newline_len = u64::from(line.newline);
+            self.repaired_lines += u32::from(line.newline);
+            self.file.keep(Span {
                 start,
-                len: bytes.len() as u64 + u64::from(line.newline),
+                len: bytes.len() as u64 + newline_len,
             });
+            return;
         }
-        self.last = Some(number);
+
+        self.last_line = Some(number);
         let mut blocks = Vec::new();
         let scanned = scan(&mut scanner, &mut blocks);
         let non_ascii = !scanner.take_non_ascii().is_empty();
@@ -193,23 +223,26 @@ impl LineRepair {
             non_ascii,
         };
         match scanned {
-            Ok(record) if scanner.at_end() => self.value(&located, &record, &blocks),
-            _ => self.broken(&located),
+            Ok(record) if scanner.at_end() => self.check_value(&located, &record, &blocks),
+            _ => self.check_broken_line(&located),
         }
     }
 
-    /// Checks a line that is not exactly one value.
-    fn broken(&mut self, located: &Located) {
+    /// Checks a line that is not exactly one value. Its entries and headers are put on separate
+    /// lines, and what is between them is removed.
+    fn check_broken_line(&mut self, located: &Located) {
         let expected = Expected {
             title: located.number.0 == 1,
             without_ids: self.by_number,
         };
         let values = resync::values(located.bytes, expected);
         if values.is_empty() {
-            return self.unreadable(located);
+            self.reject_line(located);
+            return;
         }
-        let between = resync::gaps(located.bytes, &values);
-        let junk: usize = between.iter().map(|gap| gap.len()).sum();
+
+        let gaps = resync::gaps(located.bytes, &values);
+        let junk: usize = gaps.iter().map(|gap| gap.len()).sum();
         let message = match (values.len(), junk) {
             (1, _) => format!("an entry and {junk} other bytes are on one line"),
             (n, 0) if located.bytes.contains(&b'\r') && located.number.0 == 1 => {
@@ -218,42 +251,56 @@ impl LineRepair {
             (n, 0) => format!("{n} values are on one line"),
             (n, _) => format!("{n} values and {junk} other bytes are on one line"),
         };
-        let finding = Finding::new(located.number, K::FusedLine, message);
-        self.findings.push(finding.fix(if junk == 0 {
+        let fix = if junk == 0 {
             "each is put on a separate line"
         } else {
             "entries are put on separate lines, the rest is removed"
-        }));
-        // Gaps and values in order.
-        let mut gaps = between.into_iter().peekable();
+        };
+        let finding = Finding::new(located.number, K::FusedLine, message);
+        self.findings.push(finding.fix(fix));
+
+        // Gaps and values in the order of the line: what is removed is recorded with the number of
+        // repaired lines before it.
+        let mut gaps = gaps.into_iter().peekable();
         for value in values {
             while let Some(gap) = gaps.next_if(|gap| gap.start < value.start) {
-                self.take_out(located, gap, true);
+                self.reject(located, gap, true);
             }
-            let bytes = &located.bytes[value.clone()];
-            let mut scanner = Scanner::new(bytes);
-            let mut blocks = Vec::new();
-            if let Ok(record) = scan(&mut scanner, &mut blocks) {
-                let part = Located {
-                    bytes,
-                    start: located.start + value.start as u64,
-                    alone: false,
-                    non_ascii: !scanner.take_non_ascii().is_empty(),
-                    ..*located
-                };
-                let line = LineNo(self.made + 1);
-                self.value(&part, &record, &blocks);
-                let is_kept = self.made == line.0;
-                if is_kept && !record.has_id && record.get(Member::ParentId).is_none() {
-                    self.without_links.push(line);
-                }
-            }
+            self.check_fused_value(located, value);
         }
-        gaps.for_each(|gap| self.take_out(located, gap, true));
+        for gap in gaps {
+            self.reject(located, gap, true);
+        }
     }
 
-    /// Checks a line without anything recognizable as an entry.
-    fn unreadable(&mut self, located: &Located) {
+    /// Checks the value at a range of a broken line. If it is kept, and has neither an id nor a
+    /// parent, notes the line that it is on in the repaired file.
+    fn check_fused_value(&mut self, located: &Located, range: Range<usize>) {
+        let bytes = &located.bytes[range.clone()];
+        let mut scanner = Scanner::new(bytes);
+        let mut blocks = Vec::new();
+        let Ok(record) = scan(&mut scanner, &mut blocks) else {
+            return;
+        };
+        let part = Located {
+            bytes,
+            start: located.start + range.start as u64,
+            alone: false,
+            non_ascii: !scanner.take_non_ascii().is_empty(),
+            ..*located
+        };
+
+        let next_line = LineNo(self.repaired_lines + 1);
+        self.check_value(&part, &record, &blocks);
+        let is_kept = self.repaired_lines == next_line.0;
+        if is_kept && !record.has_id && record.get(Member::ParentId).is_none() {
+            self.without_links.push(next_line);
+        }
+    }
+
+    /// Removes a line in which no entry is recognizable. What can still be read of its ids is kept for
+    /// its children.
+    fn reject_line(&mut self, located: &Located) {
         let (kind, what) = if located.bytes.contains(&0) {
             (
                 K::NulBytes,
@@ -267,32 +314,42 @@ impl LineRepair {
                 "the last line is incomplete: its write was interrupted",
             )
         };
-        self.take_out(located, 0..located.bytes.len(), true);
+        self.reject(located, 0..located.bytes.len(), true);
         let mut finding = Finding::new(located.number, kind, what).fix("it is removed");
+        // `reject` has just added the line to `gone`.
         if let Some(id) = self.gone.last().and_then(|gone| gone.id.clone()) {
             finding = finding.entry(id);
         }
         self.findings.push(finding);
     }
 
-    fn value(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
+    /// Checks one value, which is all of a line or a part of a broken one, and adds what is left of
+    /// it to the repaired file. The order of the cases matters: a title line is no entry, and a header
+    /// satisfies the conditions of an entry.
+    fn check_value(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
         let value = Raw::checked(record.bytes);
-        if self.made == 0 && is_title_slot(value) {
-            return self.title(located, record);
+        if self.repaired_lines == 0 && is_title_slot(value) {
+            self.check_title(located, record);
+            return;
         }
         let is_entry = record.is_object && (record.kind.is_some() || record.id.is_some());
         if !is_entry {
-            return self.no_entry(located, value);
+            self.check_other_value(located, value);
+            return;
         }
-        if record.kind.is_some_and(|kind| kind.is("session")) {
-            return self.header(located, record);
+        if is_of_kind(record, "session") {
+            self.check_header(located, record);
+            return;
         }
+
+        // This is the first entry of a file that does not begin with a header.
         if !self.has_header
             && let Some(header) = self.new_header.take()
         {
             self.add_header(located, header);
         }
-        let is_message = record.kind.is_some_and(|kind| kind.is("message"));
+
+        let is_message = is_of_kind(record, "message");
         if is_message && record.message.is_none() && value.get_some("message").is_none() {
             // Every agent fails with it.
             let finding = in_record(
@@ -302,19 +359,24 @@ impl LineRepair {
                 "the message entry has no message",
             );
             let fix = "it is removed, and its children become children of its parent";
-            return self.remove(located, finding, fix);
+            self.remove(located, finding, fix);
+            return;
         }
-        self.note_body(located, record);
-        // What it lacks counts for the agent that the session turns out to belong to.
+
+        self.report_body(located, record);
+        // Which of these count depends on the agent of the session, which is known only after it is
+        // loaded.
         for (dialect, what) in missing(record, blocks) {
             self.incomplete
                 .push((dialect, in_record(located, record, K::MissingField, what)));
         }
-        self.note_ids(record);
-        self.keep_valid(located, record);
+        self.record_odd_ids(record);
+        self.keep_as_utf8(located, record);
     }
 
-    fn no_entry(&mut self, located: &Located, value: Raw) {
+    /// Reports a value that is not an entry, and removes it. In version 1, where entries have
+    /// numbers, it stays unless JavaScript takes it for false, such as `null`.
+    fn check_other_value(&mut self, located: &Located, value: Raw) {
         let finding = if value.is_null() {
             Finding::new(located.number, K::NullLine, "the line is null")
         } else {
@@ -326,73 +388,86 @@ impl LineRepair {
         };
         if self.by_number && value.is_truthy() {
             self.findings.push(finding);
-            return self.keep(located);
+            self.keep(located);
+            return;
         }
         self.findings.push(finding.fix("it is removed"));
-        self.take_out(located, 0..located.bytes.len(), false);
+        self.reject(located, 0..located.bytes.len(), false);
     }
 
-    fn header(&mut self, located: &Located, record: &Record) {
+    /// Checks a header, and removes any after the first. A version that is read as 3 without being a
+    /// number becomes the number 3.
+    fn check_header(&mut self, located: &Located, record: &Record) {
         if self.moved_header == Some(located.number) {
+            // It is already before the first entry.
             return;
         }
         if self.has_header {
             let finding = in_record(located, record, K::SecondHeader, "a second header");
-            return self.remove(located, finding, "it is removed");
+            self.remove(located, finding, "it is removed");
+            return;
         }
         self.has_header = true;
+
         let header = Raw::checked(record.bytes);
         let version = version_number(header);
-        self.old |= version < 3.0;
+        self.is_old_format |= version < 3.0;
         self.by_number |= version < 2.0;
         if header.get("version").is_none_or(Raw::is_number) {
-            return self.keep_valid(located, record);
+            self.keep_as_utf8(located, record);
+            return;
         }
+
         let message = "the header's version is not a number";
-        let finding = Finding::new(located.number, K::OddVersion, message).grave(self.old);
+        let finding =
+            Finding::new(located.number, K::OddVersion, message).grave(self.is_old_format);
         if version != 3.0 {
             self.findings.push(finding);
-            return self.keep_valid(located, record);
+            self.keep_as_utf8(located, record);
+            return;
         }
         self.findings.push(finding.fix("it becomes the number 3"));
-        let valid = self.valid(located, record);
-        match Edit::new(&valid) {
+        let line = self.to_utf8(located, record);
+        match Edit::new(&line) {
             Ok(mut edit) => {
                 edit.set("version", b"3");
-                self.make(located, edit.finish());
+                self.write_line(located, edit.finish());
             }
-            Err(_) => self.make(located, valid.into_owned()),
+            Err(_) => self.write_line(located, line.into_owned()),
         }
     }
 
-    /// Checks oh-my-pi's title line: exactly 256 bytes with its newline.
-    fn title(&mut self, located: &Located, record: &Record) {
-        let line = self.valid(located, record);
+    /// Checks oh-my-pi's title line, which has exactly 256 bytes with its newline. One of another
+    /// width is padded, if it is not too long.
+    fn check_title(&mut self, located: &Located, record: &Record) {
+        let line = self.to_utf8(located, record);
         let width = line.len() + 1;
         let is_right = width == TITLE_LINE && located.newline && located.alone;
         if is_right {
-            return self.put(located, line);
+            self.keep_or_write(located, line);
+            return;
         }
+
         let message = if width == TITLE_LINE {
             "the title line has no newline of its own".to_owned()
         } else {
             format!("the title line is {width} bytes wide, not {TITLE_LINE}")
         };
         let finding = Finding::new(located.number, K::TitleWidth, message);
-        match padded(&line) {
+        match pad_title(&line) {
             Some(padded) => {
                 self.findings.push(finding.fix("it is padded"));
-                self.make(located, padded);
+                self.write_line(located, padded);
             }
             None => {
                 self.findings.push(finding);
-                self.put(located, line);
+                self.keep_or_write(located, line);
             }
         }
     }
 
-    /// Reports references to blobs, and deep nesting, in an entry.
-    fn note_body(&mut self, located: &Located, record: &Record) {
+    /// Reports references to blobs in an entry and, in an old format, deep nesting.
+    fn report_body(&mut self, located: &Located, record: &Record) {
         let count = blobs(record.bytes).count();
         if count > 0 {
             let message = match count {
@@ -402,15 +477,16 @@ impl LineRepair {
             self.findings
                 .push(in_record(located, record, K::BlobReference, message));
         }
-        if self.old && resync::nesting(record.bytes) > DEEP {
+        if self.is_old_format && resync::nesting(record.bytes) > DEEP {
             let message = format!("a value is nested more than {DEEP} levels deep");
             self.findings
                 .push(in_record(located, record, K::DeepNesting, message));
         }
     }
 
-    /// Records ids that are not strings, for the line that is kept next.
-    fn note_ids(&mut self, record: &Record) {
+    /// Records an `id` or `parentId` that is not a string, for the line that is kept next. `null` is
+    /// valid as a parent, and counts as a missing id.
+    fn record_odd_ids(&mut self, record: &Record) {
         let parent = record
             .get(Member::ParentId)
             .filter(|parent| !parent.is_string() && !parent.is_null());
@@ -418,23 +494,24 @@ impl LineRepair {
             Some(_) => None,
             None => Raw::checked(record.bytes).get_some("id"),
         };
-        if id.is_some() || parent.is_some() {
-            let bytes = |value: Option<Raw>| value.map(|value| value.bytes().to_vec());
-            self.odd_ids.push(OddIds {
-                line: LineNo(self.made + 1),
-                id: bytes(id),
-                parent: bytes(parent),
-            });
+        if id.is_none() && parent.is_none() {
+            return;
         }
+        self.odd_ids.push(OddIds {
+            line: LineNo(self.repaired_lines + 1),
+            id: id.map(|id| id.bytes().to_vec()),
+            parent: parent.map(|parent| parent.bytes().to_vec()),
+        });
     }
 }
 
-/// Returns the title line padded to its width; `None` if it is too long.
-fn padded(line: &[u8]) -> Option<Vec<u8>> {
+/// Returns a title line, without its newline, with its `pad` as long as the width requires; `None`
+/// if the line is too long without any padding, or has no `pad`.
+fn pad_title(line: &[u8]) -> Option<Vec<u8>> {
     let mut edit = Edit::new(line).ok()?;
     let pad = edit.get("pad")?.raw_string()?;
-    let rest = line.len() + 1 - pad.len();
-    let spaces = TITLE_LINE.checked_sub(rest)?;
+    let unpadded_width = line.len() + 1 - pad.len();
+    let spaces = TITLE_LINE.checked_sub(unpadded_width)?;
     edit.set("pad", format!("\"{}\"", " ".repeat(spaces)).as_bytes());
     Some(edit.finish())
 }
