@@ -20,116 +20,155 @@ const REPORTED: &[&str] = &["message", "role", "content", "summary", "firstKeptE
 /// for one of them is complete: it may be in a session that both agents wrote.
 pub(super) fn missing(record: &Record, blocks: &[Block]) -> Vec<(Dialect, String)> {
     let kind = Kind::of_string(record.kind);
-    let message = record.message.as_ref().filter(|_| kind == Kind::Message);
+    let message = match kind {
+        Kind::Message => record.message.as_ref(),
+        _ => None,
+    };
     let role = message.map_or(Role::Missing, |message| Role::of_string(message.role));
-    let mut lacking = Vec::new();
+
+    let mut missing = Vec::new();
     for dialect in Dialect::ALL {
         let fields = match message {
-            Some(_) => role
-                .schema()
-                .fields
-                .of(dialect)
-                .filter(|_| role.schema().is_stored),
+            Some(_) if !role.schema().is_stored => None,
+            Some(_) => role.schema().fields.of(dialect),
             None => kind.schema().fields.of(dialect),
         };
-        let Some(fields) = fields else { continue };
-        let what = match message {
-            Some(message) => in_message(dialect, fields, message, blocks)
-                .map(|what| format!("{} message: {what}", role.name().unwrap_or_default())),
-            None => in_entry(dialect, fields, Raw::checked(record.bytes))
-                .map(|what| format!("{}: {what}", kind.name().unwrap_or_default())),
+        let Some(fields) = fields else {
+            // This agent does not write such entries.
+            continue;
         };
-        match what {
-            None => return Vec::new(),
-            Some(what) => lacking.push((dialect, what)),
-        }
+
+        let first_missing = match message {
+            Some(message) => missing_in_message(dialect, fields, message, blocks),
+            None => missing_in_entry(dialect, fields, Raw::checked(record.bytes)),
+        };
+        let Some(what) = first_missing else {
+            return Vec::new();
+        };
+        let what = match message {
+            Some(_) => format!("{} message: {what}", role.name().unwrap_or_default()),
+            None => format!("{}: {what}", kind.name().unwrap_or_default()),
+        };
+        missing.push((dialect, what));
     }
-    lacking
+    missing
 }
 
-fn in_message(
+/// Returns what a message lacks first, in the order of its fields.
+fn missing_in_message(
     dialect: Dialect,
     fields: &[FieldSchema],
     message: &MessageFacts,
     blocks: &[Block],
 ) -> Option<String> {
-    first_lacking(fields, among(message.members), |want| match want {
-        Want::Usage => in_usage(message.get(Member::Usage)?),
-        Want::Content | Want::Blocks => in_content(dialect, message, blocks),
-        _ => None,
-    })
-}
-
-/// Returns what an entry other than a message lacks.
-fn in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Option<String> {
-    let content = |object| {
-        let mut blocks = Vec::new();
-        let facts = message_facts(object, &mut blocks);
-        in_content(dialect, &facts, &blocks)
-    };
-    first_lacking(
+    first_missing(
         fields,
-        |name| entry.get(name).is_some(),
+        |name| has_member(message.members, name),
         |want| match want {
-            Want::Usage => in_usage(entry.get("usage")?),
-            Want::Content => content(entry),
-            Want::Replacement => Some(format!(
-                "`content`: {}",
-                content(entry.get("replacement")?)?
-            )),
+            Want::Usage => missing_in_usage(message.get(Member::Usage)?),
+            Want::Content | Want::Blocks => missing_in_content(dialect, message, blocks),
             _ => None,
         },
     )
 }
 
-fn in_content(dialect: Dialect, message: &MessageFacts, blocks: &[Block]) -> Option<String> {
-    let blocks = if let Content::Blocks = message.content {
-        blocks
-    } else {
-        &[]
+/// Returns what an entry other than a message lacks first, in the order of its fields.
+fn missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Option<String> {
+    first_missing(
+        fields,
+        |name| entry.get(name).is_some(),
+        |want| match want {
+            Want::Usage => missing_in_usage(entry.get("usage")?),
+            Want::Content => missing_in_content_of(dialect, entry),
+            Want::Replacement => {
+                let replacement = entry.get("replacement")?;
+                let what = missing_in_content_of(dialect, replacement)?;
+                Some(format!("`content`: {what}"))
+            }
+            _ => None,
+        },
+    )
+}
+
+/// Returns what a block in the `content` of an object lacks. The walk over the line does not collect
+/// the blocks of objects other than the message, so the object is walked again.
+fn missing_in_content_of(dialect: Dialect, object: Raw) -> Option<String> {
+    let mut blocks = Vec::new();
+    let facts = message_facts(object, &mut blocks);
+    missing_in_content(dialect, &facts, &blocks)
+}
+
+/// Returns what the first incomplete block of a message lacks.
+fn missing_in_content(
+    dialect: Dialect,
+    message: &MessageFacts,
+    blocks: &[Block],
+) -> Option<String> {
+    let Content::Blocks = message.content else {
+        return None;
     };
-    blocks.iter().find_map(|block| {
-        let has = among(block.members);
-        let what = if has("type") {
-            first_lacking(
-                block_fields(dialect, |name| block.kind.is_some_and(|kind| kind.is(name))),
-                has,
+    for block in blocks {
+        let missing = if has_member(block.members, "type") {
+            let is_type = |name: &str| block.kind.is_some_and(|kind| kind.is(name));
+            first_missing(
+                block_fields(dialect, is_type),
+                |name| has_member(block.members, name),
                 |_| None,
             )
         } else {
             Some("`type` is missing".to_owned())
         };
-        Some(format!("block {}: {}", block.at + 1, what?))
-    })
+        if let Some(what) = missing {
+            return Some(format!("block {}: {what}", block.at + 1));
+        }
+    }
+    None
 }
 
-fn in_usage(usage: Raw) -> Option<String> {
-    let in_cost = |want| match want {
-        Want::Object => first_lacking(COST, among(Members::of(usage.get("cost")?)), |_| None),
-        _ => None,
-    };
-    usage
-        .is_object()
-        .then(|| first_lacking(USAGE, among(Members::of(usage)), in_cost))
-        .flatten()
+/// Returns what the usage of a turn, or the cost in it, lacks first. A value that is not an object is
+/// not examined.
+fn missing_in_usage(usage: Raw) -> Option<String> {
+    if !usage.is_object() {
+        return None;
+    }
+    let members = Members::of(usage);
+    first_missing(
+        USAGE,
+        |name| has_member(members, name),
+        |want| match want {
+            // The only object in the table is the cost.
+            Want::Object => missing_in_cost(usage.get("cost")?),
+            _ => None,
+        },
+    )
 }
 
-/// Returns a function that returns whether an object with these members has one of this name.
-fn among(members: Members) -> impl Fn(&str) -> bool {
-    move |name| members.has(Member::named(name.as_bytes()))
+fn missing_in_cost(cost: Raw) -> Option<String> {
+    let members = Members::of(cost);
+    first_missing(COST, |name| has_member(members, name), |_| None)
 }
 
-/// Returns the first field of a table that an object lacks, or what is lacking inside it.
-fn first_lacking(
+fn has_member(members: Members, name: &str) -> bool {
+    members.has(Member::named(name.as_bytes()))
+}
+
+/// Returns the first field of a table that an object lacks, or what is missing inside the field.
+/// Optional fields may be missing, and those in [`REPORTED`] are defects of their own.
+///
+/// `has` tells whether the object has a field, and `find_inside` looks inside a field of this shape.
+fn first_missing(
     fields: &[FieldSchema],
     has: impl Fn(&str) -> bool,
-    inside: impl Fn(Want) -> Option<String>,
+    find_inside: impl Fn(Want) -> Option<String>,
 ) -> Option<String> {
-    fields.iter().find_map(|&(name, want, needed)| {
+    for &(name, want, needed) in fields {
         if has(name) {
-            return inside(want).map(|what| format!("`{name}`: {what}"));
+            if let Some(what) = find_inside(want) {
+                return Some(format!("`{name}`: {what}"));
+            }
+        } else if needed == Needed::Always && !REPORTED.contains(&name) {
+            return Some(format!("`{name}` is missing"));
         }
-        let is_reported = REPORTED.contains(&name);
-        (needed == Needed::Always && !is_reported).then(|| format!("`{name}` is missing"))
-    })
+    }
+    None
 }
