@@ -3,61 +3,75 @@
 use super::Finding;
 use foldhash::HashMap;
 
-/// The minimum number of equal findings to group.
-const MANY: usize = 3;
+/// The minimum number of equal findings that are printed as one line.
+const MIN_GROUP: usize = 3;
 
-/// The maximum number of line ranges to list.
-const MOST_RANGES: usize = 8;
+/// The maximum number of line ranges that are listed before `…`.
+const MAX_RANGES: usize = 8;
 
-/// Groups equal findings at the position of the first; too few to group stay separate.
+/// Groups findings that differ only in line, entry and fix text. A group is at the position of its
+/// first finding. Fewer than [`MIN_GROUP`] equal findings stay separate, in groups of one.
 pub fn grouped(findings: &[Finding]) -> Vec<Vec<&Finding>> {
-    let mut groups: Vec<Vec<&Finding>> = Vec::new();
-    let mut known = HashMap::default();
+    let mut equal_findings: Vec<Vec<&Finding>> = Vec::new();
+    let mut index_by_key = HashMap::default();
     for finding in findings {
-        let says = (
+        let key = (
             finding.kind,
             finding.severity,
             &finding.message,
             finding.consequence,
             finding.is_repairable(),
         );
-        let at = *known.entry(says).or_insert(groups.len());
-        match groups.get_mut(at) {
-            Some(group) => group.push(finding),
-            None => groups.push(vec![finding]),
+        let index = *index_by_key.entry(key).or_insert(equal_findings.len());
+        if index == equal_findings.len() {
+            equal_findings.push(Vec::new());
+        }
+        equal_findings[index].push(finding);
+    }
+
+    let mut groups = Vec::new();
+    let mut separate = Vec::new();
+    for equal in equal_findings {
+        if equal.len() >= MIN_GROUP {
+            groups.push(equal);
+        } else {
+            separate.extend(equal.into_iter().map(|finding| vec![finding]));
         }
     }
-    let (many, few): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.len() >= MANY);
-    let alone = few.into_iter().flatten().map(|finding| vec![finding]);
-    let mut groups: Vec<_> = many.into_iter().chain(alone).collect();
+
+    // The sort is stable: of a group and a separate finding of one line and kind, the group is
+    // first.
+    groups.append(&mut separate);
     groups.sort_by_key(|group| (group[0].line, group[0].kind));
     groups
 }
 
 /// Returns the number of equal findings and their lines, such as `12 entries, lines 2-13`; `None`
-/// if there are too few to group.
+/// for fewer than [`MIN_GROUP`] findings, which are printed one by one.
 pub fn lines_of(findings: &[&Finding]) -> Option<String> {
-    if findings.len() < MANY {
+    if findings.len() < MIN_GROUP {
         return None;
     }
+
     let runs: Vec<_> = findings
         .chunk_by(|one, next| next.line.0 <= one.line.0 + 1)
         .collect();
-    let shown = |run: &&[&Finding]| match (run[0].line.0, run[run.len() - 1].line.0) {
-        (first, last) if first == last => first.to_string(),
-        (first, last) => format!("{first}-{last}"),
-    };
-    let lines: Vec<_> = runs.iter().take(MOST_RANGES).map(shown).collect();
-    let more = if runs.len() > MOST_RANGES {
-        ", …"
-    } else {
-        ""
-    };
-    Some(format!(
-        "{} entries, lines {}{more}",
-        findings.len(),
-        lines.join(", ")
-    ))
+    let mut ranges = Vec::new();
+    for run in runs.iter().take(MAX_RANGES) {
+        let first = run[0].line.0;
+        let last = run[run.len() - 1].line.0;
+        if first == last {
+            ranges.push(first.to_string());
+        } else {
+            ranges.push(format!("{first}-{last}"));
+        }
+    }
+    if runs.len() > MAX_RANGES {
+        ranges.push("…".to_owned());
+    }
+
+    let count = findings.len();
+    Some(format!("{count} entries, lines {}", ranges.join(", ")))
 }
 
 #[cfg(test)]
