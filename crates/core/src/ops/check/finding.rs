@@ -40,13 +40,12 @@ pub(super) fn found(
 
 impl Finding {
     pub(super) fn new(line: LineNo, kind: FindingKind, message: impl Into<String>) -> Finding {
-        let (severity, message) = (Severity::Note, message.into());
         Finding {
             line,
             entry: None,
             kind,
-            severity,
-            message,
+            severity: Severity::Note,
+            message: message.into(),
             consequence: "",
             fix: None,
             grave: false,
@@ -59,7 +58,11 @@ impl Finding {
     }
 
     pub(super) fn entry(mut self, id: Text) -> Finding {
-        self.entry = (!id.is_empty()).then(|| id.into_owned());
+        self.entry = if id.is_empty() {
+            None
+        } else {
+            Some(id.into_owned())
+        };
         self
     }
 
@@ -74,8 +77,7 @@ impl Finding {
     }
 
     /// Sets its severity and consequence, which depend on the file's agent.
-    pub(super) fn weighed(mut self, agent: &dyn Agent, format: Format) -> Finding {
+    pub(super) fn weigh(&mut self, agent: &dyn Agent, format: Format) {
         (self.severity, self.consequence) = agent.weigh_defect(self.kind, format, self.grave);
-        self
     }
 }

@@ -70,50 +70,52 @@ pub fn check<'a>(
         calls: true,
         ..options.clone()
     };
-    let (loaded, refused) = match load(
-        source,
-        &Options {
-            plain: Some(is_plain),
-            ..options.clone()
-        },
-    ) {
+    // The first load also finds the lines that are not plain.
+    let first_options = Options {
+        plain: Some(is_plain),
+        ..options.clone()
+    };
+    let (loaded, load_error) = match load(source, &first_options) {
         Ok(session) => (Some(session), None),
         Err(error) => (None, Some(error)),
     };
-    let new_header = match &refused {
+    let new_header = match &load_error {
         Some(error) if may_lack_header(error) => header::find(source, place)?,
         _ => None,
     };
+
     let mut repair = lines::repair(source, loaded.as_ref(), new_header)?;
     let file = repair.file.over(source);
-    let session = match loaded.filter(|_| repair.file.is_whole(source)) {
-        Some(session) => session,
+    let session = match loaded {
+        Some(session) if repair.file.is_whole(source) => session,
         // The error of the original file describes it better.
-        None => load(&file, options).map_err(|error| refused.unwrap_or(error))?,
+        _ => load(&file, options).map_err(|error| load_error.unwrap_or(error))?,
     };
+
     let is_active = active(&session, session.leaf);
     let reader = EntryReader::new(&session, &file);
-    let mut findings = Vec::new();
-    old_version(&session, &mut findings);
-    header_id(&session, place, &mut findings);
-    let mut links = graph::check(&session, &repair, &is_active, &mut findings);
-    turns::check(&reader, &mut links, &mut findings)?;
-    conversation::check(&reader, &is_active, &mut findings)?;
-    for finding in &mut findings {
+    let mut entry_findings = Vec::new();
+    report_old_version(&session, &mut entry_findings);
+    report_header_id(&session, place, &mut entry_findings);
+    let mut links = graph::check(&session, &repair, &is_active, &mut entry_findings);
+    turns::check(&reader, &mut links, &mut entry_findings)?;
+    conversation::check(&reader, &is_active, &mut entry_findings)?;
+    // These are about the repaired file so far.
+    for finding in &mut entry_findings {
         finding.line = repair.source_line(finding.line);
     }
-    let is_own = |dialect| dialect == session.dialect && session.format != Format::Draft;
-    let incomplete = std::mem::take(&mut repair.incomplete).into_iter();
-    let mut findings: Vec<_> = std::mem::take(&mut repair.findings)
-        .into_iter()
-        .chain(
-            incomplete
-                .filter(|&(dialect, _)| is_own(dialect))
-                .map(|(_, finding)| finding),
-        )
-        .chain(findings)
-        .map(|finding| finding.weighed(session.agent(), session.format))
-        .collect();
+
+    let mut findings = std::mem::take(&mut repair.findings);
+    for (dialect, finding) in std::mem::take(&mut repair.incomplete) {
+        if dialect == session.dialect && session.format != Format::Draft {
+            findings.push(finding);
+        }
+    }
+    findings.append(&mut entry_findings);
+    for finding in &mut findings {
+        finding.weigh(session.agent(), session.format);
+    }
+    // The sort is stable: findings of one line and kind stay in this order.
     findings.sort_by_key(|finding| (finding.line, finding.kind));
     Ok(Checkup {
         source,
@@ -124,7 +126,8 @@ pub fn check<'a>(
     })
 }
 
-fn old_version(session: &Session, findings: &mut Vec<Finding>) {
+/// Reports a session that is not of version 3, which `pisess migrate` converts.
+fn report_old_version(session: &Session, findings: &mut Vec<Finding>) {
     let what = match session.format {
         Format::V1 => "the file is of version 1",
         Format::Draft => "the file is a draft tree, which no agent reads",
@@ -138,8 +141,9 @@ fn old_version(session: &Session, findings: &mut Vec<Finding>) {
     ));
 }
 
-/// Notes that the header has another id than the name of the file.
-fn header_id(session: &Session, place: &Place, findings: &mut Vec<Finding>) {
+/// Reports a header with another id than the name of the file. A name that an agent would not give
+/// has no id.
+fn report_header_id(session: &Session, place: &Place, findings: &mut Vec<Finding>) {
     let name = place.name.as_deref().unwrap_or_default();
     let Some(named) = NamedSession::of(name) else {
         return;
@@ -166,40 +170,45 @@ impl Checkup<'_> {
         &self.repair.rejected
     }
 
-    /// Writes the repaired file.
+    /// Writes the repaired file: the file with its lines repaired, in which the lines of some entries
+    /// are edited, and a mark at the end if the leaf needs one.
     pub fn write_repaired(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.is_repairable() {
             return copy_all(self.source, out);
         }
-        let (session, file) = (&self.session, self.repair.file.over(self.source));
-        let mut repaired = Pieces::default();
-        let mut at = 0;
+        let session = &self.session;
+        let file = self.repair.file.over(self.source);
         let contentless = session
             .all()
             .filter(|&ix| stops_oh_my_pi(session.entry(ix)));
-        let changed: BTreeSet<_> = self.links.entries().chain(contentless).collect();
-        for ix in changed {
+        // In file order.
+        let edited: BTreeSet<_> = self.links.entries().chain(contentless).collect();
+
+        let mut repaired = Pieces::default();
+        let mut copied_end = 0;
+        for ix in edited {
             let span = session.entry(ix).span;
             repaired.keep(Span {
-                start: at,
-                len: span.start - at,
+                start: copied_end,
+                len: span.start - copied_end,
             });
-            repaired.make(&self.edited(ix, &file)?);
-            at = span.end();
+            repaired.make(&self.edit_entry(ix, &file)?);
+            copied_end = span.end();
         }
         repaired.keep(Span {
-            start: at,
-            len: file.len() - at,
+            start: copied_end,
+            len: file.len() - copied_end,
         });
+
         if let Some(leaf) = self.links.new_leaf {
-            repaired.make(&self.mark(leaf));
+            repaired.make(&self.mark_line(leaf));
         }
         copy_all(&repaired.over(&file), out)
     }
 
-    /// Returns the line of a mark that makes an entry the leaf, although it is not the last of the
-    /// file.
-    fn mark(&self, leaf: EntryIx) -> Vec<u8> {
+    /// Returns the line, with its newline, of a mark that makes an entry the leaf although it is not
+    /// the last of the file. The mark is under that entry.
+    fn mark_line(&self, leaf: EntryIx) -> Vec<u8> {
         let session = &self.session;
         let from = session.leaf.map(|from| self.links.id(session, from));
         let to = self.links.id(session, leaf);
@@ -213,8 +222,9 @@ impl Checkup<'_> {
         line
     }
 
-    /// Returns the line of an entry after the repair.
-    fn edited(&self, ix: EntryIx, file: &dyn ReadAt) -> io::Result<Vec<u8>> {
+    /// Returns the line of an entry after the repair: with its new id and parent, in the current
+    /// version if it has neither, and with empty content if it has none and oh-my-pi needs some.
+    fn edit_entry(&self, ix: EntryIx, file: &dyn ReadAt) -> io::Result<Vec<u8>> {
         let session = &self.session;
         let mut line = file.read_range(session.entry(ix).span.range())?;
         if is_of_version_1(session.entry(ix)) {
@@ -226,8 +236,11 @@ impl Checkup<'_> {
             edit.set("id", &encoded(&self.links.id(session, ix)));
         }
         if let Some(parent) = self.links.parents.get(&ix) {
-            let id = parent.map(|parent| encoded(&self.links.id(session, parent)));
-            edit.set("parentId", &id.unwrap_or_else(|| b"null".to_vec()));
+            let parent_id = match parent {
+                Some(parent) => encoded(&self.links.id(session, *parent)),
+                None => b"null".to_vec(),
+            };
+            edit.set("parentId", &parent_id);
         }
         if stops_oh_my_pi(session.entry(ix))
             && let Some(message) = edit.get("message")
