@@ -41,26 +41,38 @@ pub(super) struct NamedSession<'n> {
 }
 
 impl<'n> NamedSession<'n> {
-    /// Reads a name; `None` if an agent would not give it.
+    /// Reads the name of a file without `.jsonl`; `None` if an agent would not give it.
     pub fn of(name: &'n str) -> Option<Self> {
-        const SHAPE: &str = "0000-00-00T00-00-00-000Z";
         let (time, id) = name.split_once('_')?;
-        let fits = |(given, shape): (char, char)| match shape {
-            '0' => given.is_ascii_digit(),
-            _ => given == shape,
-        };
-        let is_time = time.len() == SHAPE.len() && time.chars().zip(SHAPE.chars()).all(fits);
-        if !is_time || id.is_empty() {
+        if !is_time_in_name(time) || id.is_empty() {
             return None;
         }
-        let (date, clock) = time.split_at(11);
-        let [hours, minutes, seconds, rest] =
-            [&clock[..2], &clock[3..5], &clock[6..8], &clock[9..]];
+        // A file name has `-` for the `:` and `.` of a time. All of it is ASCII.
+        let (date, clock) = time.split_at("0000-00-00T".len());
+        let hours = &clock[..2];
+        let minutes = &clock[3..5];
+        let seconds = &clock[6..8];
+        let milliseconds = &clock[9..];
         Some(NamedSession {
-            timestamp: format!("{date}{hours}:{minutes}:{seconds}.{rest}"),
+            timestamp: format!("{date}{hours}:{minutes}:{seconds}.{milliseconds}"),
             id,
         })
     }
+}
+
+/// Whether the part of a file name before its id looks like `2026-01-01T00-00-00-000Z`. The value of
+/// each number is not checked.
+fn is_time_in_name(time: &str) -> bool {
+    /// `0` is any digit, and any other character is itself.
+    const SHAPE: &str = "0000-00-00T00-00-00-000Z";
+    time.len() == SHAPE.len()
+        && time
+            .chars()
+            .zip(SHAPE.chars())
+            .all(|(given, shape)| match shape {
+                '0' => given.is_ascii_digit(),
+                _ => given == shape,
+            })
 }
 
 /// A header to put before the first entry.
@@ -98,7 +110,7 @@ pub(super) fn find(source: &dyn ReadAt, place: &Place) -> io::Result<Option<NewH
     let mut number = LineNo(0);
     each_line(source, 0..source.len(), |line| {
         number.0 += 1;
-        seen.look(number, &line);
+        seen.add_line(number, &line);
         Ok::<(), io::Error>(())
     })?;
     if !seen.is_session() {
@@ -112,7 +124,7 @@ pub(super) fn find(source: &dyn ReadAt, place: &Place) -> io::Result<Option<NewH
             is_version_1: false,
         }));
     }
-    Ok(Some(seen.rebuilt(name, find_cwd())))
+    Ok(Some(seen.build_header(name, find_cwd())))
 }
 
 /// What the lines of a file without a header contain.
@@ -120,12 +132,13 @@ pub(super) fn find(source: &dyn ReadAt, place: &Place) -> io::Result<Option<NewH
 struct Seen {
     /// Whether the first value is an entry.
     first_is_entry: Option<bool>,
-    /// Whether entries have ids.
+    /// Whether the first entry has an id and a parent, as since version 2.
     has_ids: bool,
     /// Whether a message has a role that version 3 renamed.
     has_old_role: bool,
     /// The first time of an entry.
     time: Option<String>,
+    /// The first header that is not at the beginning, with its line.
     header: Option<(LineNo, Vec<u8>)>,
 }
 
@@ -134,7 +147,10 @@ impl Seen {
         self.first_is_entry == Some(true)
     }
 
-    fn look(&mut self, number: LineNo, line: &Line) {
+    /// Adds what the next line contains. Blank lines and oh-my-pi's title line count as nothing. A
+    /// line that is not one value makes the file no session if it is the first, unless it is a header
+    /// that was not written to its end.
+    fn add_line(&mut self, number: LineNo, line: &Line) {
         if self.first_is_entry == Some(false) {
             return;
         }
@@ -143,13 +159,17 @@ impl Seen {
             return;
         }
         let scanned = scan(&mut scanner, &mut Vec::new());
-        let Some(record) = scanned.ok().filter(|_| scanner.at_end()) else {
-            let is_torn_header = line.bytes.starts_with(b"{\"type\":\"session\"");
-            if self.first_is_entry.is_none() && !is_torn_header {
-                self.first_is_entry = Some(false);
+        let record = match scanned {
+            Ok(record) if scanner.at_end() => record,
+            _ => {
+                let is_torn_header = line.bytes.starts_with(b"{\"type\":\"session\"");
+                if self.first_is_entry.is_none() && !is_torn_header {
+                    self.first_is_entry = Some(false);
+                }
+                return;
             }
-            return;
         };
+
         let value = Raw::checked(record.bytes);
         if number.0 == 1 && is_title_slot(value) {
             return;
@@ -158,10 +178,12 @@ impl Seen {
             self.first_is_entry = Some(is_entry(&record));
             self.has_ids = record.id.is_some() && record.get(Member::ParentId).is_some();
         }
+
         let is_header = record.kind.is_some_and(|kind| kind.is("session")) && record.id.is_some();
         if is_header && self.header.is_none() {
             self.header = Some((number, record.bytes.to_vec()));
         }
+
         let role = record.message.and_then(|message| message.role);
         self.has_old_role |= role.is_some_and(|role| role.is("hookMessage"));
         if self.time.is_none() {
@@ -169,11 +191,13 @@ impl Seen {
         }
     }
 
-    /// Returns a header made of the name of the file, its folder and its first entry.
-    fn rebuilt(self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
+    /// Returns a new header. The id and the time are from the file's name, or the time is from the
+    /// first entry; the version follows from the ids and roles of the entries.
+    fn build_header(self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
         let named = NamedSession::of(name);
         let id = named.as_ref().map_or(name, |named| named.id);
         let mut sources = vec![format!("the id {id:?} from the file's name")];
+
         let time = match (&named, self.time) {
             (Some(named), _) => {
                 sources.push("the time from the file's name".to_owned());
@@ -185,10 +209,13 @@ impl Seen {
             }
             (None, None) => None,
         };
+
         match &cwd {
             Some(cwd) => sources.push(format!("the directory {:?} from {}", cwd.path, cwd.source)),
             None => sources.push("no directory, as none is known (hint: --cwd)".to_owned()),
         }
+
+        // A header without a version is one of version 1.
         let version = match (self.has_ids, self.has_old_role) {
             (false, _) => None,
             (true, true) => Some(2.0),
