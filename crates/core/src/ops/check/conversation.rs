@@ -12,7 +12,8 @@ use pisess_json::text::Text;
 use std::cell::LazyCell;
 use std::io;
 
-/// Checks all entries of a file with repaired lines.
+/// Checks all entries of a file with repaired lines. `active` tells for each entry whether it is on
+/// the path to the leaf.
 pub(super) fn check(
     reader: &EntryReader,
     active: &[bool],
@@ -20,11 +21,11 @@ pub(super) fn check(
 ) -> io::Result<()> {
     let session = reader.session();
     for ix in session.all() {
-        envelope(session, ix, active, findings);
+        check_entry(session, ix, active, findings);
     }
-    labels(session, findings);
-    summaries(reader, active, findings)?;
-    tools(session, findings);
+    check_labels(session, findings);
+    check_summaries(reader, active, findings)?;
+    check_tool_calls(session, findings);
     Ok(())
 }
 
@@ -43,23 +44,24 @@ pub(super) fn is_of_version_1(entry: &Entry) -> bool {
     entry.flags.has(Flags::NO_ID_KEY) && entry.flags.has(Flags::NO_PARENT_KEY)
 }
 
-fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Finding>) {
+/// Checks what loading knows of an entry: whether it has content, its type and role, and its time.
+fn check_entry(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
     let is_active = active[ix.at()];
     if entry.kind == Kind::Message
         && entry.flags.has(Flags::NO_CONTENT)
         && needs_content(entry.role)
     {
-        let finding = found(session, ix, K::NoContent, "the message has no content");
-        findings.push(if stops_oh_my_pi(entry) {
-            finding
+        let mut finding = found(session, ix, K::NoContent, "the message has no content");
+        if stops_oh_my_pi(entry) {
+            finding = finding
                 .grave(is_active)
-                .fix("it gets an empty one, which is how pi reads it")
-        } else {
-            finding
-        });
+                .fix("it gets an empty one, which is how pi reads it");
+        }
+        findings.push(finding);
     }
-    let mut note = |kind, grave: bool, message: &str| {
+
+    let mut report = |kind, grave: bool, message: &str| {
         findings.push(found(session, ix, kind, message).grave(grave));
     };
     match entry.kind {
@@ -67,17 +69,17 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
         Kind::Leaf if entry.id.is_empty() => {}
         Kind::Leaf => {
             let is_last = ix.at() + 1 == session.entries.len();
-            note(K::LeafRecord, is_last, "the record marks the leaf");
+            report(K::LeafRecord, is_last, "the record marks the leaf");
         }
-        Kind::Missing => note(K::UnknownType, is_active, "the entry has no type"),
+        Kind::Missing => report(K::UnknownType, is_active, "the entry has no type"),
         Kind::Other => {
             let name = session.kind_name(ix).to_string();
-            note(K::UnknownType, is_active, &format!("unknown type {name:?}"));
+            report(K::UnknownType, is_active, &format!("unknown type {name:?}"));
         }
         Kind::Message => match session.role_name(ix) {
-            None => note(K::UnknownRole, is_active, "the message has no role"),
+            None => report(K::UnknownRole, is_active, "the message has no role"),
             Some(role) if entry.role == Role::Other => {
-                note(
+                report(
                     K::UnknownRole,
                     is_active,
                     &format!("the role {:?} is not known", role.to_string()),
@@ -87,20 +89,23 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
         },
         _ => {}
     }
+
+    // Entries of the draft tree may lack a time.
     let is_dated = session.format != Format::Draft;
     if is_dated && entry.time_ms == Entry::NO_TIME {
-        note(
+        report(
             K::BadTimestamp,
             is_active,
             "its timestamp is missing or invalid",
         );
     }
-    let parent = entry.parent.map(|parent| session.entry(parent).time_ms);
+
+    let parent_ms = entry.parent.map(|parent| session.entry(parent).time_ms);
     // A label in a fork has the time of the original.
     let may_be_older = entry.kind == Kind::Label || session.agent().may_predate_parent(entry.kind);
-    let runs_back = parent.is_some_and(|parent| entry.time_ms < parent);
+    let runs_back = parent_ms.is_some_and(|parent_ms| entry.time_ms < parent_ms);
     if runs_back && entry.time_ms != Entry::NO_TIME && !may_be_older {
-        note(
+        report(
             K::TimeRunsBackwards,
             is_active,
             "it is older than its parent",
@@ -108,6 +113,7 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
     }
 }
 
+/// Whether messages with this role have content.
 fn needs_content(role: Role) -> bool {
     matches!(
         role,
@@ -115,7 +121,8 @@ fn needs_content(role: Role) -> bool {
     )
 }
 
-fn labels(session: &Session, findings: &mut Vec<Finding>) {
+/// Reports labels of entries that are not in the file. A cleared label may name any entry.
+fn check_labels(session: &Session, findings: &mut Vec<Finding>) {
     for change in &session.collected.labels {
         let target = session.text(change.target);
         if session.find(&target).is_none() && !change.name.is_empty() {
@@ -128,35 +135,34 @@ fn labels(session: &Session, findings: &mut Vec<Finding>) {
     }
 }
 
-fn summaries(reader: &EntryReader, active: &[bool], findings: &mut Vec<Finding>) -> io::Result<()> {
+/// Checks the lines of compactions and branch summaries: whether each has text, and whether the entry
+/// that a compaction keeps first is on its path.
+fn check_summaries(
+    reader: &EntryReader,
+    active: &[bool],
+    findings: &mut Vec<Finding>,
+) -> io::Result<()> {
     let session = reader.session();
-    let is_summary = |ix: &EntryIx| {
-        matches!(
-            session.entry(*ix).kind,
-            Kind::Compaction | Kind::BranchSummary
-        )
-    };
     let ancestry = LazyCell::new(|| Ancestry::new(session));
-    for ix in session.all().filter(is_summary) {
+    for ix in session.all() {
+        let summary_name = match session.entry(ix).kind {
+            Kind::Compaction => "the compaction",
+            Kind::BranchSummary => "the branch summary",
+            _ => continue,
+        };
+        let is_compaction = session.entry(ix).kind == Kind::Compaction;
         let line = reader.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
-        let is_compaction = session.entry(ix).kind == Kind::Compaction;
+
         let is_blank = entry
             .get_text("summary")
             .is_none_or(|summary| summary.is_blank());
         if is_blank && !(is_compaction && has_other_form(entry)) && !is_discarding(entry) {
-            let what = if is_compaction {
-                "the compaction"
-            } else {
-                "the branch summary"
-            };
-            findings.push(
-                found(session, ix, K::EmptySummary, format!("{what} has no text"))
-                    .grave(active[ix.at()]),
-            );
+            let message = format!("{summary_name} has no text");
+            findings.push(found(session, ix, K::EmptySummary, message).grave(active[ix.at()]));
         }
         if is_compaction {
-            kept(session, ix, entry, &ancestry, findings);
+            check_kept_entry(session, ix, entry, &ancestry, findings);
         }
     }
     Ok(())
@@ -176,7 +182,9 @@ fn is_discarding(entry: Raw) -> bool {
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
 }
 
-fn kept(
+/// Reports a compaction whose first kept entry is not above it. For a native snapshot, this is the
+/// last entry that it covers.
+fn check_kept_entry(
     session: &Session,
     ix: EntryIx,
     entry: Raw,
@@ -186,12 +194,13 @@ fn kept(
     if is_of_version_1(session.entry(ix)) && session.migrated_kept(ix, entry).is_some() {
         return;
     }
-    // A native snapshot that names no entry at all covers everything before it.
     let (what, id) = if native::is_snapshot(entry) {
-        match native::through(entry) {
-            None => return,
-            through => ("last covered", through),
+        let covered = native::through(entry);
+        if covered.is_none() {
+            // A native snapshot that names no entry at all covers everything before it.
+            return;
         }
+        ("last covered", covered)
     } else {
         ("first kept", entry.get_text("firstKeptEntryId"))
     };
@@ -201,10 +210,8 @@ fn kept(
             // A compaction that refers to itself keeps nothing.
             Some(kept) if kept == ix || ancestry.is_above(kept, ix) => return,
             Some(kept) => {
-                format!(
-                    "its {what} entry, on line {}, is not on its path",
-                    session.entry(kept).line.0
-                )
+                let line = session.entry(kept).line.0;
+                format!("its {what} entry, on line {line}, is not on its path")
             }
             None => format!("its {what} entry {:?} is not in the file", id.to_string()),
         },
@@ -212,62 +219,85 @@ fn kept(
     findings.push(found(session, ix, K::KeptEntryUnknown, message));
 }
 
-/// Returns the message with each call, by the id of the call.
-fn callers(session: &Session) -> HashMap<Text<'_>, EntryIx> {
+/// Returns the message with each tool call of the session, by the id of the call.
+fn messages_by_call(session: &Session) -> HashMap<Text<'_>, EntryIx> {
     let calls = session.collected.tool_calls.iter();
     calls
         .map(|call| (session.text(call.id), call.entry))
         .collect()
 }
 
-/// Checks calls and results on the active path.
-fn tools(session: &Session, findings: &mut Vec<Finding>) {
-    // The calls not answered yet, and whether the agents omit their message.
-    let mut open: HashMap<Text, (EntryIx, bool)> = HashMap::default();
+/// A tool call without a result so far.
+struct OpenCall {
+    /// The message with the call.
+    entry: EntryIx,
+    /// Whether the agents omit that message from the context.
+    is_omitted: bool,
+}
+
+/// Checks tool calls and results on the active path: whether each result follows its call, and each
+/// call has a result. Calls of failed and aborted messages need none.
+fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
+    let mut open_calls: HashMap<Text, OpenCall> = HashMap::default();
     let mut called: HashSet<Text> = HashSet::default();
-    let callers = LazyCell::new(|| callers(session));
+    // Of the whole session, and needed only for a result without a call.
+    let messages_by_call = LazyCell::new(|| messages_by_call(session));
     for ix in session.path(session.leaf) {
-        let entry = session.entry(ix);
         if session.is_message(ix, Role::ToolResult) {
-            let result = session
-                .collected
-                .tool_results
-                .binary_search_by_key(&ix, |result| result.entry);
-            let id = result.map_or_else(
-                |_| Text::default(),
-                |at| session.text(session.collected.tool_results[at].text),
-            );
-            if open.remove(&id).is_none() && !called.contains(&id) {
-                let call = id.to_string();
-                let mut what = format!("no tool call on the path to it has the id {call:?}");
-                what += &match callers.get(&id) {
-                    Some(&caller) => {
-                        let line = session.entry(caller).line.0;
-                        format!(", only one on line {line}; there is no repair for it")
-                    }
-                    None => "; there is no repair for it".to_owned(),
-                };
-                findings.push(found(session, ix, K::ResultWithoutCall, what));
+            let id = call_of_result(session, ix);
+            // A call may have several results.
+            let is_answer = open_calls.remove(&id).is_some() || called.contains(&id);
+            if !is_answer {
+                let mut message = format!(
+                    "no tool call on the path to it has the id {:?}",
+                    id.to_string()
+                );
+                if let Some(&caller) = messages_by_call.get(&id) {
+                    let line = session.entry(caller).line.0;
+                    message += &format!(", only one on line {line}");
+                }
+                message += "; there is no repair for it";
+                findings.push(found(session, ix, K::ResultWithoutCall, message));
             }
         }
-        // The agents omit such messages from the context.
-        let is_left_out = entry.flags.has(Flags::FAILED) || entry.flags.has(Flags::ABORTED);
+
+        let flags = session.entry(ix).flags;
+        let is_omitted = flags.has(Flags::FAILED) || flags.has(Flags::ABORTED);
         for call in session.collected.calls_of(ix) {
-            called.insert(session.text(call.id));
-            open.insert(session.text(call.id), (ix, is_left_out));
+            let id = session.text(call.id);
+            called.insert(id.clone());
+            let open = OpenCall {
+                entry: ix,
+                is_omitted,
+            };
+            open_calls.insert(id, open);
         }
     }
-    let mut unanswered: Vec<_> = open
-        .into_iter()
-        .filter(|(_, (_, left_out))| !left_out)
-        .collect();
-    unanswered
-        .sort_by(|(a, (a_ix, _)), (b, (b_ix, _))| (a_ix, a.as_bytes()).cmp(&(b_ix, b.as_bytes())));
-    for (id, (ix, _)) in unanswered {
-        let what = format!(
+
+    let mut unanswered = Vec::new();
+    for (id, call) in open_calls {
+        if !call.is_omitted {
+            unanswered.push((call.entry, id));
+        }
+    }
+    // A hash map has no order: without this, findings of one entry would change their order.
+    unanswered.sort_by(|(a_entry, a_id), (b_entry, b_id)| {
+        (a_entry, a_id.as_bytes()).cmp(&(b_entry, b_id.as_bytes()))
+    });
+    for (entry, id) in unanswered {
+        let message = format!(
             "the tool call {:?} has no result on the active path",
             id.to_string()
         );
-        findings.push(found(session, ix, K::CallWithoutResult, what));
+        findings.push(found(session, entry, K::CallWithoutResult, message));
+    }
+}
+
+/// Returns the id of the call that a tool result answers; empty if it names none.
+fn call_of_result(session: &Session, result: EntryIx) -> Text<'_> {
+    let results = &session.collected.tool_results;
+    match results.binary_search_by_key(&result, |result| result.entry) {
+        Ok(at) => session.text(results[at].text),
+        Err(_) => Text::default(),
     }
 }
