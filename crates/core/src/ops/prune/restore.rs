@@ -23,7 +23,7 @@ pub struct Restore {
     whole: Pieces,
     /// The number in the session of each line of it; `None` if it was pruned.
     lines: Vec<Option<LineNo>>,
-    /// What was put in its place, in the order of the pruned file.
+    /// What was put in its place, without links and marks, in the order of the pruned file.
     pub placed: Vec<Record>,
     /// What has no place in the session: the ids of its entries, and its fields.
     pub lost: Vec<(String, String)>,
@@ -38,21 +38,20 @@ struct Line<'a> {
     number: u32,
     /// Its record, if it was pruned.
     pruned: Option<&'a Record>,
+    /// Its bytes in its file, without the newline.
     span: Span,
+    /// Whether it ends with a newline.
     newline: bool,
 }
 
 impl Line<'_> {
     /// Returns its file and its offset there, which no other line has.
     fn place(&self) -> (Origin, u64) {
-        (
-            if self.pruned.is_some() {
-                Origin::Beside
-            } else {
-                Origin::Source
-            },
-            self.span.start,
-        )
+        let origin = match self.pruned {
+            Some(_) => Origin::Beside,
+            None => Origin::Source,
+        };
+        (origin, self.span.start)
     }
 }
 
@@ -66,20 +65,26 @@ impl Restore {
         pruned: Box<dyn ReadAt>,
     ) -> io::Result<Restore> {
         let mut lines = Lines::read(session, source, &operations, &*pruned)?;
-        let fates = operations
-            .iter()
-            .rev()
-            .map(|(_, records)| lines.undo(records));
-        let mut fates = fates.collect::<io::Result<Vec<_>>>()?;
+        // The last operation is undone first.
+        let mut fates = Vec::with_capacity(operations.len());
+        for (_, records) in operations.iter().rev() {
+            fates.push(lines.undo(records)?);
+        }
         fates.reverse();
         let (whole, lines) = lines.finish()?;
-        let (mut placed, mut lost, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+
+        let mut placed = Vec::new();
+        let mut lost = Vec::new();
+        let mut missing = Vec::new();
         for ((operation, records), fates) in operations.into_iter().zip(fates) {
-            missing.extend(left(operation, &records, &fates));
+            missing.extend(missing_part(operation, &records, &fates));
             for (record, fate) in records.into_iter().zip(fates) {
+                if matches!(record.what, What::Mark) {
+                    continue;
+                }
+                let is_link = matches!(record.what, What::Value { is_link: true, .. });
                 match fate {
-                    _ if matches!(record.what, What::Mark) => {}
-                    Fate::Placed if matches!(record.what, What::Value { is_link: true, .. }) => {}
+                    Fate::Placed if is_link => {}
                     Fate::Placed => placed.push(record),
                     Fate::Lost => lost.push((
                         record.id.to_string_lossy().into_owned(),
@@ -110,42 +115,46 @@ impl Restore {
 
     /// Returns the number in the session of a line of the whole; `None` if it was pruned.
     pub fn in_session(&self, line: LineNo) -> Option<LineNo> {
-        self.lines
-            .get(line.0.checked_sub(1)? as usize)
-            .copied()
-            .flatten()
+        let at = line.0.checked_sub(1)?;
+        *self.lines.get(at as usize)?
     }
 }
 
-/// Returns an operation with those of its records that are left, unless only its mark is.
-fn left(
+/// Returns the part of an operation that the session does not contain, with the places of its
+/// records in the pruned file. `None` if no record is missing, or only its mark.
+///
+/// The operation counts the branches that it removed only as long as an entry is missing.
+fn missing_part(
     operation: Operation,
     records: &[Record],
     fates: &[Fate],
 ) -> Option<(Operation, Vec<RecordPlace>)> {
-    let left = records
-        .iter()
-        .zip(fates)
-        .filter(|(_, fate)| **fate != Fate::There);
-    let records: Vec<_> = left.map(|(record, _)| record).collect();
-    let entries = records
-        .iter()
-        .filter(|record| matches!(record.what, What::Entry { .. }))
-        .count();
-    let branches = if entries > 0 { operation.branches } else { 0 };
-    let operation = Operation {
-        records: records.len(),
-        entries,
-        branches,
-        ..operation
-    };
-    let is_needed = records
-        .iter()
-        .any(|record| !matches!(record.what, What::Mark));
+    let mut places = Vec::new();
+    let mut entries = 0;
+    let mut is_needed = false;
+    for (record, fate) in records.iter().zip(fates) {
+        if *fate == Fate::There {
+            continue;
+        }
+        places.push(record.place);
+        match record.what {
+            What::Entry { .. } => {
+                entries += 1;
+                is_needed = true;
+            }
+            What::Value { .. } => is_needed = true,
+            What::Mark => {}
+        }
+    }
     if !is_needed {
         return None;
     }
-    let places = records.iter().map(|record| record.place).collect();
+    let operation = Operation {
+        name: operation.name,
+        records: places.len(),
+        entries,
+        branches: if entries > 0 { operation.branches } else { 0 },
+    };
     Some((operation, places))
 }
 
@@ -158,6 +167,23 @@ enum Fate {
     There,
     /// It has no place.
     Lost,
+}
+
+/// A line behind which entries were removed.
+#[derive(PartialEq, Eq, Hash)]
+enum Anchor {
+    /// The header.
+    Header,
+    /// The entry with this id.
+    Entry(Text<'static>),
+}
+
+/// An entry to put back behind its anchor.
+struct WaitingEntry {
+    /// The position of its record in the operation.
+    record: usize,
+    /// The number of lines from the anchor to it.
+    distance: u32,
 }
 
 /// The lines of the session, with what was put in place so far.
@@ -175,6 +201,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
+    /// Reads where the lines of the session are, without anything put in place.
     fn read(
         session: &'a Session,
         source: &'a dyn ReadAt,
@@ -184,12 +211,11 @@ impl<'a> Lines<'a> {
         let mut lines = Vec::new();
         each_line(source, 0..source.len(), |line| {
             let number = lines.len() as u32 + 1;
-            let (span, newline) = (line.span, line.newline);
             lines.push(Line {
                 number,
                 pruned: None,
-                span,
-                newline,
+                span: line.span,
+                newline: line.newline,
             });
             Ok::<(), io::Error>(())
         })?;
@@ -214,7 +240,8 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// Undoes an operation, and returns what became of its records.
+    /// Undoes an operation, and returns what became of its records: first its mark is removed, then
+    /// its entries are put back, and last its values.
     fn undo(&mut self, records: &'a [Record]) -> io::Result<Vec<Fate>> {
         let mut fates = vec![Fate::Lost; records.len()];
         let mark = records
@@ -234,88 +261,102 @@ impl<'a> Lines<'a> {
 
     /// Removes a mark, if nothing follows it. Otherwise it stays: what follows refers to it.
     fn remove_mark(&mut self, record: &Record) -> io::Result<Fate> {
-        let last = self
-            .lines
-            .last()
-            .copied()
-            .filter(|last| !self.edits.contains_key(&last.place()));
-        let Some(last) = last else {
+        let Some(&last) = self.lines.last() else {
             return Ok(Fate::Lost);
         };
+        if self.edits.contains_key(&last.place()) {
+            // A value was put back in this line.
+            return Ok(Fate::Lost);
+        }
         let is_mark = last.span.len == record.place.payload.len
             && self.bytes(last)? == self.pruned.read_range(record.place.payload.range())?;
         if is_mark {
             self.lines.pop();
-            if let Some(before) = self.lines.last_mut().filter(|_| !record.newline) {
+            // The newline before the mark was added with it.
+            if !record.newline
+                && let Some(before) = self.lines.last_mut()
+            {
                 before.newline = false;
             }
         }
         Ok(Fate::Placed)
     }
 
-    /// Inserts the lines that were removed.
+    /// Inserts the lines that were removed, each at its distance behind its anchor. Entries that the
+    /// session contains are not inserted, and those without an anchor keep their fate.
     fn put_entries_back(&mut self, records: &'a [Record], fates: &mut [Fate]) -> io::Result<()> {
-        let mut waiting: HashMap<Option<Text>, Vec<(usize, u32)>> = HashMap::default();
+        let mut waiting: HashMap<Anchor, Vec<WaitingEntry>> = HashMap::default();
         for (at, record) in records.iter().enumerate() {
             let What::Entry { after, distance } = &record.what else {
                 continue;
             };
             if self.contains(record)? {
                 fates[at] = Fate::There;
-            } else {
-                waiting
-                    .entry(after.clone())
-                    .or_default()
-                    .push((at, *distance));
+                continue;
             }
+            let anchor = match after {
+                Some(id) => Anchor::Entry(id.clone()),
+                None => Anchor::Header,
+            };
+            waiting.entry(anchor).or_default().push(WaitingEntry {
+                record: at,
+                distance: *distance,
+            });
         }
         if waiting.is_empty() {
             return Ok(());
         }
+
         let mut lines = Vec::with_capacity(self.lines.len() + records.len());
-        let mut old = std::mem::take(&mut self.lines).into_iter().peekable();
-        while let Some(line) = old.next() {
-            let anchor = self.anchor(line);
+        let mut old_lines = std::mem::take(&mut self.lines).into_iter().peekable();
+        while let Some(line) = old_lines.next() {
+            let anchor_at = lines.len();
             lines.push(line);
-            let Some(run) = anchor.and_then(|anchor| waiting.remove(&anchor)) else {
+            let Some(anchor) = self.anchor(line) else {
                 continue;
             };
-            let (start, mut number) = (lines.len() - 1, line.number);
-            for (at, distance) in run {
+            let Some(entries) = waiting.remove(&anchor) else {
+                continue;
+            };
+
+            // The number in the session of the last line that is in the session.
+            let mut number = line.number;
+            for entry in entries {
                 // Lines between them that are not entries stayed.
-                while lines.len() < start + distance as usize
-                    && let Some(between) = old.next_if(|&next| self.anchor(next).is_none())
+                while lines.len() < anchor_at + entry.distance as usize
+                    && let Some(between) = old_lines.next_if(|&next| self.anchor(next).is_none())
                 {
                     number = between.number;
                     lines.push(between);
                 }
-                let record = &records[at];
-                let (pruned, span, newline) = (Some(record), record.place.payload, record.newline);
+                let record = &records[entry.record];
                 lines.push(Line {
                     number,
-                    pruned,
-                    span,
-                    newline,
+                    pruned: Some(record),
+                    span: record.place.payload,
+                    newline: record.newline,
                 });
-                fates[at] = Fate::Placed;
+                fates[entry.record] = Fate::Placed;
             }
         }
         self.lines = lines;
         Ok(())
     }
 
-    /// Returns the id of the entry on a line, `None` inside for the header; `None` for any other
-    /// line.
-    fn anchor(&self, line: Line) -> Option<Option<Text<'static>>> {
+    /// Returns what a line is as an anchor; `None` if it is neither the header nor an entry with an
+    /// id.
+    fn anchor(&self, line: Line) -> Option<Anchor> {
         if let Some(record) = line.pruned {
-            return Some(Some(record.id.clone()));
+            return Some(Anchor::Entry(record.id.clone()));
         }
         if line.number == self.session.header.line.0 {
-            return Some(None);
+            return Some(Anchor::Header);
         }
         let ix = self.session.entry_on(LineNo(line.number))?;
-        Some(Some(self.session.id(ix).into_owned()))
-            .filter(|_| !self.session.entry(ix).id.is_empty())
+        if self.session.entry(ix).id.is_empty() {
+            return None;
+        }
+        Some(Anchor::Entry(self.session.id(ix).into_owned()))
     }
 
     /// Whether the session contains an entry that was removed, other than by values that were
@@ -326,14 +367,15 @@ impl<'a> Lines<'a> {
         };
         let there = self.reader.stored(self.session.entry(ix).span)?;
         let removed = self.pruned.read_range(record.place.payload.range())?;
-        let fields = self
-            .fields
-            .get(&record.id)
-            .map_or(&[][..], |fields| &fields[..]);
+        let fields = match self.fields.get(&record.id) {
+            Some(fields) => fields.as_slice(),
+            None => &[],
+        };
         Ok(without(&there, fields)? == without(&removed, fields)?)
     }
 
-    /// Puts a value back, where its note is.
+    /// Puts a value back, where its note is: in a line of the session or in one that was put back, or
+    /// in a value of the same path that a later operation replaced.
     fn put_value_back(
         &mut self,
         record: &'a Record,
@@ -344,58 +386,81 @@ impl<'a> Lines<'a> {
         let mut fate = Fate::Lost;
         for at in self.candidates(record) {
             let line = self.lines[at];
-            let edits = self.edits.get(&line.place()).into_iter().flatten().rev();
-            let earlier = { edits }
-                .find(|(other, _)| *other == field)
-                .map(|(_, span)| *span);
-            let bytes = match earlier {
-                Some(span) => self.pruned.read_range(span.range())?,
+            let later_payload = self.last_payload(line, field);
+            let bytes = match later_payload {
+                Some(payload) => self.pruned.read_range(payload.range())?,
                 None => self.bytes(line)?,
             };
             let root = Raw::parse(bytes.trim_ascii())?;
-            let value = match earlier {
+            let value = match later_payload {
+                // All bytes are this value.
                 Some(_) => Some(root),
-                None => at_path(root, field).filter(|_| is_of(root, record)),
+                None if is_of(root, record) => at_path(root, field),
+                None => None,
             };
-            if value.is_some_and(|value| is_placeholder(value, note)) {
-                self.edits
-                    .entry(line.place())
-                    .or_default()
-                    .push((field, record.place.payload));
+            let Some(value) = value else {
+                continue;
+            };
+
+            if is_placeholder(value, note) {
+                let edits = self.edits.entry(line.place()).or_default();
+                edits.push((field, record.place.payload));
                 return Ok(Fate::Placed);
             }
-            let is_back = |value: Raw| -> io::Result<bool> {
-                Ok(value.bytes().len() as u64 == record.place.payload.len
-                    && value.bytes() == self.pruned.read_range(record.place.payload.range())?)
-            };
-            if value.map_or(Ok(false), is_back)? {
+            if self.is_payload(value, record)? {
                 fate = Fate::There;
             }
         }
         Ok(fate)
     }
 
-    /// Returns the lines on which a value may be: the original line, and the one with the id, in
-    /// case lines have moved.
-    fn candidates(&self, record: &Record) -> impl Iterator<Item = usize> + use<> {
-        let on_line = (record.line.0 as usize)
-            .checked_sub(1)
-            .filter(|&at| at < self.lines.len());
-        let with_id = self
-            .session
-            .find(&record.id)
-            .filter(|_| !record.id.is_empty())
-            .and_then(|ix| {
-                let number = self.session.entry(ix).line.0;
-                let at = self.lines.partition_point(|line| line.number < number);
-                self.lines
-                    .get(at)
-                    .filter(|line| line.number == number && line.pruned.is_none())
-                    .map(|_| at)
-            });
-        on_line
-            .into_iter()
-            .chain(with_id.filter(|at| Some(*at) != on_line))
+    /// Returns the bytes of the pruned file that were put last at a path of a line, if any were.
+    fn last_payload(&self, line: Line, field: &str) -> Option<Span> {
+        let edits = self.edits.get(&line.place())?;
+        let (_, payload) = edits.iter().rfind(|(edited, _)| *edited == field)?;
+        Some(*payload)
+    }
+
+    /// Whether a value is, byte for byte, what a record contains.
+    fn is_payload(&self, value: Raw, record: &Record) -> io::Result<bool> {
+        let payload = record.place.payload;
+        Ok(value.bytes().len() as u64 == payload.len
+            && value.bytes() == self.pruned.read_range(payload.range())?)
+    }
+
+    /// Returns the positions of the lines on which a value may be: the original line, and the one
+    /// with the id, in case lines have moved.
+    fn candidates(&self, record: &Record) -> Vec<usize> {
+        let mut candidates = Vec::new();
+        if let Some(at) = (record.line.0 as usize).checked_sub(1)
+            && at < self.lines.len()
+        {
+            candidates.push(at);
+        }
+        if let Some(at) = self.line_of_entry(&record.id)
+            && !candidates.contains(&at)
+        {
+            candidates.push(at);
+        }
+        candidates
+    }
+
+    /// Returns the position of the line of an entry of the session.
+    fn line_of_entry(&self, id: &Text) -> Option<usize> {
+        if id.is_empty() {
+            return None;
+        }
+        let ix = self.session.find(id)?;
+        let number = self.session.entry(ix).line.0;
+        // Lines that were put back have the number of the line before them, so this is the first of
+        // its number.
+        let at = self.lines.partition_point(|line| line.number < number);
+        let line = self.lines.get(at)?;
+        if line.number == number && line.pruned.is_none() {
+            Some(at)
+        } else {
+            None
+        }
     }
 
     /// Returns the bytes of a line.
@@ -408,10 +473,15 @@ impl<'a> Lines<'a> {
 
     /// Returns the session with what was pruned, and the number of each line in the session.
     fn finish(self) -> io::Result<(Pieces, Vec<Option<LineNo>>)> {
-        let (mut whole, mut numbers) = (Pieces::default(), Vec::with_capacity(self.lines.len()));
+        let mut whole = Pieces::default();
+        let mut numbers = Vec::with_capacity(self.lines.len());
         for (at, &line) in self.lines.iter().enumerate() {
             let (origin, _) = line.place();
-            numbers.push(line.pruned.is_none().then_some(LineNo(line.number)));
+            numbers.push(match line.pruned {
+                Some(_) => None,
+                None => Some(LineNo(line.number)),
+            });
+
             let mut start = line.span.start;
             for (value, payload) in self.splices(line)? {
                 whole.add(
@@ -431,7 +501,10 @@ impl<'a> Lines<'a> {
                     len: line.span.end() - start,
                 },
             );
-            if line.newline || at + 1 < self.lines.len() {
+
+            // Only the last line may lack a newline.
+            let is_last = at + 1 == self.lines.len();
+            if line.newline || !is_last {
                 // The newline of a line of the session is the next byte, if it has one.
                 if line.pruned.is_none() && line.span.end() < self.source.len() {
                     whole.keep(Span {
@@ -446,16 +519,17 @@ impl<'a> Lines<'a> {
         Ok((whole, numbers))
     }
 
-    /// Returns where values of a line are replaced in its file, and by what, in order.
+    /// Returns where values of a line are in its file, and the bytes of the pruned file that replace
+    /// each, in the order of the line. Of several edits of one path, the last counts.
     fn splices(&self, line: Line) -> io::Result<Vec<(Span, Span)>> {
         let Some(edits) = self.edits.get(&line.place()) else {
             return Ok(Vec::new());
         };
         let bytes = self.bytes(line)?;
         let root = Raw::parse(bytes.trim_ascii())?;
-        let last: HashMap<&str, Span> = edits.iter().copied().collect();
+        let payloads: HashMap<&str, Span> = edits.iter().copied().collect();
         let mut splices = Vec::new();
-        for (field, payload) in last {
+        for (field, payload) in payloads {
             if let Some(value) = at_path(root, field) {
                 splices.push((place_of(value.bytes(), &bytes, line.span), payload));
             }
@@ -481,7 +555,8 @@ fn is_of(line: Raw, record: &Record) -> bool {
     record.id.is_empty() || line.get_text("id").is_none_or(|id| id == record.id)
 }
 
-/// Whether a value is the note, even if an agent has rewritten the file with another formatting.
+/// Whether a value is the note, even if an agent has rewritten the file with another formatting. A
+/// value of more than eight times the note's length is not compared.
 fn is_placeholder(value: Raw, note: Raw) -> bool {
     value.bytes().len() <= 8 * note.bytes().len() && js::stringify(value) == js::stringify(note)
 }
