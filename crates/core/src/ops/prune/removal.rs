@@ -11,7 +11,6 @@ use super::{Prune, Value, ValueKind, place_of};
 use crate::ops::chain::Chain;
 use crate::ops::switch::mark;
 use crate::ops::{IdSource, first_staying};
-use crate::session::collected::LabelChange;
 use crate::session::defect::FindingKind;
 use crate::session::entry::{EntryIx, Kind, LineNo};
 use crate::session::read::entry_reader::{EntryReader, named};
@@ -40,18 +39,16 @@ pub enum Damaged {
 impl Damaged {
     /// Fails if entries cannot be removed from a session, because their ids are not certain.
     pub fn check(session: &Session) -> Result<(), Damaged> {
-        let is_grave = |kind| {
+        if session.format != Format::V3 {
+            return Err(Damaged::OldFormat);
+        }
+        let damage = session.problems.iter().find(|problem| {
             matches!(
-                kind,
+                problem.kind,
                 FindingKind::MissingId | FindingKind::DuplicateId | FindingKind::ParentCycle
             )
-        };
-        match session
-            .problems
-            .iter()
-            .find(|problem| is_grave(problem.kind))
-        {
-            _ if session.format != Format::V3 => Err(Damaged::OldFormat),
+        });
+        match damage {
             Some(problem) => Err(Damaged::Tree { line: problem.line }),
             None => Ok(()),
         }
@@ -61,6 +58,10 @@ impl Damaged {
 impl Prune {
     /// Returns the prune of the entries for which `leaves` is set, and of their labels. The leaf
     /// becomes the nearest ancestor that stays.
+    ///
+    /// In each entry that stays, the names of entries that leave are replaced: the parent by the
+    /// nearest ancestor that stays, the first kept entry by the next one that stays, and a label by
+    /// `null`. If the leaf would be another entry then, a mark is appended.
     pub fn entries_of(
         name: &'static str,
         session: &Session,
@@ -70,59 +71,46 @@ impl Prune {
     ) -> io::Result<Prune> {
         let reader = EntryReader::new(session, source);
         let entries: Vec<_> = session.all().filter(|ix| leaves[ix.at()]).collect();
-        let stays = |ix: &EntryIx| !leaves[ix.at()];
-        let above = |place: Position| session.upwards(place).find(stays);
-        let leaves_with = |change: &&LabelChange| {
+        // The entries that set a label of an entry that leaves, in file order.
+        let mut label_entries = Vec::new();
+        for change in &session.collected.labels {
             let target = session.find(&session.text(change.target));
-            !change.name.is_empty() && target.is_some_and(|target| leaves[target.at()])
-        };
-        let cleared: Vec<_> = session
-            .collected
-            .labels
-            .iter()
-            .filter(leaves_with)
-            .map(|change| change.entry)
-            .collect();
-        let mut values = Vec::new();
-        let mut link = |entry, field: &str, note: Vec<u8>| -> io::Result<()> {
-            let line = session.entry(entry).span;
-            let place = |stored: &[u8]| {
-                let value = Raw::checked(stored.trim_ascii()).get(field)?;
-                Some(place_of(value.bytes(), stored, line))
-            };
-            let (kind, field) = (ValueKind::Link, field.to_owned());
-            let span = reader
-                .with_stored(line, place)?
-                .ok_or(io::ErrorKind::InvalidData)?;
-            values.push(Value {
-                entry,
-                field,
-                kind,
-                span,
-                note,
-            });
-            Ok(())
-        };
-        for ix in session.all().filter(stays) {
-            let entry = session.entry(ix);
-            if entry.parent.is_some_and(|parent| leaves[parent.at()]) {
-                let parent = above(entry.parent).map(|parent| session.id(parent));
-                link(
-                    ix,
-                    "parentId",
-                    parent.map_or_else(|| b"null".to_vec(), |parent| encoded(&parent)),
-                )?;
-            }
-            if cleared.binary_search(&ix).is_ok() {
-                link(ix, "label", b"null".to_vec())?;
-            }
-            if let Some(first) = first_kept(&reader, ix, &leaves)? {
-                link(ix, "firstKeptEntryId", encoded(&first))?;
+            let target_leaves = target.is_some_and(|target| leaves[target.at()]);
+            if target_leaves && !change.name.is_empty() {
+                label_entries.push(change.entry);
             }
         }
-        let leaf = above(session.leaf);
+
+        let mut values = Vec::new();
+        for ix in session.all() {
+            if leaves[ix.at()] {
+                continue;
+            }
+            let entry = session.entry(ix);
+            if entry.parent.is_some_and(|parent| leaves[parent.at()]) {
+                let parent_id = match nearest_staying(session, entry.parent, &leaves) {
+                    Some(parent) => encoded(&session.id(parent)),
+                    None => b"null".to_vec(),
+                };
+                values.push(replace_link(&reader, ix, "parentId", parent_id)?);
+            }
+            if label_entries.binary_search(&ix).is_ok() {
+                values.push(replace_link(&reader, ix, "label", b"null".to_vec())?);
+            }
+            if let Some(first) = new_first_kept(&reader, ix, &leaves)? {
+                values.push(replace_link(
+                    &reader,
+                    ix,
+                    "firstKeptEntryId",
+                    encoded(&first),
+                )?);
+            }
+        }
+
+        let leaf = nearest_staying(session, session.leaf, &leaves);
+        let leaf_by_default = leaf_without(&reader, &leaves)?;
         let mut chain = Chain::under(session, leaf, fresh);
-        if leaf != leaf_without(&reader, &leaves)? && !entries.is_empty() {
+        if leaf != leaf_by_default && !entries.is_empty() {
             let id = chain.parent.clone();
             chain.add(mark(id.as_ref(), id.as_ref(), &[]));
         }
@@ -136,9 +124,40 @@ impl Prune {
     }
 }
 
+/// Returns an entry or its nearest ancestor that stays.
+fn nearest_staying(session: &Session, place: Position, leaves: &[bool]) -> Position {
+    session.upwards(place).find(|ix| !leaves[ix.at()])
+}
+
+/// Returns the replacement of a member of an entry that names an entry, or is its label. `note` is
+/// the JSON of its new value.
+///
+/// # Errors
+/// If the line cannot be read, or has no such member.
+fn replace_link(
+    reader: &EntryReader,
+    entry: EntryIx,
+    field: &str,
+    note: Vec<u8>,
+) -> io::Result<Value> {
+    let line = reader.session().entry(entry).span;
+    let member = reader.with_stored(line, |stored| {
+        let value = Raw::checked(stored.trim_ascii()).get(field)?;
+        Some(place_of(value.bytes(), stored, line))
+    })?;
+    let span = member.ok_or(io::ErrorKind::InvalidData)?;
+    Ok(Value {
+        entry,
+        field: field.to_owned(),
+        kind: ValueKind::Link,
+        span,
+        note,
+    })
+}
+
 /// If a compaction that stays names an entry that leaves as the first that it keeps, returns the id
 /// of the next one on the path that stays: no longer in effect, it keeps what is left of that part.
-fn first_kept(
+fn new_first_kept(
     reader: &EntryReader,
     ix: EntryIx,
     leaves: &[bool],
@@ -147,22 +166,30 @@ fn first_kept(
     if session.entry(ix).kind != Kind::Compaction {
         return Ok(None);
     }
-    let stays = |ix: EntryIx| !leaves[ix.at()];
-    let kept = named(reader, ix, "firstKeptEntryId")?.filter(|&kept| !stays(kept));
-    let first = kept.and_then(|kept| first_staying(session, ix, kept, stays));
+    let Some(kept) = named(reader, ix, "firstKeptEntryId")? else {
+        return Ok(None);
+    };
+    if !leaves[kept.at()] {
+        return Ok(None);
+    }
+    let first = first_staying(session, ix, kept, |ix| !leaves[ix.at()]);
     Ok(first.map(|first| session.id(first).into_owned()))
 }
 
-/// Returns the leaf of the session without the entries that leave.
+/// Returns the leaf that an agent would find without the entries that leave: the last entry with an
+/// id, or the target of a leaf record there. A target that leaves is none.
 fn leaf_without(reader: &EntryReader, leaves: &[bool]) -> io::Result<Position> {
     let session = reader.session();
     let last = session
         .all()
         .rev()
         .find(|ix| !leaves[ix.at()] && !session.entry(*ix).id.is_empty());
-    let Some(last) = last else { return Ok(None) };
+    let Some(last) = last else {
+        return Ok(None);
+    };
     if session.entry(last).kind != Kind::Leaf {
         return Ok(Some(last));
     }
-    Ok(named(reader, last, "targetId")?.filter(|ix| !leaves[ix.at()]))
+    let target = named(reader, last, "targetId")?;
+    Ok(target.filter(|ix| !leaves[ix.at()]))
 }
