@@ -46,22 +46,24 @@ pub fn branch_at(session: &Session, ix: EntryIx) -> Option<BranchChoice> {
 /// Returns the bookkeeping that is in effect for what stays: the last label of each entry that
 /// stays, and the last name of the session.
 pub(super) fn notes_that_stay(session: &Session, leaves: impl Fn(EntryIx) -> bool) -> Vec<EntryIx> {
-    let mut last = foldhash::HashMap::default();
+    let mut last_labels = foldhash::HashMap::default();
     for change in &session.collected.labels {
-        last.insert(session.bytes(change.target), change);
+        last_labels.insert(session.bytes(change.target), change);
     }
-    let labels = last.into_values().filter(|change| {
+
+    let mut notes = Vec::new();
+    for change in last_labels.into_values() {
         let target = session.find(&session.text(change.target));
-        target.is_some_and(|target| !leaves(target))
-    });
-    let last = |kind| {
-        session
+        if target.is_some_and(|target| !leaves(target)) {
+            notes.push(change.entry);
+        }
+    }
+    for kind in [Kind::SessionInfo, Kind::TitleChange] {
+        let name_change = session
             .all()
             .rev()
-            .find(|&ix| session.entry(ix).kind == kind)
-    };
-    let names = [Kind::SessionInfo, Kind::TitleChange]
-        .into_iter()
-        .filter_map(last);
-    labels.map(|change| change.entry).chain(names).collect()
+            .find(|&ix| session.entry(ix).kind == kind);
+        notes.extend(name_change);
+    }
+    notes
 }

@@ -19,32 +19,33 @@ use pisess_store::ReadAt;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Returns for each entry whether it leaves.
+/// Returns for each entry whether it leaves: it is above a compaction, no branch needs it, and its
+/// kind may be pruned.
 pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<Vec<bool>> {
     let reader = EntryReader::new(session, source);
     let (mut stays, compactions) = below_compactions(session);
     let mut above = vec![false; session.entries.len()];
     for compaction in compactions {
         let path = session.path(Some(compaction));
-        path[..path.len() - 1]
-            .iter()
-            .for_each(|ix| above[ix.at()] = true);
+        let ancestors = &path[..path.len() - 1];
+        for ix in ancestors {
+            above[ix.at()] = true;
+        }
         for ix in session.agent().entries_used_above(&path, &reader)? {
             stays[ix.at()] = true;
         }
     }
-    let mut leaves: Vec<_> = session
-        .all()
-        .map(|ix| {
-            let may_leave = session.entry(ix).kind.schema().may_be_pruned;
-            above[ix.at()] && !stays[ix.at()] && may_leave
-        })
-        .collect();
-    for ix in session
-        .all()
-        .filter(|&ix| session.entry(ix).kind == Kind::ContextEdit)
-    {
-        if !leaves[ix.at()]
+    let mut leaves = Vec::with_capacity(session.entries.len());
+    for ix in session.all() {
+        let may_leave = session.entry(ix).kind.schema().may_be_pruned;
+        leaves.push(above[ix.at()] && !stays[ix.at()] && may_leave);
+    }
+
+    // The target of a context edit that stays must exist.
+    for ix in session.all() {
+        let is_edit = session.entry(ix).kind == Kind::ContextEdit;
+        if is_edit
+            && !leaves[ix.at()]
             && let Some(target) = named(&reader, ix, "targetId")?
         {
             leaves[target.at()] = false;
@@ -65,11 +66,12 @@ fn below_compactions(session: &Session) -> (Vec<bool>, BTreeSet<EntryIx>) {
     let mut stays = vec![false; session.entries.len()];
     let mut compactions = BTreeSet::new();
     for tip in tips.chain(session.leaf) {
-        // Above an entry of another branch, all is decided.
         for ix in session.upwards(Some(tip)) {
-            if std::mem::replace(&mut stays[ix.at()], true) {
+            if stays[ix.at()] {
+                // Above an entry of another branch, all is decided.
                 break;
             }
+            stays[ix.at()] = true;
             if session.entry(ix).kind == Kind::Compaction {
                 compactions.insert(ix);
                 break;
