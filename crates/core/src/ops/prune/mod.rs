@@ -100,7 +100,8 @@ impl Prune {
             .count()
     }
 
-    /// Returns the number of bytes by which the session becomes shorter, links aside.
+    /// Returns the number of bytes by which the session becomes shorter, links aside. The newlines of
+    /// removed lines and of the mark count.
     pub fn saved(&self, session: &Session) -> usize {
         let payloads: u64 = self
             .payloads()
@@ -125,7 +126,8 @@ impl Prune {
         }
     }
 
-    /// Writes the pruned file: what is still needed of the old one, then what is pruned now.
+    /// Writes the pruned file: the records of `old` that the session does not contain, then those of
+    /// this prune. Its first line lists the operations of both, so it is written first.
     pub fn write_pruned(
         &self,
         session: &Session,
@@ -133,23 +135,29 @@ impl Prune {
         old: Option<&Restore>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let own = Some(self.operation()).filter(|_| !self.is_empty());
-        let before = old.map_or(&[][..], |old| &old.missing);
-        let listed: Vec<_> = before
-            .iter()
-            .map(|(operation, _)| operation.clone())
-            .chain(own)
-            .collect();
-        side::write_first(&session.header.id, &listed, out)?;
+        let mut operations = Vec::new();
         if let Some(old) = old {
-            for record in before.iter().flat_map(|(_, records)| records) {
-                record.copy(&*old.pruned, out)?;
+            for (operation, _) in &old.missing {
+                operations.push(operation.clone());
+            }
+        }
+        if !self.is_empty() {
+            operations.push(self.operation());
+        }
+        side::write_first(&session.header.id, &operations, out)?;
+
+        if let Some(old) = old {
+            for (_, records) in &old.missing {
+                for record in records {
+                    record.copy(&*old.pruned, out)?;
+                }
             }
         }
         self.write_records(session, source, out)
     }
 
-    /// Writes the records of the pruned file.
+    /// Writes the records of this prune, in the order of the lines: of each entry, the entry itself or
+    /// its values, and of the mark last.
     fn write_records(
         &self,
         session: &Session,
@@ -157,25 +165,32 @@ impl Prune {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let reader = EntryReader::new(session, source);
-        let mut after = (session.header.line, None);
-        let mut leaving = self.entries.iter().copied().peekable();
+        // The last line before the current one that stays and is the header's or an entry's, and the
+        // id of that entry.
+        let mut anchor_line = session.header.line;
+        let mut anchor_id = None;
+        let mut entries = self.entries.iter().copied().peekable();
         let mut values = self.values.iter().peekable();
         for ix in session.all() {
             let entry = session.entry(ix);
-            if leaving.next_if_eq(&ix).is_none() {
-                after = (entry.line, Some(session.id(ix)).filter(|id| !id.is_empty()));
-            } else {
-                let members = side::record(&session.id(ix), entry.line)
+            let id = session.id(ix);
+            let is_removed = entries.next_if_eq(&ix).is_some();
+            if is_removed {
+                let mut members = side::record(&id, entry.line)
                     .str("kind", side::ENTRY)
-                    .number("bytes", entry.span.len as f64)
-                    // Only the end of a file without a newline has this.
-                    .with(
-                        (entry.span.end() >= source.len()).then_some(false),
-                        |object, newline| object.bool("newline", newline),
-                    )
-                    .text_or_null("after", after.1.as_ref())
-                    .number("distance", f64::from(entry.line.0 - after.0.0));
+                    .number("bytes", entry.span.len as f64);
+                let has_newline = entry.span.end() < source.len();
+                if !has_newline {
+                    members = members.bool("newline", false);
+                }
+                let distance = entry.line.0 - anchor_line.0;
+                let members = members
+                    .text_or_null("after", anchor_id.as_ref())
+                    .number("distance", f64::from(distance));
                 side::write_record(members, &reader.stored(entry.span)?, out)?;
+            } else {
+                anchor_line = entry.line;
+                anchor_id = if id.is_empty() { None } else { Some(id) };
             }
             while let Some(value) = values.next_if(|value| value.entry == ix) {
                 let members = side::record(&session.id(ix), entry.line)
@@ -186,16 +201,16 @@ impl Prune {
                 side::write_record(members, &reader.stored(value.span)?, out)?;
             }
         }
+
         let Some(mark) = &self.mark else {
             return Ok(());
         };
-        let members = side::record(&mark.id, LineNo(session.lines + 1))
+        let mut members = side::record(&mark.id, LineNo(session.lines + 1))
             .str("kind", side::MARK)
-            .number("bytes", mark.line.len() as f64)
-            .with(
-                (!session.ends_with_newline).then_some(false),
-                |object, ends| object.bool("newline", ends),
-            );
+            .number("bytes", mark.line.len() as f64);
+        if !session.ends_with_newline {
+            members = members.bool("newline", false);
+        }
         side::write_record(members, &mark.line, out)
     }
 
@@ -214,44 +229,50 @@ impl Prune {
         replacements.sort_by_key(|replacement| replacement.span.start);
         let changed: Vec<EntryIx> = self.values.iter().map(|value| value.entry).collect();
 
-        let before = || EntryReader::new(session, source);
-        let after = || EntryReader::new(session, source).replacing(&replacements);
-        Ok([
-            context_tokens(session, before, &[], workers)?,
-            context_tokens(session, after, &changed, workers)?,
-        ])
+        let read_before = || EntryReader::new(session, source);
+        let read_after = || EntryReader::new(session, source).replacing(&replacements);
+        let tokens_before = context_tokens(session, read_before, &[], workers)?;
+        let tokens_after = context_tokens(session, read_after, &changed, workers)?;
+        Ok([tokens_before, tokens_after])
     }
 
-    /// Returns the session without what is pruned.
+    /// Returns the session without what is pruned: lines are removed with their newlines, values are
+    /// replaced by their notes, and the mark is appended.
     pub fn pruned(&self, session: &Session, source: &dyn ReadAt) -> Pieces {
-        let line = |&ix: &EntryIx| {
+        // Ranges of the session and the bytes that replace them.
+        let mut changes: Vec<(Span, &[u8])> = Vec::new();
+        for &ix in &self.entries {
             let Span { start, len } = session.entry(ix).span;
-            Span {
-                start,
-                len: (len + 1).min(source.len() - start),
-            }
-        };
-        let lines = self.entries.iter().map(|ix| (line(ix), &[][..]));
-        let mut changes: Vec<_> = lines
-            .chain(self.values.iter().map(|value| (value.span, &*value.note)))
-            .collect();
+            // The last line may have no newline.
+            let len = (len + 1).min(source.len() - start);
+            changes.push((Span { start, len }, &[]));
+        }
+        for value in &self.values {
+            changes.push((value.span, &value.note));
+        }
         changes.sort_by_key(|(span, _)| span.start);
-        let (mut pruned, mut at) = (Pieces::default(), 0);
-        for (span, new) in changes {
+
+        let mut pruned = Pieces::default();
+        let mut kept_end = 0;
+        for (span, replacement) in changes {
             pruned.keep(Span {
-                start: at,
-                len: span.start - at,
+                start: kept_end,
+                len: span.start - kept_end,
             });
-            pruned.make(new);
-            at = span.end();
+            pruned.make(replacement);
+            kept_end = span.end();
         }
         pruned.keep(Span {
-            start: at,
-            len: source.len() - at,
+            start: kept_end,
+            len: source.len() - kept_end,
         });
+
         if let Some(mark) = &self.mark {
-            let ends = session.ends_with_newline || at == source.len();
-            pruned.make(if ends { b"" } else { b"\n" });
+            // If the last line was removed, the line before it ends with a newline.
+            let ends_with_newline = session.ends_with_newline || kept_end == source.len();
+            if !ends_with_newline {
+                pruned.make(b"\n");
+            }
             pruned.make(&mark.line);
             pruned.make(b"\n");
         }
@@ -272,6 +293,7 @@ fn context_tokens<'a>(
         .agent()
         .build_context(&session.path(session.leaf), &reader())?;
     let mut sum = 0;
+    // The messages whose estimates are not known.
     let mut unknown = Vec::new();
     for message in &context.messages {
         let is_known =
@@ -282,19 +304,19 @@ fn context_tokens<'a>(
         }
     }
 
-    let add = |_, tokens: u64| sum += tokens;
     let agent = session.agent();
     read_in_order(
         &unknown,
         workers,
         reader,
         |json| agent.estimate_message(json),
-        add,
+        |_, tokens: u64| sum += tokens,
     )?;
     Ok(sum)
 }
 
-/// Returns where a part of a line is in the file, if the line has this place.
+/// Returns where a part of a line is in the file. `part` must be a slice of `line`, whose location in
+/// the file is `place`.
 fn place_of(part: &[u8], line: &[u8], place: Span) -> Span {
     let offset = part.as_ptr() as usize - line.as_ptr() as usize;
     Span {
