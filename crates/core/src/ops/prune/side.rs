@@ -165,7 +165,8 @@ pub fn operations(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<Operation>,
     Ok(listed(&first, session)?.unwrap_or_default())
 }
 
-/// Returns the operations that a first line lists; `None` if it lists none.
+/// Returns the operations that a first line lists, after checking the line; `None` if it lists none,
+/// as in a file that an earlier version wrote.
 fn listed(line: &[u8], session: &Text) -> Result<Option<Vec<Operation>>, SideError> {
     let bytes = line.trim_ascii();
     let Ok(line) = Raw::parse(bytes) else {
@@ -190,19 +191,22 @@ fn listed(line: &[u8], session: &Text) -> Result<Option<Vec<Operation>>, SideErr
             id: id.into_string_lossy(),
         });
     }
-    let operation = |listed: Raw| {
-        let number = |key| listed.get(key).and_then(Raw::index).unwrap_or_default();
-        Operation {
-            name: listed
-                .get_text("operation")
-                .unwrap_or_default()
-                .into_string_lossy(),
-            records: number("records"),
-            entries: number("entries"),
-            branches: number("branches"),
-        }
-    };
-    Ok(Some(operations.items().map(operation).collect()))
+    Ok(Some(operations.items().map(read_operation).collect()))
+}
+
+/// Reads an operation of a first line; a missing number counts as 0.
+fn read_operation(operation: Raw) -> Operation {
+    let name = operation.get_text("operation").unwrap_or_default();
+    Operation {
+        name: name.into_string_lossy(),
+        records: read_number(operation, "records"),
+        entries: read_number(operation, "entries"),
+        branches: read_number(operation, "branches"),
+    }
+}
+
+fn read_number(operation: Raw, key: &str) -> usize {
+    operation.get(key).and_then(Raw::index).unwrap_or_default()
 }
 
 /// Reads and checks a pruned file. Returns the operations, oldest first, with their records.
@@ -227,32 +231,39 @@ pub fn read(
         }
         Ok::<(), SideError>(())
     })?;
+
     let Some(operations) = operations else {
+        // An earlier version pruned only payloads, and listed no operations.
+        if records.is_empty() {
+            return Ok(Vec::new());
+        }
         let operation = Operation {
             name: PAYLOADS.to_owned(),
             records: records.len(),
             ..Operation::default()
         };
-        return Ok(if records.is_empty() {
-            vec![]
-        } else {
-            vec![(operation, records)]
-        });
+        return Ok(vec![(operation, records)]);
     };
-    let wanted = operations
-        .iter()
-        .fold(0_usize, |sum, one| sum.saturating_add(one.records));
+
+    // The numbers are from the file, so their sum may overflow.
+    let mut wanted = 0_usize;
+    for operation in &operations {
+        wanted = wanted.saturating_add(operation.records);
+    }
     if wanted != records.len() {
         return Err(SideError::OtherLength {
+            // The first line is not a record.
             wanted: wanted.saturating_add(1),
         });
     }
-    let mut left = records.into_iter();
-    let own = |one: Operation| {
-        let own = left.by_ref().take(one.records).collect();
-        (one, own)
-    };
-    Ok(operations.into_iter().map(own).collect())
+
+    let mut records = records.into_iter();
+    let mut with_records = Vec::with_capacity(operations.len());
+    for operation in operations {
+        let own_records = records.by_ref().take(operation.records).collect();
+        with_records.push((operation, own_records));
+    }
+    Ok(with_records)
 }
 
 impl Record {
@@ -264,66 +275,36 @@ impl Record {
         }
     }
 
+    /// Reads a line of the pruned file, after checking the two checksums. Only a line of an earlier
+    /// version may lack them.
     fn read(line: Line, number: LineNo) -> Result<Record, SideError> {
         let not_a_payload = || SideError::NotAPayload { line: number };
-        let damaged = || SideError::Damaged { line: number };
-        // No string contains these bytes, because its quotes are escaped.
-        let at = memmem::find(line.bytes, PAYLOAD).ok_or_else(not_a_payload)?;
-        let end = line
-            .bytes
-            .strip_suffix(b"}")
-            .ok_or_else(not_a_payload)?
-            .len();
-        let payload = line
-            .bytes
-            .get(at + PAYLOAD.len()..end)
-            .ok_or_else(not_a_payload)?;
-        let (members, has_checksum) = checksum::check(&line.bytes[..at]).map_err(|_| damaged())?;
+        let (beginning, payload) = split_at_payload(line.bytes).ok_or_else(not_a_payload)?;
+        let Ok((members, has_checksum)) = checksum::check(beginning) else {
+            return Err(SideError::Damaged { line: number });
+        };
         if !has_checksum && !checksum::may_be_older(members) {
-            return Err(damaged());
+            return Err(SideError::Damaged { line: number });
         }
-        let fields = [members, b"}"].concat();
-        let fields = Raw::parse(&fields).map_err(|_| not_a_payload())?;
+
+        let object = [members, b"}"].concat();
+        let fields = Raw::parse(&object).map_err(|_| not_a_payload())?;
         match fields.get("crc").map(Raw::index) {
             Some(crc) if crc != Some(crc32fast::hash(payload) as usize) => {
-                return Err(damaged());
+                return Err(SideError::Damaged { line: number });
             }
+            Some(_) => {}
             // An earlier version wrote no checksum.
             None if Raw::parse(payload).is_err() => return Err(not_a_payload()),
-            _ => {}
+            None => {}
         }
-        let small = |value: Raw| value.index().and_then(|number| u32::try_from(number).ok());
-        let kind = fields.get_text("kind").unwrap_or_default();
-        let what = match kind.as_bytes() {
-            kind if kind == ENTRY.as_bytes() => What::Entry {
-                after: fields.get_text("after").map(Text::into_owned),
-                distance: fields
-                    .get("distance")
-                    .and_then(small)
-                    .ok_or_else(not_a_payload)?,
-            },
-            kind if kind == MARK.as_bytes() => What::Mark,
-            _ => What::Value {
-                field: fields
-                    .get_text("field")
-                    .ok_or_else(not_a_payload)?
-                    .into_string_lossy(),
-                note: fields
-                    .get("note")
-                    .ok_or_else(not_a_payload)?
-                    .bytes()
-                    .to_vec(),
-                is_link: kind == LINK,
-            },
-        };
+
+        let what = What::read(fields).ok_or_else(not_a_payload)?;
+        let session_line = read_u32(fields, "line").ok_or_else(not_a_payload)?;
+        let payload_offset = beginning.len() + PAYLOAD.len();
         Ok(Record {
             id: fields.get_text("id").unwrap_or_default().into_owned(),
-            line: LineNo(
-                fields
-                    .get("line")
-                    .and_then(small)
-                    .ok_or_else(not_a_payload)?,
-            ),
+            line: LineNo(session_line),
             what,
             newline: fields.get("newline").and_then(Raw::bool).unwrap_or(true),
             place: RecordPlace {
@@ -332,12 +313,47 @@ impl Record {
                     len: members.len() as u64,
                 },
                 payload: Span {
-                    start: line.span.start + (at + PAYLOAD.len()) as u64,
+                    start: line.span.start + payload_offset as u64,
                     len: payload.len() as u64,
                 },
             },
         })
     }
+}
+
+impl What {
+    /// Reads what a record with these members records; `None` if a member is missing or invalid.
+    fn read(fields: Raw) -> Option<What> {
+        let kind = fields.get_text("kind").unwrap_or_default();
+        if kind == *ENTRY {
+            return Some(What::Entry {
+                after: fields.get_text("after").map(Text::into_owned),
+                distance: read_u32(fields, "distance")?,
+            });
+        }
+        if kind == *MARK {
+            return Some(What::Mark);
+        }
+        Some(What::Value {
+            field: fields.get_text("field")?.into_string_lossy(),
+            note: fields.get("note")?.bytes().to_vec(),
+            is_link: kind == *LINK,
+        })
+    }
+}
+
+/// Splits a line into what is before [`PAYLOAD`], which includes the checksum, and the payload.
+fn split_at_payload(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    // No string contains these bytes, because its quotes are escaped.
+    let at = memmem::find(line, PAYLOAD)?;
+    let without_brace = line.strip_suffix(b"}")?;
+    let payload = without_brace.get(at + PAYLOAD.len()..)?;
+    Some((&line[..at], payload))
+}
+
+fn read_u32(fields: Raw, key: &str) -> Option<u32> {
+    let number = fields.get(key)?.index()?;
+    u32::try_from(number).ok()
 }
 
 /// Writes the first line.
