@@ -97,7 +97,11 @@ impl Prune {
     }
 }
 
-/// Returns the payloads of an entry that are to be pruned, given its line and the place of that.
+/// Returns the payloads of an entry that are to be pruned: those of these kinds with more than `over`
+/// bytes. `stored` is its line, and `place` the location of that in the file.
+///
+/// Payloads are in messages and custom messages: in the content and output of tools and commands, in
+/// images, and in the details of roles that extensions and tools write.
 fn payloads(
     entry: EntryIx,
     stored: &[u8],
@@ -125,18 +129,27 @@ fn payloads(
     let names = ["role", "toolName", "content", "output", "details"];
     let [role, tool, content, output, details] = members(holder, names);
     let role = Role::of(role);
-    let what = output_of(role, tool);
+    let writer = output_of(role, tool);
 
-    if let Some(content) = content.filter(|_| role != Role::Assistant) {
-        found.add_content(content, prefix, what.as_deref());
+    if let Some(content) = content
+        && role != Role::Assistant
+    {
+        found.add_content(content, prefix, writer.as_deref());
     }
-    if let (Some(what), Some(output)) = (&what, output.filter(|output| output.is_string())) {
+    if let Some(writer) = &writer
+        && let Some(output) = output
+        && output.is_string()
+    {
         let field = format!("{prefix}output");
-        found.add(ValueKind::Result, field, output, || text_note(what, output));
+        found.add(ValueKind::Result, field, output, || {
+            text_note(writer, output)
+        });
     }
     let has_details =
         is_custom || matches!(role, Role::ToolResult | Role::Custom | Role::HookMessage);
-    if let Some(details) = details.filter(|_| has_details) {
+    if let Some(details) = details
+        && has_details
+    {
         let field = format!("{prefix}details");
         found.add(ValueKind::Details, field, details, || details_note(details));
     }
@@ -154,15 +167,16 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Adds the payloads in the content of a message. `what` is the name of the tool or command
-    /// whose output it is.
-    fn add_content(&mut self, content: Raw, prefix: &str, what: Option<&str>) {
-        if let Some(what) = what
+    /// Adds the payloads in the content of a message: images and, if it is the output of a tool or
+    /// command, texts. `writer` is the name of that tool or command in a note, and `prefix` the path
+    /// of the message with its dot.
+    fn add_content(&mut self, content: Raw, prefix: &str, writer: Option<&str>) {
+        if let Some(writer) = writer
             && content.is_string()
         {
             let field = format!("{prefix}content");
             self.add(ValueKind::Result, field, content, || {
-                text_note(what, content)
+                text_note(writer, content)
             });
         }
         for (at, item) in content.items().enumerate() {
@@ -176,12 +190,13 @@ impl Found<'_> {
             }
             let [kind, text] = members(item, ["type", "text"]);
             let is_text = kind.is_some_and(|kind| kind.is("text"));
-            if let (Some(what), Some(text)) = (what, text)
+            if let Some(writer) = writer
+                && let Some(text) = text
                 && is_text
                 && text.is_string()
             {
                 let field = format!("{prefix}content[{at}].text");
-                self.add(ValueKind::Result, field, text, || text_note(what, text));
+                self.add(ValueKind::Result, field, text, || text_note(writer, text));
             }
         }
     }
@@ -205,16 +220,20 @@ impl Found<'_> {
     }
 }
 
-/// Returns the value at a path returned by [`payloads`].
+/// Returns the value at a path returned by [`payloads`], such as `message.content[1].text`.
 pub fn at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
-    path.split('.').try_fold(line, |value, part| {
-        let (key, index) = match part.strip_suffix(']').and_then(|part| part.split_once('[')) {
-            Some((key, index)) => (key, Some(index.parse().ok()?)),
-            None => (part, None),
+    let mut value = line;
+    for part in path.split('.') {
+        let indexed = part.strip_suffix(']').and_then(|part| part.split_once('['));
+        value = match indexed {
+            Some((key, index)) => {
+                let index = index.parse().ok()?;
+                value.get(key)?.items().nth(index)?
+            }
+            None => value.get(part)?,
         };
-        let member = value.get(key)?;
-        index.map_or(Some(member), |index| member.items().nth(index))
-    })
+    }
+    Some(value)
 }
 
 /// Returns the name in a note for the tool or command that wrote a message with this role; `None`
@@ -238,19 +257,22 @@ fn details_note(details: Raw) -> Vec<u8> {
     Object::new().str("pruned", &note).finish()
 }
 
-fn text_note(what: &str, text: Raw) -> Vec<u8> {
+/// Returns the note for a string that a tool or command wrote.
+fn text_note(writer: &str, text: Raw) -> Vec<u8> {
+    // Without the quotes.
     let bytes = text.bytes().len().saturating_sub(2);
     string::encoded(&Text::from(format!(
-        "[output of {what} removed, {}]",
+        "[output of {writer} removed, {}]",
         size(bytes)
     )))
 }
 
-/// Returns the note for an image block.
+/// Returns the note for an image block, a block of text; `None` for any other block.
 fn image_note(block: Raw) -> Option<Vec<u8>> {
     if !block.get("type")?.is("image") {
         return None;
     }
+    // Base64 has four characters for three bytes.
     let bytes = block.get("data")?.raw_string()?.len() / 4 * 3;
     let mime = block
         .get_text("mimeType")
