@@ -52,23 +52,22 @@ pub(super) fn block_fields(dialect: Dialect, is: impl Fn(&str) -> bool) -> &'sta
         .unwrap_or_default()
 }
 
-/// Validates a new entry of type `kind`.
+/// Validates a new entry of type `kind`. An entry that only the other agent writes is refused; one
+/// that neither agent writes is not validated.
 pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Refusal> {
     let schema = &kind.schema().fields;
-    match (schema.of(dialect), schema.writer()) {
-        (Some(fields), _) => in_entry(dialect, kind, fields, entry),
-        (None, Some(writer)) => {
-            let (name, writer) = (
-                kind.name().unwrap_or_default(),
-                writer.agent().constants().name,
-            );
-            let agent = dialect.agent().constants().name;
-            Err(Refusal::new(format!(
-                "{name} is an entry of {writer}, but the session is one of {agent}"
-            )))
-        }
-        (None, None) => Ok(()),
+    if let Some(fields) = schema.of(dialect) {
+        return check_entry(dialect, kind, fields, entry);
     }
+    let Some(writer) = schema.writer() else {
+        return Ok(());
+    };
+    let name = kind.name().unwrap_or_default();
+    let writer_name = writer.agent().constants().name;
+    let agent_name = dialect.agent().constants().name;
+    Err(Refusal::new(format!(
+        "{name} is an entry of {writer_name}, but the session is one of {agent_name}"
+    )))
 }
 
 /// Whether any agent writes entries of this type.
@@ -85,96 +84,108 @@ pub(super) fn is_known(kind: Kind) -> bool {
 /// If the agent could not handle it.
 pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     let (_, fields) = role_of(dialect, message, |_| true)?;
-    let read = fields.iter().filter_map(|field| match *field {
-        (name @ "content", ..) => Some(need(name, Want::Content)),
-        (name @ "summary", ..) => Some(need(name, Want::Text)),
-        _ => None,
-    });
-    filled(dialect, message, &read.collect::<Vec<_>>())
+    let mut read_fields = Vec::new();
+    for &(name, _, _) in fields {
+        match name {
+            "content" => read_fields.push(need(name, Want::Content)),
+            "summary" => read_fields.push(need(name, Want::Text)),
+            _ => {}
+        }
+    }
+    check_fields(dialect, message, &read_fields)
 }
 
-fn in_entry(
+/// Validates an entry against the fields of its type and, if it is a message, its message.
+fn check_entry(
     dialect: Dialect,
     kind: Kind,
     fields: &[FieldSchema],
     entry: Raw,
 ) -> Result<(), Refusal> {
-    let name = kind.name().unwrap_or_default();
     if kind != Kind::Message {
-        return filled(dialect, entry, fields)
-            .map_err(|refusal| explained(dialect, name, fields, refusal));
+        let name = kind.name().unwrap_or_default();
+        return check_fields(dialect, entry, fields)
+            .map_err(|refusal| explain(dialect, name, fields, refusal));
     }
-    filled(dialect, entry, fields)?;
+    check_fields(dialect, entry, fields)?;
     match entry.get("message").filter(|message| message.is_object()) {
-        Some(message) => in_message(dialect, message),
+        Some(message) => check_stored_message(dialect, message),
         None => Ok(()),
     }
 }
 
-fn in_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
-    filled(
+/// Validates the message of an entry: its role must be one that the agent stores.
+fn check_stored_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
+    check_fields(
         dialect,
         message,
         &[need("role", Want::Text), may("timestamp", Want::Number)],
     )?;
     let (role, fields) = role_of(dialect, message, |role| role.schema().is_stored)?;
     let name = format!("{role} message");
-    filled(dialect, message, fields).map_err(|refusal| explained(dialect, &name, fields, refusal))
+    check_fields(dialect, message, fields)
+        .map_err(|refusal| explain(dialect, &name, fields, refusal))
 }
 
-/// Returns the role of a message and its fields, if it is one that the agent knows and that
-/// `may_be`.
+/// Returns the name of a message's role, and its fields. The role must be one that the agent writes,
+/// and for which `is_allowed` is true; otherwise the refusal lists these roles.
 fn role_of(
     dialect: Dialect,
     message: Raw,
-    may_be: impl Fn(Role) -> bool,
+    is_allowed: impl Fn(Role) -> bool,
 ) -> Result<(&'static str, &'static [FieldSchema]), Refusal> {
-    let fields = |role: Role| role.schema().fields.of(dialect).filter(|_| may_be(role));
-    let known = || {
-        Role::NAMED
-            .iter()
-            .filter_map(|&role| Some((role.name()?, fields(role)?)))
-    };
     let given = message.get_text("role").unwrap_or_default();
-    known().find(|(name, _)| given == *name).ok_or_else(|| {
-        let names = known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-        Refusal::with_hint(
-            format!("unknown role {:?}", given.to_string()),
-            format!(
-                "the roles of {} are {names}",
-                dialect.agent().constants().name
-            ),
-        )
-    })
+    let mut allowed_names = Vec::new();
+    for &role in Role::NAMED {
+        let Some(name) = role.name() else {
+            continue;
+        };
+        let Some(fields) = role.schema().fields.of(dialect) else {
+            continue;
+        };
+        if !is_allowed(role) {
+            continue;
+        }
+        if given == *name {
+            return Ok((name, fields));
+        }
+        allowed_names.push(name);
+    }
+    let agent = dialect.agent().constants().name;
+    Err(Refusal::with_hint(
+        format!("unknown role {:?}", given.to_string()),
+        format!("the roles of {agent} are {}", allowed_names.join(", ")),
+    ))
 }
 
-/// Returns the refusal of an entry with its name and, if it has no hint, one that lists the
-/// required fields.
-fn explained(dialect: Dialect, name: &str, fields: &[FieldSchema], refusal: Refusal) -> Refusal {
-    match inside(name, refusal) {
+/// Returns a refusal with the name of the refused entry or message before it. If it has no hint, it
+/// gets one that lists the required fields.
+fn explain(dialect: Dialect, name: &str, fields: &[FieldSchema], refusal: Refusal) -> Refusal {
+    match in_part(name, refusal) {
         Refusal::Impossible { what, hint: None } => {
-            let needed: Vec<_> = fields
-                .iter()
-                .filter(|field| field.2 != Needed::Never)
-                .map(|field| field.0)
-                .collect();
+            let mut required = Vec::new();
+            for &(field, _, needed) in fields {
+                if needed != Needed::Never {
+                    required.push(field);
+                }
+            }
             let agent = dialect.agent().constants().name;
-            Refusal::with_hint(
-                what,
-                format!("{agent}'s {name} requires {}", needed.join(", ")),
-            )
+            let hint = format!("{agent}'s {name} requires {}", required.join(", "));
+            Refusal::with_hint(what, hint)
         }
         explained => explained,
     }
 }
 
-/// Returns the refusal of a value because of this part of it.
-fn inside(part: &str, refusal: Refusal) -> Refusal {
+/// Returns the refusal of a value, given that of a part of it. `part` is the name of the part: with
+/// the refusal "is not a number", the result is "PART is not a number"; with any other, the two are
+/// joined by a colon.
+fn in_part(part: &str, refusal: Refusal) -> Refusal {
     match refusal {
         Refusal::Impossible { what, hint } => {
-            let joint = if what.starts_with("is ") { " " } else { ": " };
+            let separator = if what.starts_with("is ") { " " } else { ": " };
             Refusal::Impossible {
-                what: format!("{part}{joint}{what}"),
+                what: format!("{part}{separator}{what}"),
                 hint,
             }
         }
@@ -182,15 +193,15 @@ fn inside(part: &str, refusal: Refusal) -> Refusal {
     }
 }
 
-/// Validates an object against these fields.
-fn filled(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), Refusal> {
+/// Validates an object against these fields. The last member of a name counts.
+fn check_fields(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), Refusal> {
     // A single walk, because an object may contain much text.
     let members: Vec<_> = object.members().collect();
     for &(name, want, needed) in fields {
         match members.iter().rfind(|(key, _)| key.is(name)) {
             Some(&(_, value)) => {
-                fits(dialect, value, want)
-                    .map_err(|refusal| inside(&format!("`{name}`"), refusal))?;
+                check_value(dialect, value, want)
+                    .map_err(|refusal| in_part(&format!("`{name}`"), refusal))?;
             }
             None if needed != Needed::Never => {
                 return Err(Refusal::new(format!("`{name}` is missing")));
@@ -201,34 +212,33 @@ fn filled(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), R
     Ok(())
 }
 
-fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Refusal> {
-    let is = |fits: bool, what: &str| {
-        if fits {
-            Ok(())
-        } else {
-            Err(Refusal::new(format!("is {what}")))
-        }
-    };
+/// Validates a value of a field. The refusal begins with "is", or with the name of a part of the
+/// value; see [`in_part`].
+fn check_value(dialect: Dialect, value: Raw, want: Want) -> Result<(), Refusal> {
     match want {
-        Want::Text => is(value.is_string(), "not a string"),
-        Want::TextOrNull => is(
+        Want::Text => require(value.is_string(), "not a string"),
+        Want::TextOrNull => require(
             value.is_string() || value.is_null(),
             "neither a string nor null",
         ),
-        Want::Number => is(value.is_number(), "not a number"),
-        Want::Bool => is(value.bool().is_some(), "neither true nor false"),
-        Want::Object => is(value.is_object(), "not an object"),
-        Want::Array => is(value.is_array(), "not an array"),
-        Want::Blocks if !value.is_array() => is(false, "not an array of blocks"),
-        Want::Blocks => in_blocks(dialect, value),
+        Want::Number => require(value.is_number(), "not a number"),
+        Want::Bool => require(value.bool().is_some(), "neither true nor false"),
+        Want::Object => require(value.is_object(), "not an object"),
+        Want::Array => require(value.is_array(), "not an array"),
+        Want::Blocks => {
+            require(value.is_array(), "not an array of blocks")?;
+            check_blocks(dialect, value)
+        }
         Want::Content if value.is_string() => Ok(()),
-        Want::Content if !value.is_array() => is(false, "neither a string nor an array of blocks"),
-        Want::Content => in_blocks(dialect, value),
-        Want::Usage if !value.is_object() => is(false, "not an object"),
+        Want::Content => {
+            require(value.is_array(), "neither a string nor an array of blocks")?;
+            check_blocks(dialect, value)
+        }
         Want::Usage => {
-            filled(dialect, value, USAGE)?;
+            require(value.is_object(), "not an object")?;
+            check_fields(dialect, value, USAGE)?;
             let cost = value.get("cost").unwrap_or(Raw::NULL);
-            filled(dialect, cost, COST).map_err(|refusal| inside("`cost`", refusal))
+            check_fields(dialect, cost, COST).map_err(|refusal| in_part("`cost`", refusal))
         }
         Want::StopReason if STOP_REASONS.iter().any(|reason| value.is(reason)) => Ok(()),
         Want::StopReason => {
@@ -236,22 +246,40 @@ fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Refusal> {
             Err(Refusal::with_hint("is not one that the agents write", hint))
         }
         Want::Replacement if value.is_null() => Ok(()),
-        Want::Replacement if !value.is_object() => is(false, "neither null nor an object"),
-        Want::Replacement => filled(dialect, value, &[need("content", Want::Content)]),
+        Want::Replacement => {
+            require(value.is_object(), "neither null nor an object")?;
+            check_fields(dialect, value, &[need("content", Want::Content)])
+        }
     }
 }
 
-fn in_blocks(dialect: Dialect, content: Raw) -> Result<(), Refusal> {
+/// Refuses a value as what it is, unless the condition is true.
+fn require(condition: bool, what: &str) -> Result<(), Refusal> {
+    if condition {
+        Ok(())
+    } else {
+        Err(Refusal::new(format!("is {what}")))
+    }
+}
+
+fn check_blocks(dialect: Dialect, content: Raw) -> Result<(), Refusal> {
     for (at, block) in content.items().enumerate() {
-        let in_block = |refusal| inside(&format!("block {}", at + 1), refusal);
-        if !block.is_object() {
-            return Err(in_block(Refusal::new("it is not an object")));
-        }
-        if !block.get("type").is_some_and(Raw::is_string) {
-            filled(dialect, block, &[need("type", Want::Text)]).map_err(in_block)?;
-        }
-        let kind = block.get_text("type").unwrap_or_default();
-        filled(dialect, block, block_fields(dialect, |name| kind == *name)).map_err(in_block)?;
+        check_block(dialect, block)
+            .map_err(|refusal| in_part(&format!("block {}", at + 1), refusal))?;
     }
     Ok(())
+}
+
+/// Validates a block of content. A type without a table requires no fields.
+fn check_block(dialect: Dialect, block: Raw) -> Result<(), Refusal> {
+    if !block.is_object() {
+        return Err(Refusal::new("it is not an object"));
+    }
+    if !block.get("type").is_some_and(Raw::is_string) {
+        // The type is missing or not a string.
+        check_fields(dialect, block, &[need("type", Want::Text)])?;
+    }
+    let kind = block.get_text("type").unwrap_or_default();
+    let fields = block_fields(dialect, |name| kind == *name);
+    check_fields(dialect, block, fields)
 }
