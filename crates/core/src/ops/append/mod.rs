@@ -50,7 +50,8 @@ impl<'s> Batch<'s> {
         }
     }
 
-    /// Validates and adds the next entry, given as JSON.
+    /// Validates and adds the next entry, given as JSON. A missing id, parent or time is inserted. If
+    /// the entry is refused, the batch is unchanged, apart from the ids that were issued.
     pub fn add(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), Refusal> {
         let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
         let flaw = |what: &str| Refusal::with_hint(what, hint);
@@ -79,26 +80,26 @@ impl<'s> Batch<'s> {
             }
             known => required::check(self.session.dialect, Kind::named(known.as_bytes()), entry)?,
         }
-        let id = self.id(entry, fresh)?;
-        let parent = self.parent_of(entry)?;
+        let id = self.choose_id(entry, fresh)?;
+        let parent_id = self.choose_parent(entry)?;
         if let Some(timestamp) = entry.get("timestamp")
-            && timestamp
-                .raw_string()
-                .and_then(|_| parse_js_date(timestamp.text()?.as_bytes()))
-                .is_none()
+            && !is_time(timestamp)
         {
             return Err(Refusal::with_hint(
                 "`timestamp` is not a time",
                 "write it as 2026-01-31T12:00:00.000Z, or omit it",
             ));
         }
-        let above = parent.as_ref().and_then(|parent| self.found(parent));
-        self.names(entry, &id, above)?;
-        self.answers(entry, above)?;
+        let parent = parent_id
+            .as_ref()
+            .and_then(|parent_id| self.find(parent_id));
+        self.check_reference(entry, &id, parent)?;
+        self.check_tool_result(entry, parent)?;
+
         if !required::is_known(Kind::of(entry.get("type"))) {
             self.unknown.insert(kind.to_string());
         }
-        let line = filled(entry, &id, parent.as_ref(), fresh);
+        let line = filled(entry, &id, parent_id.as_ref(), fresh);
         self.change.entries.push(NewEntry {
             id: id.clone(),
             line,
@@ -107,13 +108,13 @@ impl<'s> Batch<'s> {
             id.clone(),
             EntryIx::new(self.session.entries.len() + self.parents.len()),
         );
-        self.parents.push(above);
+        self.parents.push(parent);
         self.parent = Some(id);
         Ok(())
     }
 
     /// Returns the entry with this id, of the batch or of the session.
-    fn found(&self, id: &Text) -> Position {
+    fn find(&self, id: &Text) -> Position {
         self.ids.get(id).copied().or_else(|| self.session.find(id))
     }
 
@@ -123,14 +124,15 @@ impl<'s> Batch<'s> {
     }
 
     /// Iterates over an entry and its ancestors.
-    fn way_up(&self, from: Position) -> impl Iterator<Item = EntryIx> + '_ {
+    fn upwards(&self, from: Position) -> impl Iterator<Item = EntryIx> + '_ {
         std::iter::successors(from, |&ix| match self.number(ix) {
             Some(number) => self.parents[number],
             None => self.session.entry(ix).parent,
         })
     }
 
-    fn id(&self, entry: Raw, fresh: &mut IdSource) -> Result<Text<'static>, Refusal> {
+    /// Returns the id of a new entry: its own, which must be free, or a generated one.
+    fn choose_id(&self, entry: Raw, fresh: &mut IdSource) -> Result<Text<'static>, Refusal> {
         let Some(given) = entry.get("id") else {
             let is_taken = |id: &str| self.ids.contains_key(&Text::from(id));
             return Ok(Text::from(fresh.free_id(self.session, is_taken)));
@@ -138,7 +140,7 @@ impl<'s> Batch<'s> {
         let hint = "omit it to have one generated";
         match given.text().filter(|id| !id.is_empty()) {
             None => Err(Refusal::with_hint("`id` is not a string", hint)),
-            Some(id) if self.found(&id).is_some() => Err(Refusal::with_hint(
+            Some(id) if self.find(&id).is_some() => Err(Refusal::with_hint(
                 format!("the id {:?} is taken", id.to_string()),
                 hint,
             )),
@@ -146,7 +148,9 @@ impl<'s> Batch<'s> {
         }
     }
 
-    fn parent_of(&self, entry: Raw) -> Result<Option<Text<'static>>, Refusal> {
+    /// Returns the id of the parent of a new entry, which must exist: its own `parentId`, or without
+    /// that the entry added before; `None` for a root.
+    fn choose_parent(&self, entry: Raw) -> Result<Option<Text<'static>>, Refusal> {
         let Some(given) = entry.get("parentId") else {
             return Ok(self.parent.clone());
         };
@@ -159,7 +163,7 @@ impl<'s> Batch<'s> {
                 "`parentId` is neither a string nor null",
                 hint,
             )),
-            Some(id) if self.found(&id).is_none() => {
+            Some(id) if self.find(&id).is_none() => {
                 let what = format!("the parent {:?} is not in the session", id.to_string());
                 Err(Refusal::with_hint(what, hint))
             }
@@ -169,48 +173,59 @@ impl<'s> Batch<'s> {
 
     /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that an
     /// edit's target and a compaction's first kept entry are ancestors.
-    fn names(&self, entry: Raw, own: &Text, above: Position) -> Result<(), Refusal> {
+    fn check_reference(&self, entry: Raw, own_id: &Text, parent: Position) -> Result<(), Refusal> {
         let Some((key, refers)) = Kind::of(entry.get("type")).schema().refers else {
             return Ok(());
         };
         let Some(id) = entry.get_text(key) else {
             return Ok(());
         };
-        let named = self.found(&id);
-        let is_above = || self.way_up(above).any(|ix| Some(ix) == named);
-        let refused = |where_not: &str, hint: &str| {
-            let what = format!("`{key}`: the entry {:?} is not {where_not}", id.to_string());
-            Err(Refusal::with_hint(what, hint))
-        };
         match refers {
-            Refers::AnyOrRoot if id == *"root" => Ok(()),
-            Refers::AboveOrItself if id == *own => Ok(()),
-            _ if named.is_none() => refused(
-                "in the session",
-                "`pisess path --ids` lists the entries on the path to an entry",
-            ),
-            Refers::Above | Refers::AboveOrItself if !is_above() => refused(
-                "above the new entry",
-                "name an entry above the new one, or append elsewhere with --at",
-            ),
-            _ => Ok(()),
+            Refers::AnyOrRoot if id == *"root" => return Ok(()),
+            Refers::AboveOrItself if id == *own_id => return Ok(()),
+            _ => {}
         }
+
+        let target = self.find(&id);
+        if target.is_none() {
+            let what = format!(
+                "`{key}`: the entry {:?} is not in the session",
+                id.to_string()
+            );
+            let hint = "`pisess path --ids` lists the entries on the path to an entry";
+            return Err(Refusal::with_hint(what, hint));
+        }
+        let must_be_above = matches!(refers, Refers::Above | Refers::AboveOrItself);
+        if must_be_above && !self.upwards(parent).any(|ix| Some(ix) == target) {
+            let what = format!(
+                "`{key}`: the entry {:?} is not above the new entry",
+                id.to_string()
+            );
+            let hint = "name an entry above the new one, or append elsewhere with --at";
+            return Err(Refusal::with_hint(what, hint));
+        }
+        Ok(())
     }
 
-    /// Checks that a tool result has its call among its ancestors.
-    fn answers(&self, entry: Raw, above: Position) -> Result<(), Refusal> {
-        let message = entry
-            .get("message")
-            .filter(|_| Kind::of(entry.get("type")) == Kind::Message);
-        let result = message.filter(|message| {
-            message
-                .get("role")
-                .is_some_and(|role| role.is("toolResult"))
-        });
-        let Some(call) = result.and_then(|result| result.get_text("toolCallId")) else {
+    /// Checks that a tool result has its call among its ancestors. One that names no call is valid
+    /// here.
+    fn check_tool_result(&self, entry: Raw, parent: Position) -> Result<(), Refusal> {
+        if Kind::of(entry.get("type")) != Kind::Message {
+            return Ok(());
+        }
+        let Some(message) = entry.get("message") else {
             return Ok(());
         };
-        if self.way_up(above).any(|ix| self.calls(ix, &call)) {
+        let is_result = message
+            .get("role")
+            .is_some_and(|role| role.is("toolResult"));
+        if !is_result {
+            return Ok(());
+        }
+        let Some(call) = message.get_text("toolCallId") else {
+            return Ok(());
+        };
+        if self.upwards(parent).any(|ix| self.makes_call(ix, &call)) {
             return Ok(());
         }
         Err(Refusal::with_hint(
@@ -223,7 +238,7 @@ impl<'s> Batch<'s> {
     }
 
     /// Whether an entry makes the tool call with this id.
-    fn calls(&self, ix: EntryIx, id: &Text) -> bool {
+    fn makes_call(&self, ix: EntryIx, id: &Text) -> bool {
         match self.number(ix) {
             Some(number) => {
                 let message = Raw::checked(&self.change.entries[number].line).get("message");
@@ -238,4 +253,15 @@ impl<'s> Batch<'s> {
             }
         }
     }
+}
+
+/// Whether a value is a string with a time.
+fn is_time(value: Raw) -> bool {
+    if value.raw_string().is_none() {
+        return false;
+    }
+    let Some(text) = value.text() else {
+        return false;
+    };
+    parse_js_date(text.as_bytes()).is_some()
 }
