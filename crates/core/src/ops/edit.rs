@@ -33,7 +33,9 @@ pub enum Wanted<'a> {
     Undo,
 }
 
-/// Returns edits of the entries, in path order; none if nothing changes.
+/// Returns edits of the entries, in path order; none if nothing changes. Each must be on the path to
+/// the leaf, of a kind that pi can edit, and in the context; the edits must not separate a tool call
+/// from its result.
 pub fn edit(
     reader: &EntryReader,
     targets: &[EntryIx],
@@ -43,49 +45,55 @@ pub fn edit(
     let session = reader.session();
     let path = session.path(session.leaf);
     let on_path: HashSet<_> = path.iter().copied().collect();
-    if let Some(&off) = targets.iter().find(|ix| !on_path.contains(ix)) {
+    if let Some(&elsewhere) = targets.iter().find(|ix| !on_path.contains(ix)) {
         return Err(Refusal::with_hint(
-            format!("{} is not on the path to the leaf", session.id(off)),
+            format!("{} is not on the path to the leaf", session.id(elsewhere)),
             "an edit applies to one branch; list its entries with `pisess path`",
         ));
     }
-    if let Some(&fixed) = targets.iter().find(|&&ix| !is_editable(session, ix)) {
+    if let Some(&uneditable) = targets.iter().find(|&&ix| !is_editable(session, ix)) {
         let kind = session
-            .role_name(fixed)
-            .unwrap_or_else(|| session.kind_name(fixed));
+            .role_name(uneditable)
+            .unwrap_or_else(|| session.kind_name(uneditable));
         return Err(Refusal::with_hint(
-            format!("{} cannot be edited: it is a {kind}", session.id(fixed)),
+            format!(
+                "{} cannot be edited: it is a {kind}",
+                session.id(uneditable)
+            ),
             "pi supports edits of user, assistant, toolResult and custom messages",
         ));
     }
+
     let context: Vec<_> = in_force(&path, reader)?
         .map(|place| path[place as usize])
         .collect();
-    let speaking: HashSet<_> = context.iter().copied().collect();
-    if let Some(&gone) = targets.iter().find(|ix| !speaking.contains(ix)) {
+    let in_context: HashSet<_> = context.iter().copied().collect();
+    if let Some(&compacted) = targets.iter().find(|ix| !in_context.contains(ix)) {
         return Err(Refusal::with_hint(
             format!(
                 "{} is not in the context: a compaction replaced it",
-                session.id(gone)
+                session.id(compacted)
             ),
             "`pisess context` prints what the model sees",
         ));
     }
+
     let edits = edits_among(context.iter().copied(), reader)?;
     let mut changes = HashMap::default();
     for &target in targets {
-        changes.insert(target, becomes(reader, target, wanted)?);
+        changes.insert(target, wanted_content(reader, target, wanted)?);
     }
-    if let Some(named) = halves(reader, &context, &edits, &changes)? {
-        return Err(half(session, named, wanted));
+    if let Some(separated) = find_separated_calls(reader, &context, &edits, &changes)? {
+        return Err(refuse_separation(session, &separated, wanted));
     }
+
     let mut chain = Chain::under(session, session.leaf, fresh);
     for ix in context {
-        let Some(after) = changes.remove(&ix) else {
+        let Some(content) = changes.remove(&ix) else {
             continue;
         };
-        if seen(reader, ix, &edits)? != after {
-            show(&mut chain, ix, after);
+        if seen(reader, ix, &edits)? != content {
+            show(&mut chain, ix, content);
         }
     }
     Ok(chain.change)
@@ -140,13 +148,19 @@ pub(super) fn stored(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Vec
     })
 }
 
+/// Returns content as JSON; pi treats missing content and `null` as an empty list.
 pub(super) fn content(content: Option<Raw>) -> Option<Vec<u8>> {
     let stored = content.filter(|content| !content.is_null());
     Some(stored.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
 }
 
-/// Returns the new content, if it has any; text becomes a block if pi requires blocks.
-fn becomes(reader: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Option<Vec<u8>>> {
+/// Returns the content that the model is to see of an entry; `None` if it is to see nothing. Text
+/// becomes a block if pi requires blocks.
+fn wanted_content(
+    reader: &EntryReader,
+    ix: EntryIx,
+    wanted: Wanted,
+) -> io::Result<Option<Vec<u8>>> {
     let takes_blocks = matches!(
         reader.session().entry(ix).role,
         Role::Assistant | Role::ToolResult
@@ -159,53 +173,102 @@ fn becomes(reader: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Opti
     }
 }
 
-/// Returns the entries of calls that a change would separate from their results, unless they were
-/// separate before: those that change, and their counterparts.
-fn halves(
+/// Messages with calls that a change would separate from their results, and all results of these
+/// messages.
+struct SeparatedCalls {
+    /// Those that the change names, in file order.
+    changed: Vec<EntryIx>,
+    /// The others, in file order.
+    unchanged: Vec<EntryIx>,
+}
+
+/// The ids of the tool calls that the model sees in a message.
+struct SeenCalls {
+    before: HashSet<Text<'static>>,
+    after: HashSet<Text<'static>>,
+}
+
+/// A tool call and its result, both in the context.
+struct CallPair {
+    /// The message with the call.
+    call: EntryIx,
+    /// The result.
+    result: EntryIx,
+    /// The id that links them.
+    id: Text<'static>,
+}
+
+/// Returns the calls that a change would separate from their results; `None` if there are none. A
+/// pair of which the model sees only one half already is not separated by the change.
+fn find_separated_calls(
     reader: &EntryReader,
     context: &[EntryIx],
     edits: &HashMap<Vec<u8>, Edit>,
     changes: &HashMap<EntryIx, Option<Vec<u8>>>,
-) -> io::Result<Option<[Vec<EntryIx>; 2]>> {
-    let is_changed = |ix: &EntryIx| changes.contains_key(ix);
-    let linked = pairs(reader, context)?;
-    // The calls of a message before and after the edit, computed once for all of its results.
-    let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::default();
-    let mut parted = HashSet::default();
-    for (call, result, id) in linked
-        .iter()
-        .filter(|(call, result, _)| is_changed(call) || is_changed(result))
-    {
-        if !turns.contains_key(call) {
-            let before = seen(reader, *call, edits)?;
-            let after = changes.get(call).unwrap_or(&before);
-            turns.insert(*call, [calls_in(&before), calls_in(after)]);
+) -> io::Result<Option<SeparatedCalls>> {
+    let pairs = find_call_pairs(reader, context)?;
+    // Computed once for all results of a message.
+    let mut seen_calls: HashMap<EntryIx, SeenCalls> = HashMap::default();
+    let mut separated: HashSet<EntryIx> = HashSet::default();
+    for pair in &pairs {
+        if !changes.contains_key(&pair.call) && !changes.contains_key(&pair.result) {
+            continue;
         }
-        let has_call = turns[call].each_ref().map(|calls| calls.contains(id));
-        let before = seen(reader, *result, edits)?;
-        let after = changes.get(result).unwrap_or(&before);
-        if has_call[0] == before.is_some() && has_call[1] != after.is_some() {
-            parted.insert(*call);
+        if !seen_calls.contains_key(&pair.call) {
+            let before = seen(reader, pair.call, edits)?;
+            let after = changes.get(&pair.call).unwrap_or(&before);
+            let calls = SeenCalls {
+                before: calls_in(&before),
+                after: calls_in(after),
+            };
+            seen_calls.insert(pair.call, calls);
+        }
+        let calls = &seen_calls[&pair.call];
+        let has_call_before = calls.before.contains(&pair.id);
+        let has_call_after = calls.after.contains(&pair.id);
+
+        let result_before = seen(reader, pair.result, edits)?;
+        let result_after = changes.get(&pair.result).unwrap_or(&result_before);
+        let matches_before = has_call_before == result_before.is_some();
+        let matches_after = has_call_after == result_after.is_some();
+        if matches_before && !matches_after {
+            separated.insert(pair.call);
         }
     }
-    if parted.is_empty() {
+    if separated.is_empty() {
         return Ok(None);
     }
+
     // A message with calls is kept or omitted with all of their results.
-    let group = linked.iter().filter(|(call, ..)| parted.contains(call));
-    let group: BTreeSet<_> = group
-        .flat_map(|&(call, result, _)| [call, result])
-        .collect();
-    let (named, others) = group.into_iter().partition(is_changed);
-    Ok(Some([named, others]))
+    let mut entries = BTreeSet::new();
+    for pair in &pairs {
+        if separated.contains(&pair.call) {
+            entries.insert(pair.call);
+            entries.insert(pair.result);
+        }
+    }
+    let mut changed = Vec::new();
+    let mut unchanged = Vec::new();
+    for ix in entries {
+        if changes.contains_key(&ix) {
+            changed.push(ix);
+        } else {
+            unchanged.push(ix);
+        }
+    }
+    Ok(Some(SeparatedCalls { changed, unchanged }))
 }
 
-/// Returns the refusal of a change that would separate calls from their results.
-fn half(session: &Session, [named, others]: [Vec<EntryIx>; 2], wanted: Wanted) -> Refusal {
-    // Replacing a result whose call is omitted would make the model see the result again.
-    let is_result = |&ix: &EntryIx| session.is_message(ix, Role::ToolResult);
+/// Returns the refusal of a change that would separate calls from their results. It lists what to
+/// change together.
+fn refuse_separation(session: &Session, separated: &SeparatedCalls, wanted: Wanted) -> Refusal {
+    let SeparatedCalls { changed, unchanged } = separated;
+    let only_results = changed
+        .iter()
+        .all(|&ix| session.is_message(ix, Role::ToolResult));
     let (what, hint) = match wanted {
-        Wanted::Replace(_) if !named.iter().all(is_result) => (
+        // Replacing a result whose call is omitted would make the model see the result again.
+        Wanted::Replace(_) if !only_results => (
             "be replaced without losing tool calls that have results",
             "omit them together, and append the new text",
         ),
@@ -218,33 +281,41 @@ fn half(session: &Session, [named, others]: [Vec<EntryIx>; 2], wanted: Wanted) -
             "restore both together",
         ),
     };
-    let mut all = [&*named, &others].concat();
+    let mut all = [changed.as_slice(), unchanged.as_slice()].concat();
     all.sort();
     Refusal::with_hint(
-        format!("{} would {what}", ids(session, &named)),
+        format!("{} would {what}", ids(session, changed)),
         format!("{hint}: {}", ids(session, &all)),
     )
 }
 
-/// Returns the calling messages and the results in the context, in pairs, with the ids that link
-/// them.
-fn pairs(
-    reader: &EntryReader,
-    context: &[EntryIx],
-) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
+/// Returns the pairs of calls and results in the context, in the order of the results. A result
+/// belongs to the last call with its id before it; one without such a call is in no pair.
+fn find_call_pairs(reader: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<CallPair>> {
     let session = reader.session();
-    let mut callers: HashMap<Text<'static>, EntryIx> = HashMap::default();
+    let mut messages_by_call: HashMap<Text<'static>, EntryIx> = HashMap::default();
     let mut pairs = Vec::new();
     for &ix in context {
         if session.is_message(ix, Role::Assistant) {
             reader.with_message(ix, |message| {
-                callers.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), ix)));
+                for id in call_ids(message.get("content")) {
+                    messages_by_call.insert(id.into_owned(), ix);
+                }
             })?;
         } else if session.is_message(ix, Role::ToolResult) {
-            reader.with_message(ix, |message| {
-                let id = message.get_text("toolCallId").map(Text::into_owned);
-                pairs.extend(id.and_then(|id| Some((*callers.get(&id)?, ix, id))));
+            let id = reader.with_message(ix, |message| {
+                message.get_text("toolCallId").map(Text::into_owned)
             })?;
+            let Some(id) = id else {
+                continue;
+            };
+            if let Some(&call) = messages_by_call.get(&id) {
+                pairs.push(CallPair {
+                    call,
+                    result: ix,
+                    id,
+                });
+            }
         }
     }
     Ok(pairs)
