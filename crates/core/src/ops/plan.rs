@@ -121,20 +121,19 @@ impl Change {
 
     /// Returns the file after the change, if it is only appended to.
     pub fn after(&self, session: &Session, source: &dyn ReadAt) -> Option<Pieces> {
-        (self.action(session) == Action::Append).then(|| {
-            let mut after = Pieces::default();
-            after.keep(Span {
-                start: 0,
-                len: source.len(),
-            });
-            after.make(if session.ends_with_newline {
-                b""
-            } else {
-                b"\n"
-            });
-            after.make(&self.appended());
-            after
-        })
+        if self.action(session) != Action::Append {
+            return None;
+        }
+        let mut after = Pieces::default();
+        after.keep(Span {
+            start: 0,
+            len: source.len(),
+        });
+        if !session.ends_with_newline {
+            after.make(b"\n");
+        }
+        after.make(&self.appended());
+        Some(after)
     }
 
     /// Writes the whole session as it is after the change.
@@ -147,17 +146,25 @@ impl Change {
         source: &dyn ReadAt,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        self.title_line
-            .iter()
-            .try_for_each(|line| write_line(line, out))?;
-        let replaces = self.title_line.is_some() && session.title_slot.is_some();
-        let start = if replaces { next_line(source, 0)? } else { 0 };
+        if let Some(title_line) = &self.title_line {
+            write_line(title_line, out)?;
+        }
+        // The new title line replaces the old one, which is the first line.
+        let replaces_title = self.title_line.is_some() && session.title_slot.is_some();
+        let start = if replaces_title {
+            next_line(source, 0)?
+        } else {
+            0
+        };
         copy_range(source, start..session.header.span.start, out)?;
         out.write_all(&session.migrated_header())?;
         write_rest(session, source, session.header.span.end(), out)?;
-        let adds = session.format != Format::V3 || !self.is_empty();
-        let unfinished = !session.ends_with_newline && adds;
-        out.write_all(if unfinished { b"\n" } else { b"" })?;
+
+        // A rewrite that neither migrates nor adds entries keeps a last line without a newline.
+        let needs_newline = session.format != Format::V3 || !self.is_empty();
+        if needs_newline && !session.ends_with_newline {
+            out.write_all(b"\n")?;
+        }
         for entry in &self.entries {
             write_line(&entry.line, out)?;
         }
@@ -176,7 +183,8 @@ impl NewSession {
         file_name(&self.timestamp, &self.id)
     }
 
-    /// Returns the number of its lines, and those of them that are not copied as they are.
+    /// Returns the number of its lines, and the lines that are not copied as they are: the head, and
+    /// new or changed entries. With `entries` being `None`, lines that are migrated are not among them.
     pub fn own_lines(
         &self,
         session: &Session,
@@ -205,15 +213,18 @@ impl NewSession {
         source: &dyn ReadAt,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        self.head
-            .iter()
-            .try_for_each(|line| write_line(line, out))?;
+        for line in &self.head {
+            write_line(line, out)?;
+        }
         match &self.entries {
             None => {
                 let start = next_line(source, session.header.span.end())?;
                 write_rest(session, source, start, out)?;
-                let ends = session.ends_with_newline || start == source.len();
-                out.write_all(if ends { b"" } else { b"\n" })?;
+                // Without any line after the header, the head ends with a newline.
+                let ends_with_newline = session.ends_with_newline || start == source.len();
+                if !ends_with_newline {
+                    out.write_all(b"\n")?;
+                }
             }
             Some(pieces) => {
                 let reader = EntryReader::new(session, source);
@@ -287,10 +298,11 @@ fn relinked(
 ) -> io::Result<Vec<u8>> {
     let mut edit = LineEdit::new(line)?;
     if let Some(parent) = parent {
-        edit.set(
-            "parentId",
-            &parent.as_ref().map_or_else(|| b"null".to_vec(), encoded),
-        );
+        let parent_id = match parent {
+            Some(id) => encoded(id),
+            None => b"null".to_vec(),
+        };
+        edit.set("parentId", &parent_id);
     }
     if let Some(first_kept) = first_kept {
         edit.set("firstKeptEntryId", &encoded(first_kept));
