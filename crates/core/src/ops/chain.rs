@@ -81,22 +81,24 @@ pub(super) fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSou
     );
     let parent_id = parent.map_or_else(|| b"null".to_vec(), encoded);
     let time = encoded(&Text::from(fresh.timestamp()));
-    let mut before = "type";
+    // A missing member is put behind the last one before it that exists. Members that are put behind
+    // one key keep their order.
+    let mut previous_key = "type";
     for (key, value) in [
         ("id", encoded(id)),
         ("parentId", parent_id),
         ("timestamp", time),
     ] {
         match entry.get(key) {
-            Some(_) => before = key,
+            Some(_) => previous_key = key,
             None if at_end => edit.set(key, &value),
-            None => edit.put_behind(before, key, &value),
+            None => edit.put_behind(previous_key, key, &value),
         }
     }
-    if let Some(message) = entry
-        .get("message")
-        .filter(|message| message.get("timestamp").is_none())
-        && Kind::of(entry.get("type")) == Kind::Message
+
+    if Kind::of(entry.get("type")) == Kind::Message
+        && let Some(message) = entry.get("message")
+        && message.get("timestamp").is_none()
     {
         let mut timed = Edit::new(message.bytes()).expect("its shape was looked at");
         timed.set("timestamp", fresh.now_ms.to_string().as_bytes());

@@ -35,24 +35,30 @@ pub fn user(text: &Text) -> Object {
     )
 }
 
-/// Returns an assistant message of the same model as `like`, without cost.
+/// Returns an assistant message without cost. Its API, provider and model are those of `like`, an
+/// object with these members.
 pub fn assistant(text: &Text, like: Raw) -> Object {
-    let zeros = |names: &[&str]| {
-        names
-            .iter()
-            .fold(Object::new(), |zeros, name| zeros.number(name, 0.0))
-    };
     let cost = zeros(&["input", "output", "cacheRead", "cacheWrite", "total"]).finish();
     let usage = zeros(&["input", "output", "cacheRead", "cacheWrite", "totalTokens"])
         .json("cost", &cost)
         .finish();
-    let said = Object::new()
+    let with_content = Object::new()
         .str("role", "assistant")
         .json("content", &text_content(text));
-    let by = said.copy(like, &["api", "provider", "model"]);
-    message(by.json("usage", &usage).str("stopReason", "stop"))
+    let with_model = with_content.copy(like, &["api", "provider", "model"]);
+    message(with_model.json("usage", &usage).str("stopReason", "stop"))
 }
 
+/// Returns an object in which each of these members is 0.
+fn zeros(names: &[&str]) -> Object {
+    let mut object = Object::new();
+    for name in names {
+        object = object.number(name, 0.0);
+    }
+    object
+}
+
+/// Returns an entry with this message.
 fn message(message: Object) -> Object {
     Object::new()
         .str("type", "message")
