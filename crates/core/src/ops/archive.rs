@@ -51,7 +51,11 @@ impl Companion {
 /// Returns the directory in which oh-my-pi keeps the files of a session, including those of its
 /// sub-agents; `None` if it would be the session itself.
 pub fn folder_of(session: &Path) -> Option<PathBuf> {
-    Some(session.with_extension("")).filter(|folder| folder != session)
+    let folder = session.with_extension("");
+    if folder == session {
+        return None;
+    }
+    Some(folder)
 }
 
 /// Returns the files that are kept beside a session and move with it.
@@ -60,10 +64,9 @@ pub fn folder_of(session: &Path) -> Option<PathBuf> {
 /// If one of them cannot be found out about, or cannot be archived: it is behind a symbolic link, a
 /// FIFO or a device, or its name cannot be recorded.
 pub fn companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
-    let unreadable = |error: StoreError| Refusal::new(error.to_string());
     let mut found = Vec::new();
     let pruned = pruned_file(session);
-    if pisess_store::own_file(&pruned).map_err(unreadable)? {
+    if pisess_store::own_file(&pruned).map_err(refuse_unreadable)? {
         found.push(Companion {
             name: PRUNED.to_owned(),
             path: pruned,
@@ -72,7 +75,7 @@ pub fn companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
     let Some(folder) = folder_of(session) else {
         return Ok(found);
     };
-    for (path, is_regular) in pisess_store::own_files_below(&folder).map_err(unreadable)? {
+    for (path, is_regular) in pisess_store::own_files_below(&folder).map_err(refuse_unreadable)? {
         if !is_regular {
             return Err(Refusal::new(format!(
                 "{} is not a regular file",
@@ -91,6 +94,10 @@ pub fn companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
         found.push(Companion { name, path });
     }
     Ok(found)
+}
+
+fn refuse_unreadable(error: StoreError) -> Refusal {
+    Refusal::new(error.to_string())
 }
 
 /// Returns the name in an archive of a file below the directory of a session; `None` if it is not
@@ -160,21 +167,31 @@ pub fn place_of(name: &str, session: &Path, blobs: Option<&Path>) -> Option<Path
         return None;
     }
     if let Some(hash) = name.strip_prefix(BLOB) {
-        return Some(blobs?.join(hash)).filter(|_| is_hash(hash));
+        if !is_hash(hash) {
+            return None;
+        }
+        return Some(blobs?.join(hash));
     }
     match name {
         SESSION => Some(session.to_owned()),
         PRUNED => Some(pruned_file(session)),
-        _ => {
-            let below = Path::new(name.strip_prefix(FOLDER)?);
-            let is_below = below
-                .components()
-                .all(|part| matches!(part, Component::Normal(_)));
-            let is_plain = is_below && !name.ends_with('/') && !name.contains('\\');
-            Some(folder_of(session)?.join(below))
-                .filter(|_| is_plain && below.file_name().is_some())
-        }
+        _ => place_in_folder(name.strip_prefix(FOLDER)?, session),
     }
+}
+
+/// Returns where a file belongs whose name follows `folder/`. `None` if the name is not a plain path
+/// below the folder: it is empty, is absolute, has a part such as `..`, has a backslash, or ends with
+/// a slash.
+fn place_in_folder(name: &str, session: &Path) -> Option<PathBuf> {
+    let path = Path::new(name);
+    let is_below = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    let is_plain = is_below && !name.ends_with('/') && !name.contains('\\');
+    if !is_plain || path.file_name().is_none() {
+        return None;
+    }
+    Some(folder_of(session)?.join(path))
 }
 
 /// What a list shows of an archived session.
@@ -227,14 +244,8 @@ impl Facts {
     /// # Errors
     /// If it is damaged.
     pub fn read(written: &[u8]) -> Result<Facts, LoadError> {
-        let damaged = || {
-            LoadError::Io(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the archive is damaged: it has no title",
-            ))
-        };
-        let end = memchr::memchr(b'\n', written).ok_or_else(damaged)?;
-        let facts = Raw::parse(&written[..end]).map_err(|_| damaged())?;
+        let end = memchr::memchr(b'\n', written).ok_or_else(damaged_title)?;
+        let facts = Raw::parse(&written[..end]).map_err(|_| damaged_title())?;
         let text = |key| facts.get_text(key).map(Text::into_owned);
         let modified = text("modified").and_then(|time| parse_js_date(time.as_bytes()));
         let messages = facts
@@ -249,10 +260,17 @@ impl Facts {
                 .into_owned(),
             name: text("name"),
             title: text("title").unwrap_or_default(),
-            modified: modified.ok_or_else(damaged)?,
+            modified: modified.ok_or_else(damaged_title)?,
             messages: messages as u32,
         })
     }
+}
+
+fn damaged_title() -> LoadError {
+    LoadError::Io(io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the archive is damaged: it has no title",
+    ))
 }
 
 /// Which sessions to choose.
