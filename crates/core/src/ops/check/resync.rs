@@ -58,8 +58,9 @@ pub(super) fn values(line: &[u8], expected: Expected) -> Vec<Range<usize>> {
                 title: false,
                 ..expected
             };
-            for start in starts.find_iter(&line[at + 1..]) {
-                let start = at + 1 + start;
+            let search_start = at + 1;
+            for offset in starts.find_iter(&line[search_start..]) {
+                let start = search_start + offset;
                 found = entry_at(line, start, Beginning::BehindGap, expected, &mut budget);
                 if found.is_some() {
                     break;
@@ -74,14 +75,20 @@ pub(super) fn values(line: &[u8], expected: Expected) -> Vec<Range<usize>> {
     }
 }
 
-/// Returns the first position from `at` on that is not white space.
+/// Returns the first position from `at` on that is not white space, or the length of the line.
 fn skip_white_space(line: &[u8], at: usize) -> usize {
-    let is_other = |byte: &u8| !byte.is_ascii_whitespace();
-    let other = line[at..].iter().position(is_other);
-    other.map_or(line.len(), |other| at + other)
+    let skipped = line[at..]
+        .iter()
+        .position(|byte| !byte.is_ascii_whitespace());
+    match skipped {
+        Some(skipped) => at + skipped,
+        None => line.len(),
+    }
 }
 
-/// Returns the value that begins at `start`, if it is an entry or a header.
+/// Returns the value that begins at `start`, if it is an entry, a header or an expected title line,
+/// and nothing after it shows that it is part of another value. The bytes read are subtracted from
+/// `budget`; without any left, nothing is found.
 fn entry_at(
     line: &[u8],
     start: usize,
@@ -105,7 +112,11 @@ fn entry_at(
     }
     let is_title = expected.title && is_title_slot(Raw::checked(record.bytes));
     let is_entry = is_linked(&record) || is_numbered(&record, beginning, expected);
-    (is_entry || is_title).then_some(start..end)
+    if is_entry || is_title {
+        Some(start..end)
+    } else {
+        None
+    }
 }
 
 /// Whether a record at the beginning of a line is an entry beyond doubt, of a session of any
@@ -252,15 +263,16 @@ fn find_adjacent_ids(bytes: &[u8]) -> Option<(Text<'static>, GoneParent)> {
 /// Returns how many arrays and objects are open at most in a value that has been validated.
 pub(super) fn nesting(bytes: &[u8]) -> usize {
     let mut open = 0_usize;
-    let depth = |(token, _)| {
+    let mut deepest = 0;
+    for (token, _) in tokens(bytes) {
         match token {
             b'{' | b'[' => open += 1,
             b'}' | b']' => open = open.saturating_sub(1),
             _ => {}
         }
-        open
-    };
-    tokens(bytes).map(depth).max().unwrap_or_default()
+        deepest = deepest.max(open);
+    }
+    deepest
 }
 
 #[cfg(test)]
