@@ -179,9 +179,9 @@ pub fn place_of(name: &str, session: &Path, blobs: Option<&Path>) -> Option<Path
     }
 }
 
-/// Returns where a file belongs whose name follows `folder/`. `None` if the name is not a plain path
-/// below the folder: it is empty, is absolute, has a part such as `..`, has a backslash, or ends with
-/// a slash.
+/// Returns where a file belongs whose name follows `folder/`. `None` if the name is not a plain
+/// path below the folder: it is empty, is absolute, has a part such as `..`, has a backslash, or
+/// ends with a slash.
 fn place_in_folder(name: &str, session: &Path) -> Option<PathBuf> {
     let path = Path::new(name);
     let is_below = path

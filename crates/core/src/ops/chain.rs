@@ -81,8 +81,8 @@ pub(super) fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSou
     );
     let parent_id = parent.map_or_else(|| b"null".to_vec(), encoded);
     let time = encoded(&Text::from(fresh.timestamp()));
-    // A missing member is put behind the last one before it that exists. Members that are put behind
-    // one key keep their order.
+    // A missing member is put behind the last one before it that exists. Members that are put
+    // behind one key keep their order.
     let mut previous_key = "type";
     for (key, value) in [
         ("id", encoded(id)),

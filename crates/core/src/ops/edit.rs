@@ -33,9 +33,9 @@ pub enum Wanted<'a> {
     Undo,
 }
 
-/// Returns edits of the entries, in path order; none if nothing changes. Each must be on the path to
-/// the leaf, of a kind that pi can edit, and in the context; the edits must not separate a tool call
-/// from its result.
+/// Returns edits of the entries, in path order; none if nothing changes. Each must be on the path
+/// to the leaf, of a kind that pi can edit, and in the context; the edits must not separate a tool
+/// call from its result.
 pub fn edit(
     reader: &EntryReader,
     targets: &[EntryIx],

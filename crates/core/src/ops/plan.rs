@@ -183,8 +183,9 @@ impl NewSession {
         file_name(&self.timestamp, &self.id)
     }
 
-    /// Returns the number of its lines, and the lines that are not copied as they are: the head, and
-    /// new or changed entries. With `entries` being `None`, lines that are migrated are not among them.
+    /// Returns the number of its lines, and the lines that are not copied as they are: the head,
+    /// and new or changed entries. With `entries` being `None`, lines that are migrated are not
+    /// among them.
     pub fn own_lines(
         &self,
         session: &Session,

@@ -127,8 +127,8 @@ fn check_stored_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
         .map_err(|refusal| explain(dialect, &name, fields, refusal))
 }
 
-/// Returns the name of a message's role, and its fields. The role must be one that the agent writes,
-/// and for which `is_allowed` is true; otherwise the refusal lists these roles.
+/// Returns the name of a message's role, and its fields. The role must be one that the agent
+/// writes, and for which `is_allowed` is true; otherwise the refusal lists these roles.
 fn role_of(
     dialect: Dialect,
     message: Raw,

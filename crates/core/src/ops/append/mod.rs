@@ -50,8 +50,8 @@ impl<'s> Batch<'s> {
         }
     }
 
-    /// Validates and adds the next entry, given as JSON. A missing id, parent or time is inserted. If
-    /// the entry is refused, the batch is unchanged, apart from the ids that were issued.
+    /// Validates and adds the next entry, given as JSON. A missing id, parent or time is inserted.
+    /// If the entry is refused, the batch is unchanged, apart from the ids that were issued.
     pub fn add(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), Refusal> {
         let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
         let flaw = |what: &str| Refusal::with_hint(what, hint);
@@ -148,8 +148,8 @@ impl<'s> Batch<'s> {
         }
     }
 
-    /// Returns the id of the parent of a new entry, which must exist: its own `parentId`, or without
-    /// that the entry added before; `None` for a root.
+    /// Returns the id of the parent of a new entry, which must exist: its own `parentId`, or
+    /// without that the entry added before; `None` for a root.
     fn choose_parent(&self, entry: Raw) -> Result<Option<Text<'static>>, Refusal> {
         let Some(given) = entry.get("parentId") else {
             return Ok(self.parent.clone());

@@ -135,8 +135,8 @@ fn check_labels(session: &Session, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Checks the lines of compactions and branch summaries: whether each has text, and whether the entry
-/// that a compaction keeps first is on its path.
+/// Checks the lines of compactions and branch summaries: whether each has text, and whether the
+/// entry that a compaction keeps first is on its path.
 fn check_summaries(
     reader: &EntryReader,
     active: &[bool],

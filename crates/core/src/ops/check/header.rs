@@ -60,8 +60,8 @@ impl<'n> NamedSession<'n> {
     }
 }
 
-/// Whether the part of a file name before its id looks like `2026-01-01T00-00-00-000Z`. The value of
-/// each number is not checked.
+/// Whether the part of a file name before its id looks like `2026-01-01T00-00-00-000Z`. The value
+/// of each number is not checked.
 fn is_time_in_name(time: &str) -> bool {
     /// `0` is any digit, and any other character is itself.
     const SHAPE: &str = "0000-00-00T00-00-00-000Z";
@@ -138,7 +138,7 @@ struct Seen {
     has_old_role: bool,
     /// The first time of an entry.
     time: Option<String>,
-    /// The first header that is not at the beginning, with its line.
+    /// The first header that has an id, and its line.
     header: Option<(LineNo, Vec<u8>)>,
 }
 
@@ -148,8 +148,8 @@ impl Seen {
     }
 
     /// Adds what the next line contains. Blank lines and oh-my-pi's title line count as nothing. A
-    /// line that is not one value makes the file no session if it is the first, unless it is a header
-    /// that was not written to its end.
+    /// line that is not one value makes the file no session if it is the first, unless it is a
+    /// header that was not written to its end.
     fn add_line(&mut self, number: LineNo, line: &Line) {
         if self.first_is_entry == Some(false) {
             return;

@@ -298,8 +298,8 @@ impl LineRepair {
         }
     }
 
-    /// Removes a line in which no entry is recognizable. What can still be read of its ids is kept for
-    /// its children.
+    /// Removes a line in which no entry is recognizable. What can still be read of its ids is kept
+    /// for its children.
     fn reject_line(&mut self, located: &Located) {
         let (kind, what) = if located.bytes.contains(&0) {
             (
@@ -324,8 +324,8 @@ impl LineRepair {
     }
 
     /// Checks one value, which is all of a line or a part of a broken one, and adds what is left of
-    /// it to the repaired file. The order of the cases matters: a title line is no entry, and a header
-    /// satisfies the conditions of an entry.
+    /// it to the repaired file. The order of the cases matters: a title line is no entry, and a
+    /// header satisfies the conditions of an entry.
     fn check_value(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
         let value = Raw::checked(record.bytes);
         if self.repaired_lines == 0 && is_title_slot(value) {
@@ -395,8 +395,8 @@ impl LineRepair {
         self.reject(located, 0..located.bytes.len(), false);
     }
 
-    /// Checks a header, and removes any after the first. A version that is read as 3 without being a
-    /// number becomes the number 3.
+    /// Checks a header, and removes any after the first. A version that is read as 3 without being
+    /// a number becomes the number 3.
     fn check_header(&mut self, located: &Located, record: &Record) {
         if self.moved_header == Some(located.number) {
             // It is already before the first entry.
@@ -484,8 +484,8 @@ impl LineRepair {
         }
     }
 
-    /// Records an `id` or `parentId` that is not a string, for the line that is kept next. `null` is
-    /// valid as a parent, and counts as a missing id.
+    /// Records an `id` or `parentId` that is not a string, for the line that is kept next. `null`
+    /// is valid as a parent, and counts as a missing id.
     fn record_odd_ids(&mut self, record: &Record) {
         let parent = record
             .get(Member::ParentId)

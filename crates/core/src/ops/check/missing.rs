@@ -90,8 +90,8 @@ fn missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Opt
     )
 }
 
-/// Returns what a block in the `content` of an object lacks. The walk over the line does not collect
-/// the blocks of objects other than the message, so the object is walked again.
+/// Returns what a block in the `content` of an object lacks. The walk over the line does not
+/// collect the blocks of objects other than the message, so the object is walked again.
 fn missing_in_content_of(dialect: Dialect, object: Raw) -> Option<String> {
     let mut blocks = Vec::new();
     let facts = message_facts(object, &mut blocks);
@@ -125,8 +125,8 @@ fn missing_in_content(
     None
 }
 
-/// Returns what the usage of a turn, or the cost in it, lacks first. A value that is not an object is
-/// not examined.
+/// Returns what the usage of a turn, or the cost in it, lacks first. A value that is not an object
+/// is not examined.
 fn missing_in_usage(usage: Raw) -> Option<String> {
     if !usage.is_object() {
         return None;
@@ -155,7 +155,8 @@ fn has_member(members: Members, name: &str) -> bool {
 /// Returns the first field of a table that an object lacks, or what is missing inside the field.
 /// Optional fields may be missing, and those in [`REPORTED`] are defects of their own.
 ///
-/// `has` tells whether the object has a field, and `find_inside` looks inside a field of this shape.
+/// `has` tells whether the object has a field, and `find_inside` looks inside a field of this
+/// shape.
 fn first_missing(
     fields: &[FieldSchema],
     has: impl Fn(&str) -> bool,

@@ -170,8 +170,8 @@ impl Checkup<'_> {
         &self.repair.rejected
     }
 
-    /// Writes the repaired file: the file with its lines repaired, in which the lines of some entries
-    /// are edited, and a mark at the end if the leaf needs one.
+    /// Writes the repaired file: the file with its lines repaired, in which the lines of some
+    /// entries are edited, and a mark at the end if the leaf needs one.
     pub fn write_repaired(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.is_repairable() {
             return copy_all(self.source, out);
@@ -206,8 +206,8 @@ impl Checkup<'_> {
         copy_all(&repaired.over(&file), out)
     }
 
-    /// Returns the line, with its newline, of a mark that makes an entry the leaf although it is not
-    /// the last of the file. The mark is under that entry.
+    /// Returns the line, with its newline, of a mark that makes an entry the leaf although it is
+    /// not the last of the file. The mark is under that entry.
     fn mark_line(&self, leaf: EntryIx) -> Vec<u8> {
         let session = &self.session;
         let from = session.leaf.map(|from| self.links.id(session, from));

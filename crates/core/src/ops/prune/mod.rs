@@ -100,8 +100,8 @@ impl Prune {
             .count()
     }
 
-    /// Returns the number of bytes by which the session becomes shorter, links aside. The newlines of
-    /// removed lines and of the mark count.
+    /// Returns the number of bytes by which the session becomes shorter, links aside. The newlines
+    /// of removed lines and of the mark count.
     pub fn saved(&self, session: &Session) -> usize {
         let payloads: u64 = self
             .payloads()
@@ -126,8 +126,8 @@ impl Prune {
         }
     }
 
-    /// Writes the pruned file: the records of `old` that the session does not contain, then those of
-    /// this prune. Its first line lists the operations of both, so it is written first.
+    /// Writes the pruned file: the records of `old` that the session does not contain, then those
+    /// of this prune. Its first line lists the operations of both, so it is written first.
     pub fn write_pruned(
         &self,
         session: &Session,
@@ -156,8 +156,8 @@ impl Prune {
         self.write_records(session, source, out)
     }
 
-    /// Writes the records of this prune, in the order of the lines: of each entry, the entry itself or
-    /// its values, and of the mark last.
+    /// Writes the records of this prune, in the order of the lines: of each entry, the entry itself
+    /// or its values, and of the mark last.
     fn write_records(
         &self,
         session: &Session,
@@ -165,8 +165,8 @@ impl Prune {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let reader = EntryReader::new(session, source);
-        // The last line before the current one that stays and is the header's or an entry's, and the
-        // id of that entry.
+        // The last line before the current one that stays and is the header's or an entry's, and
+        // the id of that entry.
         let mut anchor_line = session.header.line;
         let mut anchor_id = None;
         let mut entries = self.entries.iter().copied().peekable();
@@ -236,8 +236,8 @@ impl Prune {
         Ok([tokens_before, tokens_after])
     }
 
-    /// Returns the session without what is pruned: lines are removed with their newlines, values are
-    /// replaced by their notes, and the mark is appended.
+    /// Returns the session without what is pruned: lines are removed with their newlines, values
+    /// are replaced by their notes, and the mark is appended.
     pub fn pruned(&self, session: &Session, source: &dyn ReadAt) -> Pieces {
         // Ranges of the session and the bytes that replace them.
         let mut changes: Vec<(Span, &[u8])> = Vec::new();
@@ -315,8 +315,8 @@ fn context_tokens<'a>(
     Ok(sum)
 }
 
-/// Returns where a part of a line is in the file. `part` must be a slice of `line`, whose location in
-/// the file is `place`.
+/// Returns where a part of a line is in the file. `part` must be a slice of `line`, whose location
+/// in the file is `place`.
 fn place_of(part: &[u8], line: &[u8], place: Span) -> Span {
     let offset = part.as_ptr() as usize - line.as_ptr() as usize;
     Span {

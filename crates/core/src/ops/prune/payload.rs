@@ -97,11 +97,11 @@ impl Prune {
     }
 }
 
-/// Returns the payloads of an entry that are to be pruned: those of these kinds with more than `over`
-/// bytes. `stored` is its line, and `place` the location of that in the file.
+/// Returns the payloads of an entry that are to be pruned: those of these kinds with more than
+/// `over` bytes. `stored` is its line, and `place` the location of that in the file.
 ///
-/// Payloads are in messages and custom messages: in the content and output of tools and commands, in
-/// images, and in the details of roles that extensions and tools write.
+/// Payloads are in messages and custom messages: in the content and output of tools and commands,
+/// in images, and in the details of roles that extensions and tools write.
 fn payloads(
     entry: EntryIx,
     stored: &[u8],
@@ -168,8 +168,8 @@ struct Found<'a> {
 
 impl Found<'_> {
     /// Adds the payloads in the content of a message: images and, if it is the output of a tool or
-    /// command, texts. `writer` is the name of that tool or command in a note, and `prefix` the path
-    /// of the message with its dot.
+    /// command, texts. `writer` is the name of that tool or command in a note, and `prefix` the
+    /// path of the message with its dot.
     fn add_content(&mut self, content: Raw, prefix: &str, writer: Option<&str>) {
         if let Some(writer) = writer
             && content.is_string()

@@ -282,8 +282,8 @@ impl<'a> Lines<'a> {
         Ok(Fate::Placed)
     }
 
-    /// Inserts the lines that were removed, each at its distance behind its anchor. Entries that the
-    /// session contains are not inserted, and those without an anchor keep their fate.
+    /// Inserts the lines that were removed, each at its distance behind its anchor. Entries that
+    /// the session contains are not inserted, and those without an anchor keep their fate.
     fn put_entries_back(&mut self, records: &'a [Record], fates: &mut [Fate]) -> io::Result<()> {
         let mut waiting: HashMap<Anchor, Vec<WaitingEntry>> = HashMap::default();
         for (at, record) in records.iter().enumerate() {
@@ -374,8 +374,8 @@ impl<'a> Lines<'a> {
         Ok(without(&there, fields)? == without(&removed, fields)?)
     }
 
-    /// Puts a value back, where its note is: in a line of the session or in one that was put back, or
-    /// in a value of the same path that a later operation replaced.
+    /// Puts a value back, where its note is: in a line of the session or in one that was put back,
+    /// or in a value of the same path that a later operation replaced.
     fn put_value_back(
         &mut self,
         record: &'a Record,
@@ -519,8 +519,8 @@ impl<'a> Lines<'a> {
         Ok((whole, numbers))
     }
 
-    /// Returns where values of a line are in its file, and the bytes of the pruned file that replace
-    /// each, in the order of the line. Of several edits of one path, the last counts.
+    /// Returns where values of a line are in its file, and the bytes of the pruned file that
+    /// replace each, in the order of the line. Of several edits of one path, the last counts.
     fn splices(&self, line: Line) -> io::Result<Vec<(Span, Span)>> {
         let Some(edits) = self.edits.get(&line.place()) else {
             return Ok(Vec::new());

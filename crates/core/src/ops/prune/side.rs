@@ -165,8 +165,8 @@ pub fn operations(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<Operation>,
     Ok(listed(&first, session)?.unwrap_or_default())
 }
 
-/// Returns the operations that a first line lists, after checking the line; `None` if it lists none,
-/// as in a file that an earlier version wrote.
+/// Returns the operations that a first line lists, after checking the line; `None` if it lists
+/// none, as in a file that an earlier version wrote.
 fn listed(line: &[u8], session: &Text) -> Result<Option<Vec<Operation>>, SideError> {
     let bytes = line.trim_ascii();
     let Ok(line) = Raw::parse(bytes) else {
