@@ -39,6 +39,7 @@ pub(super) fn found(
 }
 
 impl Finding {
+    /// Returns a finding without an entry, a fix or a consequence.
     pub(super) fn new(line: LineNo, kind: FindingKind, message: impl Into<String>) -> Finding {
         Finding {
             line,
@@ -57,6 +58,7 @@ impl Finding {
         self.fix.is_some()
     }
 
+    /// Sets the id of the entry that it is about; an empty id is none.
     pub(super) fn entry(mut self, id: Text) -> Finding {
         self.entry = if id.is_empty() {
             None
@@ -66,11 +68,13 @@ impl Finding {
         self
     }
 
+    /// Sets whether it is where it does the most harm.
     pub(super) fn grave(mut self, grave: bool) -> Finding {
         self.grave = grave;
         self
     }
 
+    /// Makes it repairable, and sets what a repair does.
     pub(super) fn fix(mut self, fix: impl Into<String>) -> Finding {
         self.fix = Some(fix.into());
         self
