@@ -100,15 +100,17 @@ impl ReadAt for Patched<'_> {
         let Some((start, piece)) = at.checked_sub(1).map(|at| pieces[at]) else {
             return Ok(0);
         };
-        let inside = offset - start;
-        let left = usize::try_from(piece.span.len.saturating_sub(inside)).unwrap_or(usize::MAX);
-        let length = buf.len().min(left);
+        let offset_in_piece = offset - start;
+        // 0 behind the last piece.
+        let remaining = piece.span.len.saturating_sub(offset_in_piece);
+        let remaining = usize::try_from(remaining).unwrap_or(usize::MAX);
+        let length = buf.len().min(remaining);
         let origin: &dyn ReadAt = match piece.origin {
             Origin::Source => self.source,
             Origin::Beside => self.beside,
             Origin::Made => &self.pieces.made,
         };
-        origin.read_at(&mut buf[..length], piece.span.start + inside)
+        origin.read_at(&mut buf[..length], piece.span.start + offset_in_piece)
     }
 
     fn len(&self) -> u64 {

@@ -63,10 +63,10 @@ impl Prune {
         kinds: &[ValueKind],
         workers: usize,
     ) -> io::Result<Prune> {
-        let length = |&ix: &EntryIx| session.entry(ix).span.len;
+        let line_length = |&ix: &EntryIx| session.entry(ix).span.len;
         let mut entries: Vec<EntryIx> = session.all().collect();
         // Nothing in a reply is a payload.
-        entries.retain(|ix| length(ix) > over && !session.is_message(*ix, Role::Assistant));
+        entries.retain(|ix| line_length(ix) > over && !session.is_message(*ix, Role::Assistant));
 
         let readers = Pool::new(|| EntryReader::new(session, source));
         let find = |batch: Range<usize>| {
@@ -82,7 +82,7 @@ impl Prune {
             })
         };
         let mut values = Vec::new();
-        let batches = batches(&entries, BatchSize::default(), length);
+        let batches = batches(&entries, BatchSize::default(), line_length);
         in_order(batches, workers, find, |found: io::Result<Vec<Value>>| {
             values.append(&mut found?);
             Ok::<(), io::Error>(())
