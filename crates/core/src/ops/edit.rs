@@ -129,7 +129,7 @@ fn seen(
     match edits.get(reader.session().id(ix).as_bytes()) {
         None => stored(reader, ix),
         Some(Edit::Omit) => Ok(None),
-        Some(Edit::Replace(by)) => replaced(reader, *by),
+        Some(Edit::Replace(edit)) => replaced(reader, *edit),
     }
 }
 

@@ -27,6 +27,7 @@ pub struct Batch<'s> {
     session: &'s Session,
     /// The entries by id, numbered after those of the session, as they will be.
     ids: HashMap<Text<'static>, EntryIx>,
+    /// The parent of each entry of the batch.
     parents: Vec<Position>,
     /// The parent of the next entry that specifies none.
     parent: Option<Text<'static>>,
@@ -54,17 +55,17 @@ impl<'s> Batch<'s> {
     /// If the entry is refused, the batch is unchanged, apart from the ids that were issued.
     pub fn add(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), Refusal> {
         let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
-        let flaw = |what: &str| Refusal::with_hint(what, hint);
-        let entry = Raw::parse(line).map_err(|error| flaw(&error.to_string()))?;
+        let refuse = |what: &str| Refusal::with_hint(what, hint);
+        let entry = Raw::parse(line).map_err(|error| refuse(&error.to_string()))?;
         if !entry.is_object() {
-            return Err(flaw("not a JSON object"));
+            return Err(refuse("not a JSON object"));
         }
         if std::str::from_utf8(line).is_err() {
-            return Err(flaw("it contains bytes that are not UTF-8"));
+            return Err(refuse("it contains bytes that are not UTF-8"));
         }
         let kind = entry
             .get_text("type")
-            .ok_or_else(|| flaw("`type` is missing or not a string"))?;
+            .ok_or_else(|| refuse("`type` is missing or not a string"))?;
         match &*kind.to_string_lossy() {
             "session" | "title" => {
                 return Err(Refusal::with_hint(
