@@ -24,36 +24,42 @@ pub fn quoted(markup: &Markup, is_here: &dyn Fn(&str) -> bool) -> String {
 
 /// A fenced block that is being written. Its text is not collected, as it may be long.
 struct Fence {
-    /// The backticks that end it.
+    /// The backticks of the opening line, which also end the block.
     marks: String,
-    /// The line breaks that are not written yet, because the last of a text is none. The first
-    /// precedes the text.
-    line_breaks: usize,
+    /// The number of line breaks that are not written yet. It is 1 before any text, for the break
+    /// after the opening line. A break at the end of the text is never written, because the closing
+    /// line begins with one.
+    pending_breaks: usize,
+    /// Whether no line with text was written yet.
     is_empty: bool,
 }
 
+/// Writes markup as Markdown, event by event.
 #[derive(Default)]
 struct Writer {
     out: String,
+    /// The open elements with their values, outermost first.
     open: Vec<(Tag, String)>,
-    /// The markers that begin each line, one for each open quote and list item.
+    /// What begins each line: `> ` for an open quote, spaces for an open list item.
     prefix: Vec<String>,
-    /// Text being collected: inline code, head lines, addresses.
+    /// The text of the open element that is collected; see [`is_held`].
     held: Option<String>,
-    /// The code block that is open.
+    /// The fenced block that is open.
     fence: Option<Fence>,
-    /// Whether a block has ended, and the next begins after a blank line.
-    ended: bool,
+    /// Whether a block has ended, so that the next begins after a blank line.
+    block_ended: bool,
+    /// Whether the line contains nothing but its prefix and the marker of an item.
     starts_line: bool,
-    numbers: Vec<u64>,
-    /// How the cells of the row are aligned.
-    cells: Vec<&'static str>,
+    /// The number of the next item of each open numbered list, outermost first.
+    next_numbers: Vec<u64>,
+    /// The cells of the row of rules below a table's head, one for each cell of the current row.
+    column_rules: Vec<&'static str>,
 }
 
 impl Writer {
     fn new() -> Self {
         Writer {
-            ended: true,
+            block_ended: true,
             starts_line: true,
             ..Writer::default()
         }
@@ -75,32 +81,37 @@ impl Writer {
         }
     }
 
-    /// Begins a block, after a blank line unless it is the first in an item.
-    fn block(&mut self) {
-        if !self.ended && !self.starts_line {
-            self.line();
+    /// Begins a block: after a blank line if a block has ended before it, and else at the start of a
+    /// line. The first block of a quote or an item stays on the line of its marker.
+    fn begin_block(&mut self) {
+        if self.block_ended {
+            self.push_blank_line();
+        } else if !self.starts_line {
+            self.break_line();
         }
-        if self.ended {
-            self.blank();
-        }
-        self.ended = false;
+        self.block_ended = false;
     }
 
-    fn line(&mut self) {
+    /// Ends the line, and begins the next one with the prefix.
+    fn break_line(&mut self) {
         self.out.push('\n');
         self.out += &self.prefix.concat();
         self.starts_line = true;
     }
 
-    fn blank(&mut self) {
+    /// Ends the line, and begins another one after a blank line. The blank line has the prefix,
+    /// without which it would end a quote.
+    fn push_blank_line(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with('\n') {
             self.out.truncate(self.out.trim_end_matches(' ').len());
             self.out.push('\n');
         }
         self.out += self.prefix.concat().trim_end_matches(' ');
-        self.line();
+        self.break_line();
     }
 
+    /// Writes text of the session, escaped. Text of a fence is written as it is, and text of an
+    /// element that is collected is escaped when the element ends.
     fn text(&mut self, text: &str) {
         if self.fence.is_some() {
             return self.fenced_text(text);
@@ -114,32 +125,44 @@ impl Writer {
             .open
             .iter()
             .any(|(tag, _)| matches!(tag, Tag::Cell | Tag::HeadCell));
-        for (at, line) in text.split('\n').enumerate() {
-            match at {
-                0 => {}
-                _ if in_table => self.out.push(' '),
-                _ => self.line(),
+        for (index, line) in text.split('\n').enumerate() {
+            // A row of a table is a single line.
+            if index > 0 && in_table {
+                self.out.push(' ');
+            } else if index > 0 {
+                self.break_line();
             }
-            let start = self.out.len();
+            let line_start = self.out.len();
+            // A link contains no further links.
             if in_link {
                 push_escaped(line, self.starts_line, &mut self.out);
             } else {
                 push_with_addresses(line, self.starts_line, &mut self.out);
             }
             if self.starts_line {
-                let written = &self.out[start..];
-                let indent = written.len() - written.trim_start().len();
-                self.out.drain(start..start + indent);
-                self.starts_line = self.out.len() == start;
+                self.remove_indent(line_start);
             }
         }
     }
 
-    fn put(&mut self, markdown: &str) {
+    /// Removes the white space at the start of the text that begins at the offset `line_start`, as
+    /// indentation has a meaning in Markdown. If no other text follows, the line still has none.
+    fn remove_indent(&mut self, line_start: usize) {
+        let line = &self.out[line_start..];
+        let indent = line.len() - line.trim_start().len();
+        self.out.drain(line_start..line_start + indent);
+        self.starts_line = self.out.len() == line_start;
+    }
+
+    /// Appends Markdown that needs no escape to the line.
+    fn push(&mut self, markdown: &str) {
         self.out += markdown;
         self.starts_line = false;
     }
 
+    /// Opens an element. Within a fence, elements have no effect. Within an element that is
+    /// collected, only the parts of a head line have one. Elsewhere, an element writes its marker, or
+    /// begins to collect its text.
     fn open(&mut self, tag: Tag, value: &str) {
         self.open.push((tag, value.to_owned()));
         if self.fence.is_some() {
@@ -156,62 +179,67 @@ impl Writer {
             return;
         }
         if is_block(tag) {
-            self.block();
+            self.begin_block();
         }
         match tag {
-            Tag::Heading1 => self.put("### "),
-            Tag::Heading2 => self.put("#### "),
-            Tag::Heading3 => self.put("##### "),
-            Tag::Numbers => self.numbers.push(value.parse().unwrap_or(1)),
-            Tag::Item => self.item(),
-            Tag::Task => self.put(if value == "x" { "[x] " } else { "[ ] " }),
+            Tag::Heading1 => self.push("### "),
+            Tag::Heading2 => self.push("#### "),
+            Tag::Heading3 => self.push("##### "),
+            Tag::Numbers => self.next_numbers.push(value.parse().unwrap_or(1)),
+            Tag::Item => self.begin_item(),
+            Tag::Task => self.push(if value == "x" { "[x] " } else { "[ ] " }),
             Tag::Quote | Tag::Alert => {
-                self.put("> ");
+                self.push("> ");
                 self.prefix.push("> ".to_owned());
+                // The first block of the quote is on the line of its marker.
                 self.starts_line = true;
             }
-            Tag::Rule => self.put("---"),
+            Tag::Rule => self.push("---"),
             Tag::Break => {
-                self.put("\\");
-                self.line();
+                self.push("\\");
+                self.break_line();
             }
-            Tag::Link if !value.is_empty() => self.put("["),
-            Tag::Row => self.row(),
-            Tag::Cell | Tag::HeadCell => self.cell(value),
+            // Without an allowed address, a link is only its text.
+            Tag::Link if !value.is_empty() => self.push("["),
+            Tag::Row => self.begin_row(),
+            Tag::Cell | Tag::HeadCell => self.begin_cell(value),
             Tag::Image => {
-                let kind = escaped(value.split(' ').next().unwrap_or_default(), false);
-                self.put(&format!("*(image: {kind})*"));
+                let image_type = value.split(' ').next().unwrap_or_default();
+                let image_type = escaped(image_type, false);
+                self.push(&format!("*(image: {image_type})*"));
             }
             tag if is_held(tag) => self.held = Some(String::new()),
             tag => {
                 if let Some(mark) = emphasis(tag) {
-                    self.put(mark);
+                    self.push(mark);
                 }
             }
         }
     }
 
-    fn row(&mut self) {
+    fn begin_row(&mut self) {
         if !self.starts_line {
-            self.line();
+            self.break_line();
         }
-        self.cells.clear();
-        self.put("|");
+        self.column_rules.clear();
+        self.push("|");
     }
 
-    fn cell(&mut self, aligned: &str) {
-        self.cells.push(match aligned {
+    fn begin_cell(&mut self, alignment: &str) {
+        self.column_rules.push(match alignment {
             "left" => ":---",
             "center" => ":---:",
             "right" => "---:",
             _ => "---",
         });
-        self.put(" ");
+        self.push(" ");
     }
 
-    fn item(&mut self) {
+    /// Begins an item with its marker, a number if the innermost list is numbered. Further lines of
+    /// the item are indented by the length of the marker.
+    fn begin_item(&mut self) {
         if !self.starts_line {
-            self.line();
+            self.break_line();
         }
         let innermost_list = self
             .open
@@ -221,17 +249,19 @@ impl Writer {
             .find(|tag| matches!(tag, Tag::List | Tag::Numbers));
         let mut marker = "- ".to_owned();
         if innermost_list == Some(Tag::Numbers)
-            && let Some(next_number) = self.numbers.last_mut()
+            && let Some(next_number) = self.next_numbers.last_mut()
         {
             marker = format!("{next_number}. ");
             *next_number += 1;
         }
         self.prefix.push(" ".repeat(marker.len()));
-        self.put(&marker);
-        self.ended = false;
+        self.push(&marker);
+        // The first block of the item is on the line of its marker.
+        self.block_ended = false;
         self.starts_line = true;
     }
 
+    /// Closes the element opened last. See [`Writer::open`] for the three cases.
     fn close(&mut self) {
         let Some((tag, value)) = self.open.pop() else {
             return;
@@ -243,144 +273,165 @@ impl Writer {
             return;
         }
         if let Some(held) = &mut self.held {
-            if let Some((_, close)) = in_head(tag) {
-                *held += close;
+            if let Some((_, end_mark)) = in_head(tag) {
+                *held += end_mark;
             }
             return self.close_held(tag);
         }
         match tag {
             Tag::Link if !value.is_empty() => {
+                // Within `<…>`, these characters have a meaning.
                 let address = value
                     .replace('\\', "%5C")
                     .replace('<', "%3C")
                     .replace('>', "%3E");
-                self.put(&format!("](<{address}>)"));
+                self.push(&format!("](<{address}>)"));
             }
-            Tag::Cell | Tag::HeadCell => self.put(" |"),
+            Tag::Cell | Tag::HeadCell => self.push(" |"),
             Tag::Row if self.is_head_row() => {
-                self.line();
-                let rule: String = self.cells.iter().map(|cell| format!(" {cell} |")).collect();
-                self.put(&format!("|{rule}"));
+                self.break_line();
+                let mut rules = "|".to_owned();
+                for rule in &self.column_rules {
+                    rules.push_str(&format!(" {rule} |"));
+                }
+                self.push(&rules);
             }
             Tag::Quote | Tag::Alert | Tag::Item => {
                 self.prefix.pop();
             }
             Tag::Numbers => {
-                self.numbers.pop();
+                self.next_numbers.pop();
             }
             Tag::Fold | Tag::Tool => {
-                self.ended = true;
-                self.block();
-                self.put("</details>");
+                self.block_ended = true;
+                self.begin_block();
+                self.push("</details>");
             }
             tag => {
                 if let Some(mark) = emphasis(tag) {
-                    self.put(mark);
+                    self.push(mark);
                 }
             }
         }
+        // Items follow each other without a blank line.
         if tag == Tag::Item {
-            self.ended = false;
+            self.block_ended = false;
         } else if is_block(tag) || matches!(tag, Tag::Fold | Tag::Tool) {
-            self.ended = true;
+            self.block_ended = true;
         }
     }
 
-    /// Whether the row that has just ended is the first of its table.
+    /// Whether the row that has just ended is the first of its table: the line above it, without its
+    /// prefix, is not a row.
     fn is_head_row(&self) -> bool {
-        let row = self.out.rsplit('\n').nth(1).unwrap_or_default();
-        !row.trim_start_matches(['>', ' ']).starts_with('|')
+        let line_above = self.out.rsplit('\n').nth(1).unwrap_or_default();
+        !line_above.trim_start_matches(['>', ' ']).starts_with('|')
     }
 
-    /// Writes the collected text at the end of the element that collects it.
+    /// Writes the collected text if `tag` is the element that collects it, and not one within it.
+    /// Code, a link to an entry, and a call become inline code. A summary or a tool's head line becomes
+    /// the beginning of `<details>`, which ends with its fold or tool.
     fn close_held(&mut self, tag: Tag) {
         if !is_held(tag) {
             return;
         }
         let held = self.held.take().unwrap_or_default();
         match tag {
-            Tag::Code | Tag::Entry => self.put(&code(&held)),
+            Tag::Code | Tag::Entry => self.push(&code(&held)),
             Tag::Call => {
-                self.block();
-                self.put(&code(&held.replace(|c: char| c < ' ', "")));
-                self.ended = true;
+                self.begin_block();
+                // Control characters are removed: line breaks, and the placeholders of the name and
+                // the subject.
+                self.push(&code(&held.replace(|c: char| c < ' ', "")));
+                self.block_ended = true;
             }
             _ => {
-                self.ended = true;
-                self.block();
+                self.block_ended = true;
+                self.begin_block();
                 let mut html = Html::default();
                 html.push_escaped(&held.replace('\n', " "));
                 let mut head = html.to_string();
-                for (mark, element) in HEAD {
-                    head = head.replace(mark, element);
+                // Only now, so that the elements are not escaped.
+                for (placeholder, html_tag) in HEAD {
+                    head = head.replace(placeholder, html_tag);
                 }
-                self.put(&format!("<details><summary>{head}</summary>"));
-                self.ended = true;
+                self.push(&format!("<details><summary>{head}</summary>"));
+                // A blank line ends the HTML block, so that Markdown is read after it.
+                self.block_ended = true;
             }
         }
     }
 
-    /// Begins a fenced block; the fence is longer than any run of backticks in it.
+    /// Begins a fenced block. Its fence is longer than `longest_run`, the length of the longest run
+    /// of backticks in the text, and has at least the three backticks that Markdown requires.
     fn open_fence(&mut self, tag: Tag, value: &str, longest_run: usize) {
         self.open.push((tag, value.to_owned()));
-        let language = if tag == Tag::Diff {
+        let mut language = if tag == Tag::Diff {
             "diff"
         } else {
+            // The number of the first line may follow the language.
             value.split(' ').next().unwrap_or_default()
         };
-        let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.');
-        let language = if language.chars().all(known) {
-            language
-        } else {
-            ""
-        };
+        // The language comes from the session. One with other characters is left out.
+        if !language.chars().all(is_language_char) {
+            language = "";
+        }
 
-        let marks = "`".repeat(longest_run.max(2) + 1);
-        self.ended = true;
-        self.block();
-        self.put(&format!("{marks}{language}"));
+        let marks = "`".repeat(usize::max(longest_run + 1, 3));
+        self.block_ended = true;
+        self.begin_block();
+        self.push(&format!("{marks}{language}"));
         self.fence = Some(Fence {
             marks,
-            line_breaks: 1,
+            pending_breaks: 1,
             is_empty: true,
         });
     }
 
-    /// Writes text in the open fence.
+    /// Writes text in the open fence. Line breaks are written before the next line that has text.
     fn fenced_text(&mut self, text: &str) {
-        for (at, line) in text.split('\n').enumerate() {
+        for (index, line) in text.split('\n').enumerate() {
             let Some(fence) = &mut self.fence else {
                 return;
             };
-            fence.line_breaks += usize::from(at > 0);
+            if index > 0 {
+                fence.pending_breaks += 1;
+            }
             if line.is_empty() {
                 continue;
             }
             fence.is_empty = false;
-            let line_breaks = std::mem::take(&mut fence.line_breaks);
-            self.lines(line_breaks);
-            self.put(line);
+            let line_breaks = std::mem::take(&mut fence.pending_breaks);
+            self.break_lines(line_breaks);
+            self.push(line);
         }
     }
 
+    /// Ends the open fence, on a line of its own.
     fn close_fence(&mut self) {
         let Some(fence) = self.fence.take() else {
             return;
         };
-        let before_text = usize::from(fence.is_empty);
-        let ends_in_line_break = fence.line_breaks > before_text;
-        self.lines(fence.line_breaks - usize::from(ends_in_line_break));
-        self.line();
-        self.put(&fence.marks);
-        self.ended = true;
+        // The break after the opening line does not belong to the text.
+        let opening_breaks = if fence.is_empty { 1 } else { 0 };
+        let mut line_breaks = fence.pending_breaks;
+        // The closing line begins with the break that ends the text.
+        if line_breaks > opening_breaks {
+            line_breaks -= 1;
+        }
+        self.break_lines(line_breaks);
+        self.break_line();
+        self.push(&fence.marks);
+        self.block_ended = true;
     }
 
-    fn lines(&mut self, count: usize) {
+    fn break_lines(&mut self, count: usize) {
         for _ in 0..count {
-            self.line();
+            self.break_line();
         }
     }
 
+    /// Returns the Markdown, which ends in one line break unless it is empty.
     fn finish(mut self) -> String {
         self.out.truncate(self.out.trim_end().len());
         if !self.out.is_empty() {
@@ -409,7 +460,8 @@ fn is_block(tag: Tag) -> bool {
     )
 }
 
-/// Whether the text of the element is collected, and written when it ends.
+/// Whether the text of the element is collected, and written when it ends: as inline code, whose
+/// delimiter depends on the text, or as HTML.
 fn is_held(tag: Tag) -> bool {
     matches!(
         tag,
@@ -422,12 +474,19 @@ fn is_fenced(tag: Tag) -> bool {
     matches!(tag, Tag::Block | Tag::Output | Tag::Diff)
 }
 
-/// Returns the length of the longest run of backticks in an element that was just opened.
+/// Whether a character occurs in the names of languages after a fence.
+fn is_language_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.')
+}
+
+/// Returns the length of the longest run of backticks in the element whose opening precedes these
+/// events.
 fn longest_run_inside<'m>(events: impl Iterator<Item = Event<'m>>) -> usize {
     let mut longest = 0;
-    // A run may continue in the next section.
+    // The run at the end of the text so far: it may continue in the next section.
     let mut run = 0;
-    let mut levels = 1;
+    // The number of open elements, including the one that is searched.
+    let mut depth = 1;
     for event in events {
         match event {
             Event::Text(text) if memchr(b'`', text.as_bytes()).is_none() => run = 0,
@@ -437,18 +496,18 @@ fn longest_run_inside<'m>(events: impl Iterator<Item = Event<'m>>) -> usize {
                     longest = longest.max(run);
                 }
             }
-            Event::Open(..) => levels += 1,
-            Event::Close => levels -= 1,
+            Event::Open(..) => depth += 1,
+            Event::Close => depth -= 1,
             Event::Section | Event::SectionEnd | Event::Word(_) | Event::WordEnd => {}
         }
-        if levels == 0 {
+        if depth == 0 {
             break;
         }
     }
     longest
 }
 
-/// Returns the mark on both sides of an element, if it has the same on both.
+/// Returns the mark that both begins and ends an element; `None` if there is no such mark.
 fn emphasis(tag: Tag) -> Option<&'static str> {
     match tag {
         Tag::Emphasis | Tag::Note => Some("*"),
@@ -458,7 +517,8 @@ fn emphasis(tag: Tag) -> Option<&'static str> {
     }
 }
 
-/// Returns the placeholders that enclose an element of a head line, until the line is written.
+/// Returns what begins and ends an element of a head line while the line is collected: placeholders
+/// for HTML (see [`HEAD`]), or characters that stay.
 fn in_head(tag: Tag) -> Option<(&'static str, &'static str)> {
     match tag {
         Tag::Name | Tag::BadMark => Some(("\x11", "\x12")),
@@ -468,7 +528,8 @@ fn in_head(tag: Tag) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The placeholders and the HTML that replaces them.
+/// The placeholders and the HTML that replaces them. They are control characters, which no text of
+/// markup contains.
 const HEAD: [(&str, &str); 4] = [
     ("\x11", "<b>"),
     ("\x12", "</b>"),
