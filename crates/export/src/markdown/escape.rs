@@ -2,9 +2,12 @@
 
 use crate::commonmark::address_in;
 
-/// Returns text as inline code.
+/// Returns text as inline code on one line; nothing if the text is blank.
 pub fn code(text: &str) -> String {
     let line = text.replace('\n', " ");
+    if line.trim().is_empty() {
+        return String::new();
+    }
     let fence = "`".repeat(longest_run(&line) + 1);
     // A backtick at either end would lengthen the fence. A space on both sides prevents that;
     // Markdown removes both.
@@ -13,11 +16,7 @@ pub fn code(text: &str) -> String {
     } else {
         ""
     };
-    if line.trim().is_empty() {
-        String::new()
-    } else {
-        format!("{fence}{pad}{line}{pad}{fence}")
-    }
+    format!("{fence}{pad}{line}{pad}{fence}")
 }
 
 /// Returns the length of the longest run of backticks.
@@ -29,61 +28,70 @@ fn longest_run(text: &str) -> usize {
 /// no issue.
 pub const APART: &str = "&#8203;";
 
-/// Appends the text as [`escaped`] does, with bare addresses as links: in them, a backslash would
-/// be a part.
-pub fn push_with_addresses(text: &str, starts_line: bool, out: &mut String) {
-    let mut rest = text;
-    let mut starts_line = starts_line;
-    while let Some(range) = address_in(rest) {
-        push_escaped(&rest[..range.start], starts_line, out);
+/// Appends a line as [`push_escaped`] does, except that bare addresses become links `<ADDRESS>`. An
+/// address is not escaped: a backslash would become a part of it.
+pub fn push_with_addresses(line: &str, mut starts_line: bool, out: &mut String) {
+    let mut remaining = line;
+    while let Some(address) = address_in(remaining) {
+        push_escaped(&remaining[..address.start], starts_line, out);
         out.push('<');
-        out.push_str(&rest[range.clone()]);
+        out.push_str(&remaining[address.clone()]);
         out.push('>');
-        rest = &rest[range.end..];
+        remaining = &remaining[address.end..];
         starts_line = false;
     }
-    push_escaped(rest, starts_line, out);
+    push_escaped(remaining, starts_line, out);
 }
 
-/// Returns the text with a backslash before every character that has a meaning in Markdown, or on a
-/// forge.
+/// Returns the text escaped as by [`push_escaped`].
 pub fn escaped(text: &str, starts_line: bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     push_escaped(text, starts_line, &mut out);
     out
 }
 
-/// Whether a byte may need a backslash, or something else, wherever in a line it is.
+/// For each byte, whether [`push_escaped`] must look at it wherever in a line it is.
 static IS_SPECIAL: [bool; 256] = {
     let special = b"\\`*[]<~|$_&#!@\t";
     let mut table = [false; 256];
-    let mut at = 0;
-    while at < special.len() {
-        table[special[at] as usize] = true;
-        at += 1;
+    let mut index = 0;
+    while index < special.len() {
+        table[special[index] as usize] = true;
+        index += 1;
     }
     table
 };
 
-/// Appends the text as [`escaped`] does. What lies between two special bytes is copied at once.
+/// Appends a line so that none of its characters has a meaning in Markdown, or on a forge:
+///
+/// - a character that acts in Markdown where it is gets a backslash, as does one that begins a block
+///   if the text `starts_line`;
+/// - a tab becomes a space;
+/// - [`APART`] follows `@` before a name, and `#` before the number of an issue.
+///
+/// The bytes between two special ones are copied at once.
 pub fn push_escaped(text: &str, starts_line: bool, out: &mut String) {
     let block_mark = if starts_line { block_mark(text) } else { None };
     let start = out.len();
     let mut copied = 0;
-    for (at, &byte) in text.as_bytes().iter().enumerate() {
-        let is_block_mark = block_mark == Some(at);
+    for (offset, &byte) in text.as_bytes().iter().enumerate() {
+        let is_block_mark = block_mark == Some(offset);
         if !IS_SPECIAL[usize::from(byte)] && !is_block_mark {
             continue;
         }
-        out.push_str(&text[copied..at]);
-        copied = at + 1;
+        out.push_str(&text[copied..offset]);
+        copied = offset + 1;
 
-        let before = text[..at].chars().next_back().unwrap_or(' ');
-        let after = text[at + 1..].chars().next().unwrap_or(' ');
+        // The ends of the text are like spaces.
+        let before = text[..offset].chars().next_back().unwrap_or(' ');
+        let after = text[offset + 1..].chars().next().unwrap_or(' ');
         let acts = match byte {
             b'\\' | b'`' | b'*' | b'[' | b']' | b'<' | b'~' | b'|' | b'$' => true,
+            // Within a word, it is no emphasis.
             b'_' => !(before.is_alphanumeric() && after.is_alphanumeric()),
+            // An entity, such as `&amp;` or `&#39;`.
             b'&' => after.is_ascii_alphanumeric() || after == '#',
+            // An image.
             b'!' => after == '[',
             _ => is_block_mark,
         };
@@ -105,7 +113,8 @@ pub fn push_escaped(text: &str, starts_line: bool, out: &mut String) {
 }
 
 /// Returns the offset of the character that makes the line begin a block: a heading, an item, a
-/// quotation, a rule. There is at most one.
+/// quotation, a rule. It is the `.` or `)` after a number, or else the first character that is not
+/// white space.
 fn block_mark(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let digits = bytes
@@ -113,14 +122,17 @@ fn block_mark(line: &str) -> Option<usize> {
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     if digits > 0 {
-        let ends_number = bytes.get(digits).is_some_and(|byte| b".)".contains(byte));
-        return ends_number.then_some(digits);
+        return match bytes.get(digits) {
+            Some(b'.' | b')') => Some(digits),
+            _ => None,
+        };
     }
-    let first = line.len() - line.trim_start().len();
-    let begins_block = bytes
-        .get(first)
-        .is_some_and(|byte| b"#+-=>:".contains(byte));
-    begins_block.then_some(first)
+
+    let indent = line.len() - line.trim_start().len();
+    match bytes.get(indent) {
+        Some(b'#' | b'+' | b'-' | b'=' | b'>' | b':') => Some(indent),
+        _ => None,
+    }
 }
 
 fn last_word(text: &str) -> &str {
