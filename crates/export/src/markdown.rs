@@ -25,7 +25,8 @@ use std::io::{self, Write};
 mod escape;
 mod writer;
 
-/// Writes the path to the leaf. Several workers make its parts.
+/// Writes the path to the leaf as a document: the title, a note about what is left out, and the parts
+/// of the entries in order. `workers` threads make the parts.
 pub fn document(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
     let path = contents.path();
     let document = Document {
@@ -40,16 +41,20 @@ pub fn document(contents: &Contents, workers: usize, out: &mut dyn Write) -> io:
     if let Some(note) = contents.note(contents.others()) {
         write!(out, "\n*{}*\n", line(&note))?;
     }
-    let mut model: Option<String> = None;
-    let make = |source: &Source, ix| document.part(source, ix, &is_here);
-    contents.in_order(&path, workers, make, |part| {
+
+    let make_part = |source: &Source, ix| document.part(source, ix, &is_here);
+    let mut last_model: Option<String> = None;
+    contents.in_order(&path, workers, make_part, |part| {
         let Some(mut part) = part else { return Ok(()) };
         if let Some(heading) = &part.heading {
             write!(out, "\n## {heading}\n")?;
         }
-        if part.model.is_some() && part.model != model {
-            part.notes.splice(0..0, part.model.clone());
-            model = part.model;
+        // A model is named where it changes.
+        if let Some(model) = part.model
+            && last_model.as_ref() != Some(&model)
+        {
+            part.notes.insert(0, model.clone());
+            last_model = Some(model);
         }
         write_notes(&part.notes, out)?;
         out.write_all(part.text.as_bytes())
@@ -59,14 +64,16 @@ pub fn document(contents: &Contents, workers: usize, out: &mut dyn Write) -> io:
 /// What the parts of a document have in common.
 struct Document<'a> {
     contents: &'a Contents<'a>,
+    /// The remarks at entries that were edited; see [`edit_notes`].
     edits: HashMap<EntryIx, &'static str>,
     labels: Labels<'a>,
+    /// The rows of the tree: the heading of a long request is its row.
     drawing: Drawing<'a>,
 }
 
 /// What a document shows of an entry.
 struct Part {
-    /// That of a request.
+    /// The heading of a request; `None` for other entries.
     heading: Option<String>,
     /// Remarks, without the model.
     notes: Vec<String>,
@@ -77,7 +84,10 @@ struct Part {
 }
 
 impl Document<'_> {
-    /// Returns the part of an entry; `None` if nothing is shown of it.
+    /// Returns the part of an entry; `None` if nothing is shown of it. A request has a heading, and its
+    /// time as a remark. Entries that are neither requests, replies nor results of tools have their
+    /// name and time as remarks. `is_here` returns whether the document contains the entry with this
+    /// number.
     fn part(
         &self,
         source: &Source,
@@ -99,12 +109,23 @@ impl Document<'_> {
         match letter {
             'u' => {
                 notes.splice(0..0, time);
-                let whole = as_heading(&text).map(str::to_owned);
-                // A long request would be in memory twice.
+                if let Some(heading) = as_heading(&text) {
+                    return Ok(Some(Part {
+                        heading: Some(heading.to_owned()),
+                        notes,
+                        model: None,
+                        text: String::new(),
+                    }));
+                }
+                // Without this, a long request would be in memory twice.
                 drop(text);
-                Ok(Some(self.request(ix, whole, notes, || {
-                    writer::quoted(&view.markup, is_here)
-                })))
+                let row = one_line(&self.drawing.row(ix).body.to_string_lossy(), Author::User);
+                Ok(Some(Part {
+                    heading: Some(line(&cut(&row, LONGEST_HEADING))),
+                    notes,
+                    model: None,
+                    text: writer::quoted(&view.markup, is_here),
+                }))
             }
             'a' | 't' => Ok(Some(Part {
                 heading: None,
@@ -136,35 +157,11 @@ impl Document<'_> {
         }
         notes
     }
-
-    /// Returns the part of a request: a heading with the `whole` of it, or with its first line, and its
-    /// text.
-    fn request(
-        &self,
-        ix: EntryIx,
-        whole: Option<String>,
-        notes: Vec<String>,
-        quoted: impl FnOnce() -> String,
-    ) -> Part {
-        if whole.is_some() {
-            return Part {
-                heading: whole,
-                notes,
-                model: None,
-                text: String::new(),
-            };
-        }
-        let row = one_line(&self.drawing.row(ix).body.to_string_lossy(), Author::User);
-        Part {
-            heading: Some(line(&cut(&row, LONGEST_HEADING))),
-            notes,
-            model: None,
-            text: quoted(),
-        }
-    }
 }
 
-/// Whether an entry of the path is not part of the document.
+/// Whether an entry of the path is left out of the document. Labels always are. Settings and
+/// bookkeeping are without a filter, hidden entries without a filter or with one that does not show
+/// them.
 fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
     let entry = contents.session.entry(ix);
     // A label is written at the entry that it labels.
@@ -185,9 +182,11 @@ fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
     }
 }
 
-/// Returns the text of an entry alone.
+/// Returns the Markdown of an entry alone, without leading line breaks. Its calls are part of it,
+/// because no result is there that shows them.
 pub fn quotation(source: &Source, ix: EntryIx) -> io::Result<String> {
-    let mut text = writer::markdown(&entry_view(source, ix)?.markup, &|_| false);
+    let is_here = |_: &str| false;
+    let mut text = writer::markdown(&entry_view(source, ix)?.markup, &is_here);
     let line_breaks = text.len() - text.trim_start_matches('\n').len();
     text.drain(..line_breaks);
     Ok(text)
@@ -205,21 +204,27 @@ fn write_notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {
 /// The most characters of a heading.
 const LONGEST_HEADING: usize = 120;
 
-/// Returns a request in Markdown as a heading, if it is a short line of text.
+/// Returns a request in Markdown as a heading. `None` if it has several lines or more than
+/// [`LONGEST_HEADING`] characters, or if it begins a block, such as a list.
 fn as_heading(text: &str) -> Option<&str> {
     let line = text.trim();
+    if line.is_empty() || line.contains('\n') || line.chars().count() > LONGEST_HEADING {
+        return None;
+    }
+
     let starts_block = ["#", "-", ">", "|", "<"]
         .iter()
         .any(|mark| line.starts_with(mark));
     let is_item = line
         .split_once(". ")
         .is_some_and(|(number, _)| number.parse::<u64>().is_ok());
-    let is_short =
-        !line.is_empty() && !line.contains('\n') && line.chars().count() <= LONGEST_HEADING;
-    (is_short && !starts_block && !is_item).then_some(line)
+    if starts_block || is_item {
+        return None;
+    }
+    Some(line)
 }
 
-/// Returns text of a session as a line of its own.
+/// Returns text of a session, escaped for a line of its own.
 fn line(text: &str) -> String {
     escaped(&visible(text).replace('\n', " "), true)
 }
