@@ -16,8 +16,17 @@ use pisess_core::session::paths::below;
 use pisess_json::Raw;
 use std::io;
 
+/// The maximum number of characters of a tool's name in a head line.
+const LONGEST_NAME: usize = 80;
+
 /// The maximum number of characters of a subject in a head line.
-const SUBJECT: usize = 400;
+const LONGEST_SUBJECT: usize = 400;
+
+/// The maximum number of characters of an output that is shown as a remark below a change.
+const LONGEST_REMARK: usize = 300;
+
+/// The maximum number of characters of the reason why the content of a mentioned file is not there.
+const LONGEST_REASON: usize = 100;
 
 /// The length in bytes above which texts are not compared but shown one after the other.
 const LONGEST_COMPARED: usize = 512 * 1024;
@@ -51,7 +60,8 @@ impl<'t> Mark<'t> {
 }
 
 impl EntryView<'_> {
-    /// Appends a call in the message that made it.
+    /// Appends a call in the message that made it: a link to its result, or the call itself if the
+    /// export has no result.
     pub fn push_call(&mut self, block: Raw) {
         let contents = self.source.contents;
         let name = block.get("name").and_then(decoded).unwrap_or_default();
@@ -65,8 +75,8 @@ impl EntryView<'_> {
         if let Some(result) = result {
             self.markup
                 .element_with(Tag::Call, &result.to_string(), |m| {
-                    m.words(Tag::Name, &cut(&name, 80));
-                    m.words(Tag::Subject, &cut(&subject, SUBJECT));
+                    m.words(Tag::Name, &cut(&name, LONGEST_NAME));
+                    m.words(Tag::Subject, &cut(&subject, LONGEST_SUBJECT));
                 });
             return;
         }
@@ -91,14 +101,17 @@ impl EntryView<'_> {
         })
     }
 
-    /// Appends a result. `call` is the block of its call, or `null` if there is none.
+    /// Appends a tool: its head line, the work that its arguments describe, its output, the calls that
+    /// it made itself, and the other content of its result. `message` is the result, and `call` the
+    /// block of its call, or `null` if there is none.
     fn push_call_with_result(&mut self, call: Raw, message: Raw) {
         let names = ["toolName", "content", "isError", "prunedAt", "details"];
-        let [name, content, is_error, pruned_at, details] = members(message, names);
+        let [result_name, content, is_error, pruned_at, details] = members(message, names);
         let [call_name, arguments] = members(call, ["name", "arguments"]);
-        let name = name.or(call_name).and_then(decoded);
+        let name = result_name.or(call_name).and_then(decoded);
         let name = name.unwrap_or("tool".into());
         let arguments = arguments.unwrap_or(Raw::NULL);
+        let details = details.unwrap_or(Raw::NULL);
         let output = ToolOutput::new(content);
         let failed = is_error.is_some_and(Raw::is_truthy);
 
@@ -115,17 +128,19 @@ impl EntryView<'_> {
         self.push_tool(if failed { "failed" } else { "" }, |view| {
             let subject = view.subject(&name, arguments);
             push_head(&name, &subject, &marks, &mut view.markup);
-            let shows_change = view.push_work(&name, arguments, details.unwrap_or(Raw::NULL));
-            if !output.text.trim().is_empty() {
-                // Of a call that succeeded, the change says more than its output.
-                if shows_change && !failed && is_edit_tool(&name) {
-                    let first = output.text.trim().lines().next().unwrap_or_default();
-                    view.markup.words(Tag::Note, &cut(first, 300));
-                } else {
-                    view.push_output(&name, arguments, &output.text, failed);
+
+            let shows_change = view.push_work(&name, arguments, details);
+            let text = output.text.trim();
+            if text.is_empty() {
+                if output.others.is_empty() && !shows_change {
+                    view.markup.words(Tag::Note, "no output");
                 }
-            } else if output.others.is_empty() && !shows_change {
-                view.markup.words(Tag::Note, "no output");
+            } else if shows_change && !failed && is_edit_tool(&name) {
+                // Of a call that succeeded, the change says more than its output.
+                view.markup
+                    .words(Tag::Note, &cut(&first_line(text), LONGEST_REMARK));
+            } else {
+                view.push_output(&name, arguments, &output.text, failed);
             }
 
             view.push_nested_calls(message);
@@ -147,7 +162,8 @@ impl EntryView<'_> {
         self.markup.close();
     }
 
-    /// Appends the text of a result, as far as it is exported.
+    /// Appends the text of a result, as many of its lines as are exported: the last ones of a command,
+    /// and else the first ones. The lines of a file that was read have their numbers.
     fn push_output(&mut self, name: &str, arguments: Raw, text: &str, failed: bool) {
         match name {
             "read" if !failed => {
@@ -199,8 +215,9 @@ impl EntryView<'_> {
         push_head(&name, &subject, &marks, &mut self.markup);
     }
 
-    /// The subject of a call, on one line: what the tool works on. Of an unknown tool it is a path,
-    /// or else the first string, which usually is the subject.
+    /// The subject of a call, on one line: what the tool works on, under the names that the agents
+    /// give the tools. Of an unknown tool it is a path. If a call does not have what its tool needs,
+    /// the subject is its first string.
     fn subject(&self, name: &str, arguments: Raw) -> String {
         let subject = match name {
             "bash" | "Bash" => text_at(arguments, "command").map(|text| first_line(&text)),
@@ -222,24 +239,32 @@ impl EntryView<'_> {
             return subject;
         }
 
-        let first_text = arguments.members().find_map(|(_, value)| decoded(value));
-        first_text.map_or_else(String::new, |text| first_line(&text))
+        for (_, value) in arguments.members() {
+            if let Some(text) = decoded(value) {
+                return first_line(&text);
+            }
+        }
+        String::new()
     }
 
-    /// The file that a call reads, with its lines if not all are asked for: `PATH:FIRST-LAST`.
+    /// The file that a call reads, with the range of lines if it is limited: `PATH:FIRST-LAST`, or
+    /// `PATH:FIRST` if the range reaches to the end.
     fn read_subject(&self, arguments: Raw) -> Option<String> {
         let path = self.path(arguments)?;
+        // The number of the first line, from 1, and how many lines are read.
         let offset = arguments.get("offset").and_then(Raw::index);
         let limit = arguments.get("limit").and_then(Raw::index);
+
         let first = offset.unwrap_or(1);
-        Some(match (offset, limit) {
-            (None, None) => path,
-            (Some(_), None) => format!("{path}:{first}"),
-            (_, Some(count)) => {
-                let last = (first + count).saturating_sub(1);
-                format!("{path}:{first}-{last}")
-            }
-        })
+        if let Some(count) = limit {
+            // Both may be 0.
+            let last = (first + count).saturating_sub(1);
+            Some(format!("{path}:{first}-{last}"))
+        } else if offset.is_some() {
+            Some(format!("{path}:{first}"))
+        } else {
+            Some(path)
+        }
     }
 
     /// The path that arguments name, relative to the session's directory if it is in there.
@@ -259,11 +284,15 @@ impl EntryView<'_> {
 
     /// Appends what the head line does not show of a call. Returns whether that is a change to a
     /// file.
+    ///
+    /// Of a command, this is the whole of a long one; of a tool that only reads, nothing; of a tool
+    /// that writes a file, its content. Of any other tool, it is the first of these that the call has:
+    /// the agent's diff in `details`, the texts that an edit replaces, the arguments as JSON.
     fn push_work(&mut self, name: &str, arguments: Raw, details: Raw) -> bool {
         match name {
             "bash" | "Bash" => {
                 let command = text_at(arguments, "command").unwrap_or_default();
-                if command.trim_end().contains('\n') || command.chars().count() > SUBJECT {
+                if command.trim_end().contains('\n') || command.chars().count() > LONGEST_SUBJECT {
                     code::block(&command, "sh", Language::named("sh"), &mut self.markup);
                 }
                 return false;
@@ -292,17 +321,23 @@ impl EntryView<'_> {
         }
 
         let replacements = replacements(arguments);
-        for Replacement { old, new } in &replacements {
-            self.push_comparison(old, new);
+        if !replacements.is_empty() {
+            for Replacement { old, new } in &replacements {
+                self.push_comparison(old, new);
+            }
+            return true;
         }
-        let has_more = arguments.is_object() && arguments.members().nth(1).is_some();
-        if replacements.is_empty() && has_more {
+
+        // The subject usually shows a single argument.
+        let has_several = arguments.is_object() && arguments.members().nth(1).is_some();
+        if has_several {
             self.push_json("arguments", arguments);
         }
-        !replacements.is_empty()
+        false
     }
 
-    /// Appends the difference between two texts.
+    /// Appends the difference between two texts as a diff. Texts that are too long to compare are all
+    /// removed lines, then all added lines.
     fn push_comparison(&mut self, old: &str, new: &str) {
         let mut lines = Vec::new();
         if old.len() + new.len() > LONGEST_COMPARED {
@@ -323,7 +358,7 @@ impl EntryView<'_> {
         self.push_diff(lines);
     }
 
-    /// Appends the first lines of a diff.
+    /// Appends the first lines of a diff, as many as are exported.
     fn push_diff(&mut self, mut lines: Vec<(Sign, &str)>) {
         let count = lines.len();
         lines.truncate(self.shown_lines(count));
@@ -333,7 +368,8 @@ impl EntryView<'_> {
         self.push_omitted(count, "more ");
     }
 
-    /// Appends the first lines of a text by `write`.
+    /// Appends the first lines of a text by `write`, as many as are exported, and how many are left
+    /// out.
     fn push_first_lines(&mut self, text: &str, write: impl FnOnce(&str, &mut Markup)) {
         let count = text.lines().count();
         let shown = self.shown_lines(count);
@@ -343,7 +379,8 @@ impl EntryView<'_> {
         self.push_omitted(count, "more ");
     }
 
-    /// Appends the last lines of what a command printed: its result is there.
+    /// Appends how many lines of a command's output are left out, and the last lines, as many as are
+    /// exported: its result is there.
     fn push_last_lines(&mut self, text: &str) {
         let count = text.lines().count();
         let shown = self.shown_lines(count);
@@ -354,33 +391,34 @@ impl EntryView<'_> {
         }
     }
 
-    /// How many of `count` lines the export shows.
+    /// How many of `count` lines the export shows: all, or as many as `cuts` allows.
     fn shown_lines(&self, count: usize) -> usize {
         count.min(self.source.contents.cuts.lines.unwrap_or(count))
     }
 
-    /// Appends how many of `count` lines are left out, if any. `which` precedes `lines`, unless
-    /// none is shown.
+    /// Appends a remark with how many of `count` lines are left out, if any. `which` is the adjective
+    /// before `lines`, with a space: `more ` after the shown lines, `earlier ` before them. It is left
+    /// out if no line is shown.
     fn push_omitted(&mut self, count: usize, which: &str) {
         let shown = self.shown_lines(count);
         if shown == count {
             return;
         }
-        let which = if shown == 0 { "" } else { which };
-        let one = format!("{which}line");
-        let many = format!("{which}lines");
+        let adjective = if shown == 0 { "" } else { which };
+        let one = format!("{adjective}line");
+        let many = format!("{adjective}lines");
         self.markup
             .words(Tag::Note, &counted(count - shown, &one, &many));
     }
 
-    /// Appends a command or code that the user ran.
+    /// Appends a shell command or Python code that the user ran, with its output.
     pub fn push_execution(&mut self, message: Raw) {
         let (name, language, key) = if message.get("command").is_some() {
             ("bash", "sh", "command")
         } else {
             ("python", "py", "code")
         };
-        let ran = text_at(message, key).unwrap_or_default();
+        let code = text_at(message, key).unwrap_or_default();
         let output = text_at(message, "output").unwrap_or_default();
 
         // Its end is in its members: the agent adds no line about it to the output.
@@ -405,9 +443,9 @@ impl EntryView<'_> {
             "failed"
         };
         self.push_tool(state, |view| {
-            push_head(name, &first_line(&ran), &marks, &mut view.markup);
-            if ran.trim_end().contains('\n') {
-                code::block(&ran, language, Language::named(language), &mut view.markup);
+            push_head(name, &first_line(&code), &marks, &mut view.markup);
+            if code.trim_end().contains('\n') {
+                code::block(&code, language, Language::named(language), &mut view.markup);
             }
             if output.trim().is_empty() {
                 view.markup.words(Tag::Note, "no output");
@@ -424,12 +462,16 @@ impl EntryView<'_> {
         }
     }
 
+    /// Appends a file that the user mentioned: its path, why its content was left out, its lines, its
+    /// image; whichever there are.
     fn push_file(&mut self, file: Raw) {
         let path = self.path(file).unwrap_or_default();
         push_head("file", &path, &[], &mut self.markup);
         if let Some(reason) = text_at(file, "skippedReason") {
-            self.markup
-                .words(Tag::Note, &format!("left out: {}", cut(&reason, 100)));
+            self.markup.words(
+                Tag::Note,
+                &format!("left out: {}", cut(&reason, LONGEST_REASON)),
+            );
         }
         if let Some(content) = text_at(file, "content")
             && !content.is_empty()
@@ -448,9 +490,9 @@ impl EntryView<'_> {
 /// Appends the head line of a tool.
 fn push_head(name: &str, subject: &str, marks: &[Mark], markup: &mut Markup) {
     markup.element(Tag::ToolHead, |m| {
-        m.words(Tag::Name, &cut(name, 80));
+        m.words(Tag::Name, &cut(name, LONGEST_NAME));
         if !subject.is_empty() {
-            m.words(Tag::Subject, &cut(subject, SUBJECT));
+            m.words(Tag::Subject, &cut(subject, LONGEST_SUBJECT));
         }
         for mark in marks {
             m.words(mark.tag, mark.text);
@@ -474,7 +516,7 @@ fn offset_of_line(text: &str, count: usize) -> usize {
 
 /// The first line of a command of Codex, which has the command as a list of words.
 fn shell_subject(arguments: Raw) -> Option<String> {
-    let command = readable::command_head(arguments.get("command")?, SUBJECT)?;
+    let command = readable::command_head(arguments.get("command")?, LONGEST_SUBJECT)?;
     Some(first_line(&command.to_string_lossy()))
 }
 
@@ -502,20 +544,20 @@ struct Replacement {
 
 /// The replacements of an edit: a list of them, or one in the arguments themselves.
 fn replacements(arguments: Raw) -> Vec<Replacement> {
-    match arguments.get("edits").filter(|edits| edits.is_array()) {
-        Some(edits) => edits.items().filter_map(replacement).collect(),
-        None => Vec::from_iter(replacement(arguments)),
+    if let Some(edits) = arguments.get("edits")
+        && edits.is_array()
+    {
+        return edits.items().filter_map(replacement).collect();
     }
+    Vec::from_iter(replacement(arguments))
 }
 
-/// Reads a replacement, by the names that agents use for its texts.
+/// Reads a replacement, by the names that agents use for its texts. `None` if it does not have both.
 fn replacement(object: Raw) -> Option<Replacement> {
-    let old = ["oldText", "old_text", "old_string"]
-        .iter()
-        .find_map(|key| object.get(key))?;
-    let new = ["newText", "new_text", "new_string"]
-        .iter()
-        .find_map(|key| object.get(key))?;
+    let old_keys = ["oldText", "old_text", "old_string"];
+    let old = old_keys.iter().find_map(|key| object.get(key))?;
+    let new_keys = ["newText", "new_text", "new_string"];
+    let new = new_keys.iter().find_map(|key| object.get(key))?;
     Some(Replacement {
         old: decoded(old)?,
         new: decoded(new)?,
