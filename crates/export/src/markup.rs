@@ -152,7 +152,8 @@ tags! {
 impl Tag {
     /// Whether the direction of writing is that of the element's own text.
     pub fn has_own_direction(self) -> bool {
-        ["p", "h3", "h4", "h5", "li", "blockquote", "th", "td"].contains(&self.element().0)
+        let (element, _) = self.element();
+        ["p", "h3", "h4", "h5", "li", "blockquote", "th", "td"].contains(&element)
     }
 
     /// Whether the element is part of a line.
@@ -160,7 +161,9 @@ impl Tag {
         let elements = [
             "em", "strong", "del", "code", "a", "b", "span", "ins", "td", "th", "summary",
         ];
-        elements.contains(&self.element().0) && self != Tag::Call
+        let (element, _) = self.element();
+        // A call is a link on a line of its own.
+        elements.contains(&element) && self != Tag::Call
     }
 }
 
@@ -230,20 +233,21 @@ pub struct SectionLimits {
 #[derive(Debug, Default)]
 pub struct Markup {
     out: String,
-    /// The innermost section, and those that enclose it.
+    /// The innermost section; outside of all sections, one for the markup between them.
     section: Section,
-    outside: Vec<Section>,
+    /// The sections that enclose it, outermost first.
+    enclosing: Vec<Section>,
 }
 
 /// A section under construction.
 #[derive(Debug, Default)]
 struct Section {
-    /// The offset at which its content begins.
+    /// The offset in the markup at which its content begins.
     start: usize,
     /// The number of elements opened in it.
     elements: usize,
-    /// The elements that are open, outermost first: the range of each opening; `None` if it was
-    /// omitted.
+    /// The elements that are open, outermost first. For each, the range in the markup of its
+    /// opening; `None` if the element is omitted because it is nested too deep.
     open: Vec<Option<Range<usize>>>,
 }
 
@@ -328,8 +332,10 @@ impl Markup {
         self.push_open(&[OPEN_WITH, tag.code()], &format!("{value}{VALUE}"));
     }
 
+    /// Appends the opening of an element: its mark with its tag, then its value with [`VALUE`]. An
+    /// element that is nested too deep is omitted, as is its close.
     fn push_open(&mut self, mark: &[char], value: &str) {
-        if self.section.open.len() + self.outside.len() >= MOST_LEVELS {
+        if self.section.open.len() + self.enclosing.len() >= MOST_LEVELS {
             self.section.open.push(None);
             return;
         }
@@ -340,9 +346,10 @@ impl Markup {
         self.section.open.push(Some(start..self.out.len()));
     }
 
-    /// Closes the element opened last.
+    /// Closes the element opened last in this section.
     pub fn close(&mut self) {
-        if let Some(Some(_)) = self.section.open.pop() {
+        let opening = self.section.open.pop().flatten();
+        if opening.is_some() {
             self.out.push(CLOSE);
         }
     }
@@ -363,16 +370,16 @@ impl Markup {
             ..Section::default()
         };
         let outer = std::mem::replace(&mut self.section, inner);
-        self.outside.push(outer);
+        self.enclosing.push(outer);
     }
 
     /// Ends the section begun last.
     pub fn end_section(&mut self) {
         self.out.push(SECTION_END);
-        self.section = self.outside.pop().unwrap_or_default();
+        self.section = self.enclosing.pop().unwrap_or_default();
     }
 
-    /// Divides the section if it has reached one of these limits; returns whether it had.
+    /// Divides the section if it has reached one of these limits, and returns whether it had.
     pub fn divide_if_full(&mut self, limits: SectionLimits) -> bool {
         let bytes = self.out.len() - self.section.start;
         if bytes < limits.bytes && self.section.elements < limits.elements {
@@ -382,19 +389,22 @@ impl Markup {
         true
     }
 
-    /// Ends the section and begins another, in which the open elements are opened again.
+    /// Ends the section and begins another. The open elements are closed before it, and opened again
+    /// in the new one, with the same values.
     pub fn divide(&mut self) {
         for _ in self.section.open.iter().flatten() {
             self.out.push(CLOSE);
         }
         self.out.extend([SECTION_END, SECTION]);
+
         self.section.start = self.out.len();
-        // Those that are opened again do not count, so that a section with many can be filled.
+        // Elements that are opened again do not count: if they reached the limit, no section would
+        // have room for more.
         self.section.elements = 0;
-        for range in self.section.open.iter_mut().flatten() {
+        for opening in self.section.open.iter_mut().flatten() {
             let start = self.out.len();
-            self.out.extend_from_within(range.clone());
-            *range = start..self.out.len();
+            self.out.extend_from_within(opening.clone());
+            *opening = start..self.out.len();
         }
     }
 
@@ -428,9 +438,9 @@ impl<'m> Iterator for Events<'m> {
     type Item = Event<'m>;
 
     fn next(&mut self) -> Option<Event<'m>> {
-        // Marks are ASCII, so bytes can be compared.
-        let mark = self.rest.bytes().position(|byte| is_mark(char::from(byte)));
-        let text_len = mark.unwrap_or(self.rest.len());
+        // The text before the next mark comes first. Marks are ASCII, so bytes can be compared.
+        let next_mark = self.rest.bytes().position(|byte| is_mark(char::from(byte)));
+        let text_len = next_mark.unwrap_or(self.rest.len());
         if text_len > 0 {
             let (text, rest) = self.rest.split_at(text_len);
             self.rest = rest;
@@ -449,6 +459,7 @@ impl<'m> Iterator for Events<'m> {
             CLOSE => Event::Close,
             SECTION => Event::Section,
             SECTION_END => Event::SectionEnd,
+            // The only other mark is WORD_END.
             _ => Event::WordEnd,
         };
         Some(event)
@@ -491,13 +502,13 @@ impl<'m, F: Fn(Tag, &str) -> bool> Iterator for EventsWithout<'m, F> {
 }
 
 impl<F> EventsWithout<'_, F> {
-    /// Skips the rest of an element that was opened.
+    /// Skips the content and the end of the element whose opening was just read.
     fn skip_element(&mut self) {
-        let mut open = 1;
-        while open > 0 {
+        let mut depth = 1;
+        while depth > 0 {
             match self.events.next() {
-                Some(Event::Open(..)) => open += 1,
-                Some(Event::Close) => open -= 1,
+                Some(Event::Open(..)) => depth += 1,
+                Some(Event::Close) => depth -= 1,
                 Some(_) => {}
                 None => return,
             }
