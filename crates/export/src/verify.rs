@@ -45,7 +45,10 @@ pub enum Rendition {
     Trajectory,
 }
 
-/// Finds the values that are in an export, by their indexes: none, if it is correct.
+/// Finds the values that are in an export, and returns their indexes: none, if it is correct.
+///
+/// Of a page, only what comes from the session is searched: the pieces, the title and the prose. Of
+/// a static page, this is everything except its style.
 pub fn left_over(
     format: Rendition,
     written: &dyn ReadAt,
@@ -55,7 +58,8 @@ pub fn left_over(
         .into_iter()
         .filter_map(|spelling| Searcher::new(spelling, values))
         .collect();
-    // Whether the line is in the style of a static page, or in the prose of a page.
+    // Whether the current line is in the style of a static page, or in the prose of a page. Each
+    // spans several lines.
     let mut is_style = false;
     let mut is_prose = false;
     each_line(written, 0..written.len(), |Line { bytes: line, .. }| {
@@ -64,13 +68,14 @@ pub fn left_over(
                 search_text(&mut searchers, line, format);
             }
             Rendition::Page if line.starts_with(PIECE) => {
-                search_text(&mut searchers, &piece(line)?, format);
+                search_text(&mut searchers, &inflated_piece(line)?, format);
             }
             // The rest of a page, including its style, is the same for every session.
             Rendition::Page => {
                 if line.starts_with(PROSE.as_bytes()) {
                     is_prose = true;
                 }
+                // Title and prose are HTML, as on a static page.
                 if is_prose || line.starts_with(TITLE) {
                     search_text(&mut searchers, line, Rendition::StaticPage);
                 }
@@ -103,31 +108,43 @@ fn search_text(searchers: &mut [Searcher], text: &[u8], format: Rendition) {
     }
 }
 
+/// Begins the line of a piece of a page.
 const PIECE: &[u8] = b"<script type=\"text/plain\" ";
+
+/// Begins the line with the title of a page.
 const TITLE: &[u8] = b"<title>";
 
-/// Returns the content of a piece of a page; nothing for an image.
-fn piece(line: &[u8]) -> io::Result<Vec<u8>> {
-    let invalid = || {
-        io::Error::new(
-            io::ErrorKind::InvalidData,
-            "a piece of the page cannot be decoded",
-        )
-    };
-    let start = memchr::memchr(b'>', line).ok_or_else(invalid)? + 1;
-    let end = memchr::memrchr(b'<', line)
-        .filter(|&end| end >= start)
-        .ok_or_else(invalid)?;
+/// Begins gzip data (RFC 1952).
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+
+/// Returns the inflated content of a piece of a page; nothing for an image. `line` is the whole
+/// element, and begins with [`PIECE`].
+fn inflated_piece(line: &[u8]) -> io::Result<Vec<u8>> {
+    let tag_end = memchr::memchr(b'>', line).ok_or_else(invalid_piece)?;
+    let content_start = tag_end + 1;
+    let content_end = memchr::memrchr(b'<', line).ok_or_else(invalid_piece)?;
+    // Without an end tag, the last `<` is that of the begin tag.
+    if content_end < content_start {
+        return Err(invalid_piece());
+    }
+
     let mut text = Vec::new();
-    match STANDARD.decode(&line[start..end]) {
-        Ok(packed) if packed.starts_with(&[0x1f, 0x8b]) => {
+    match STANDARD.decode(&line[content_start..content_end]) {
+        Ok(packed) if packed.starts_with(GZIP_MAGIC) => {
             GzDecoder::new(&packed[..]).read_to_end(&mut text)?;
         }
-        // A piece with an id is an image, which is unchanged.
+        // An image, whose data is unchanged. The id of the index begins so, too, but it is gzip.
         _ if line[PIECE.len()..].starts_with(b"id=\"i") => {}
-        _ => return Err(invalid()),
+        _ => return Err(invalid_piece()),
     }
     Ok(text)
+}
+
+fn invalid_piece() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "a piece of the page cannot be decoded",
+    )
 }
 
 /// Returns lines of an export without elements and escapes.
@@ -145,12 +162,16 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     string::decode(text).into_bytes()
 }
 
-/// A spelling in which text is compared.
+/// A form in which text is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spelling {
+    /// With elements and their attributes, which contain the addresses of links.
     Marked,
+    /// Without elements and escapes.
     Plain,
+    /// Like `Plain`, and without signs of Markdown.
     Squeezed,
+    /// Like `Squeezed`, and without white space and margins, for values of several lines.
     Block,
 }
 
@@ -173,47 +194,55 @@ impl Spelling {
 
     /// Removes the bytes that do not count in this spelling.
     fn spell(self, text: &[u8]) -> Vec<u8> {
-        let is_kept = |byte: &u8| match byte {
+        text.iter()
+            .copied()
+            .filter(|&byte| self.keeps(byte))
+            .collect()
+    }
+
+    fn keeps(self, byte: u8) -> bool {
+        match byte {
             b'\\' => self == Spelling::Marked,
             b'*' | b'_' | b'~' | b'`' => matches!(self, Spelling::Marked | Spelling::Plain),
             b' ' | b'\n' | b'\r' | b'\t' | b'>' | b'|' => self != Spelling::Block,
             _ => true,
-        };
-        text.iter().copied().filter(is_kept).collect()
+        }
     }
 }
 
 /// The number of bytes to collect before searching them.
-const MOST: usize = 1 << 20;
+const WINDOW_LEN: usize = 1 << 20;
 
-/// The minimum length of a form that differs from its value: shorter ones occur by chance.
-const SHORTEST: usize = 8;
+/// The minimum length in bytes of a value whose spelling differs from it: shorter spellings occur by
+/// chance.
+const SHORTEST_SPELLED: usize = 8;
 
 /// Searches the text in one spelling.
 struct Searcher {
-    form: Spelling,
+    spelling: Spelling,
     exact: Exact,
     /// For each value in `exact`, its index among all values.
-    which: Vec<usize>,
+    value_indexes: Vec<usize>,
     /// The text not searched yet, preceded by enough searched text for a value that spans both.
     window: Vec<u8>,
     /// How many bytes of searched text are kept.
     overlap: usize,
+    /// The indexes among all values of those that were found.
     found: BTreeSet<usize>,
 }
 
 impl Searcher {
     /// Makes a searcher; `None` if no value is searched for in this spelling.
-    fn new(form: Spelling, values: &[Value]) -> Option<Searcher> {
-        let mut which = Vec::new();
+    fn new(spelling: Spelling, values: &[Value]) -> Option<Searcher> {
+        let mut value_indexes = Vec::new();
         let mut spelled_values = Vec::new();
         for (index, value) in values.iter().enumerate() {
-            if !form.is_for(&value.bytes) {
+            if !spelling.is_for(&value.bytes) {
                 continue;
             }
-            let bytes = form.spell(&value.bytes);
-            if bytes == value.bytes || bytes.len() >= SHORTEST {
-                which.push(index);
+            let bytes = spelling.spell(&value.bytes);
+            if bytes == value.bytes || bytes.len() >= SHORTEST_SPELLED {
+                value_indexes.push(index);
                 spelled_values.push(Value {
                     kind: value.kind,
                     bytes,
@@ -221,47 +250,50 @@ impl Searcher {
             }
         }
 
-        // Percent-encoding takes three characters for one.
+        // `Exact` also finds values in percent-encoding, which takes three characters for one.
         let overlap = spelled_values
             .iter()
             .map(|value| value.bytes.len() * 3)
             .max()?;
         Some(Searcher {
-            form,
+            spelling,
             exact: Exact::new(spelled_values),
-            which,
+            value_indexes,
             window: Vec::new(),
             overlap,
             found: BTreeSet::new(),
         })
     }
 
-    /// Adds more of the text, in whole lines of this format; `plain` is what [`plain`] returns.
+    /// Adds whole lines of the text, which has this format, and searches the window when it is full.
+    /// `plain` is the same text as [`plain`] returns it.
     fn push(&mut self, text: &[u8], plain: &[u8], format: Rendition) {
-        self.window.extend(match self.form {
+        let spelled = match self.spelling {
             Spelling::Marked if format == Rendition::Trajectory => unescaped(text),
             Spelling::Marked => entities_decoded(text),
-            form => form.spell(plain),
-        });
-        self.window.extend(self.form.spell(b"\n"));
-        self.search(MOST);
+            spelling => spelling.spell(plain),
+        };
+        self.window.extend(spelled);
+        self.window.extend(self.spelling.spell(b"\n"));
+        if self.window.len() > WINDOW_LEN {
+            self.search();
+        }
     }
 
-    /// Searches the text if it has more than `most` bytes.
-    fn search(&mut self, most: usize) {
-        if self.window.len() <= most {
-            return;
-        }
+    /// Searches the window, and keeps only its last `overlap` bytes.
+    fn search(&mut self) {
         self.exact.each(&self.window, &mut |_, value| {
-            self.found.insert(self.which[value]);
+            self.found.insert(self.value_indexes[value]);
         });
         let searched = self.window.len().saturating_sub(self.overlap);
         self.window.drain(..searched);
     }
 
-    /// Returns the indexes of the values that are in the text.
+    /// Searches the rest of the text, and returns the indexes of the values that are in the text.
     fn finish(mut self) -> BTreeSet<usize> {
-        self.search(0);
+        if !self.window.is_empty() {
+            self.search();
+        }
         self.found
     }
 }
@@ -273,8 +305,8 @@ fn without_elements(html: &[u8]) -> Cow<'_, [u8]> {
     ELEMENT.replace_all(html, NoExpand(b""))
 }
 
-/// Returns markup without its marks: a letter follows the beginning of an element or a word, the
-/// value that of others.
+/// Returns markup without its marks, and without what belongs to them: the letter after the mark that
+/// opens an element or a word, and the letter and value of an element with a value.
 fn without_marks(markup: &[u8]) -> Vec<u8> {
     static MARK: LazyLock<Regex> = LazyLock::new(|| {
         let others = format!("[{CLOSE}{SECTION}{SECTION_END}{WORD_END}]");
@@ -284,8 +316,8 @@ fn without_marks(markup: &[u8]) -> Vec<u8> {
     MARK.replace_all(markup, NoExpand(b"")).into_owned()
 }
 
-/// Returns text in which the entities that pisess writes are replaced by their characters, and what
-/// it writes between characters is left out.
+/// Returns text in which the entities that pisess writes are replaced by their characters, and
+/// [`APART`] by nothing.
 fn entities_decoded(text: &[u8]) -> Vec<u8> {
     const ENTITIES: [(&str, &str); 6] = [
         ("&amp;", "&"),
@@ -438,8 +470,10 @@ mod tests {
 
     #[test]
     fn a_value_is_found_across_windows() {
-        for before in [MOST - 4, MOST, 2 * MOST - 4] {
-            let text = format!("{}\nsecret-42\n{}\n", "x".repeat(before), "y".repeat(MOST));
+        for before in [WINDOW_LEN - 4, WINDOW_LEN, 2 * WINDOW_LEN - 4] {
+            let before = "x".repeat(before);
+            let after = "y".repeat(WINDOW_LEN);
+            let text = format!("{before}\nsecret-42\n{after}\n");
             assert_eq!(left(Rendition::Markdown, &text, "secret-42"), 1);
         }
     }
