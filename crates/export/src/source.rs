@@ -43,12 +43,15 @@ pub struct Contents<'a> {
     /// The requests of the session, or of the path, with those that were pruned, and their times;
     /// `None` if none was pruned.
     pub requests: Option<Vec<(i64, Usage)>>,
+    /// Whether only the path to `end` is exported.
     path_only: bool,
+    /// The last entry of the path, whether or not it is exported.
     end: Option<EntryIx>,
+    /// For each entry of the session, its position in `entries`, or [`NO_NUMBER`].
     numbers: Vec<u32>,
-    /// The calls, sorted by the id of the call, then by entry.
+    /// The exported calls, sorted by the id of the call, then by entry.
     calls: Vec<CallPlace<'a>>,
-    /// The results, sorted likewise.
+    /// The exported results, sorted likewise.
     results: Vec<CallPlace<'a>>,
 }
 
@@ -89,7 +92,8 @@ impl<'a> Contents<'a> {
         contents
     }
 
-    /// Leaves out these parts, and no others.
+    /// Leaves out these parts, and no others: earlier cuts no longer apply. Computes everything that
+    /// depends on the exported entries: their numbers, calls, results, and the leaf.
     pub fn cut(&mut self, cuts: Cuts) {
         let session = self.session;
         let mut entries: Vec<EntryIx> = if self.path_only {
@@ -118,6 +122,7 @@ impl<'a> Contents<'a> {
             }
         }
         self.calls.sort_unstable();
+
         self.results.clear();
         for result in &session.collected.tool_results {
             let id = session.bytes(result.text);
@@ -148,14 +153,15 @@ impl<'a> Contents<'a> {
         requests.into_iter().map(|request| &request.usage).collect()
     }
 
-    /// Returns the path to the leaf: those of its entries that are exported.
+    /// Returns the exported entries on the path to the leaf, from the root.
     pub fn path(&self) -> Vec<EntryIx> {
         let mut path = self.session.path(self.leaf);
         path.retain(|&ix| self.number(ix).is_some());
         path
     }
 
-    /// Returns whether the path to the leaf contains the entry with this number.
+    /// Returns a predicate: whether the path to the leaf contains the entry with this number, which is
+    /// a value in markup.
     pub fn on_path(&self) -> impl Fn(&str) -> bool + '_ {
         let on_path = active(self.session, self.leaf);
         move |number| {
@@ -167,15 +173,17 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// Returns for each exported entry the number of the nearest one above it.
+    /// Returns, for each exported entry, the number of its nearest ancestor that is exported.
     pub fn parents(&self, tree: &Tree) -> Vec<Option<u32>> {
         let session = self.session;
-        let mut above: Vec<Option<u32>> = vec![None; session.entries.len()];
+        let mut ancestors: Vec<Option<u32>> = vec![None; session.entries.len()];
+        // Parents come first, so that the ancestor of a parent is known.
         for ix in tree.walk(&vec![false; session.entries.len()]) {
-            let parent = session.entry(ix).parent;
-            above[ix.at()] = parent.and_then(|parent| self.number(parent).or(above[parent.at()]));
+            if let Some(parent) = session.entry(ix).parent {
+                ancestors[ix.at()] = self.number(parent).or(ancestors[parent.at()]);
+            }
         }
-        self.entries.iter().map(|ix| above[ix.at()]).collect()
+        self.entries.iter().map(|ix| ancestors[ix.at()]).collect()
     }
 
     /// Writes the exported entries as a session: the whole file, or the header and the lines of the
@@ -185,11 +193,12 @@ impl<'a> Contents<'a> {
             return copy_all(self.file, out);
         }
         let reader = EntryReader::new(self.session, self.file);
-        let slot = self.session.title_slot.as_deref();
-        for line in slot.into_iter().chain([&*self.session.header.bytes]) {
-            out.write_all(line.trim_ascii_end())?;
+        if let Some(title_line) = &self.session.title_slot {
+            out.write_all(title_line.trim_ascii_end())?;
             out.write_all(b"\n")?;
         }
+        out.write_all(self.session.header.bytes.trim_ascii_end())?;
+        out.write_all(b"\n")?;
         for &ix in &self.entries {
             out.write_all(&reader.stored(self.session.entry(ix).span)?)?;
             out.write_all(b"\n")?;
@@ -197,8 +206,8 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    /// Calls `make` for each of some entries, on `workers` threads with a reader for each, and
-    /// `take` with the results, in order.
+    /// Calls `make` for each of these entries, on `workers` threads with a [`Source`] for each, and
+    /// `take` with the results, on this thread, in the order of the entries. Ends at the first error.
     pub fn in_order<T: Send>(
         &self,
         entries: &[EntryIx],
@@ -206,54 +215,63 @@ impl<'a> Contents<'a> {
         make: impl Fn(&Source, EntryIx) -> io::Result<T> + Sync,
         mut take: impl FnMut(T) -> io::Result<()>,
     ) -> io::Result<()> {
-        let length = |&ix: &EntryIx| self.session.entry(ix).span.len;
-        let batches = batches(entries, BatchSize::default(), length);
+        let batches = batches(entries, BatchSize::default(), |&ix| {
+            self.session.entry(ix).span.len
+        });
         let sources = Pool::new(|| Source::new(self));
-        let make_batch = |batch: Range<usize>| {
-            sources.with(|source| {
-                let made = entries[batch].iter().map(|&ix| make(source, ix));
-                made.collect::<io::Result<Vec<T>>>()
-            })
+        let make_batch = |batch: Range<usize>| -> io::Result<Vec<T>> {
+            sources.with(|source| entries[batch].iter().map(|&ix| make(source, ix)).collect())
         };
-        workers::in_order(batches, workers, make_batch, |batch| {
-            for made in batch? {
-                take(made)?;
+        workers::in_order(batches, workers, make_batch, |results| {
+            for result in results? {
+                take(result)?;
             }
             Ok(())
         })
     }
 
-    /// Returns the note that tells readers what is left out. `others` is [`Contents::others`] in a
-    /// document of the path.
+    /// Returns the note for readers about what is left out. `others` is [`Contents::others`] in a
+    /// document of the path, and else `None`.
     pub fn note(&self, others: Option<String>) -> Option<String> {
-        let all = if self.cuts.last.is_some() {
+        // Earlier entries are counted only if the export is cut to the last ones.
+        let path_len = if self.cuts.last.is_some() {
             self.session.path(self.end).len()
         } else {
             0
         };
-        self.cuts
-            .note(all.saturating_sub(self.entries.len()), others)
+        let omitted = path_len.saturating_sub(self.entries.len());
+        self.cuts.note(omitted, others)
     }
 
-    /// Returns the number of branches that are not on the path, and of their entries, if the path
-    /// is that to the leaf and there are any.
+    /// Returns the number of branches that are not on the path, and of their entries without
+    /// bookkeeping, as `2 other branches (7 entries)`. `None` if there are none, or if the path does
+    /// not end at the session's leaf.
     pub fn others(&self) -> Option<String> {
         let session = self.session;
-        let ends_at_leaf = self.end == session.leaf;
-        let others = branches(session, &Tree::new(session))
-            .iter()
-            .filter(|branch| !branch.active)
-            .count();
-        let on_path = active(session, self.end);
-        let is_other =
-            |ix: &EntryIx| !on_path[ix.at()] && !session.entry(*ix).kind.is_bookkeeping();
-        let entries = session.all().filter(is_other).count();
-        if !ends_at_leaf || others == 0 || entries == 0 {
+        if self.end != session.leaf {
             return None;
         }
-        let others = counted(others, "other branch", "other branches");
-        let entries = counted(entries, "entry", "entries");
-        Some(format!("{others} ({entries})"))
+
+        let mut branch_count = 0;
+        for branch in branches(session, &Tree::new(session)) {
+            if !branch.active {
+                branch_count += 1;
+            }
+        }
+        let on_path = active(session, self.end);
+        let mut entry_count = 0;
+        for ix in session.all() {
+            if !on_path[ix.at()] && !session.entry(ix).kind.is_bookkeeping() {
+                entry_count += 1;
+            }
+        }
+        if branch_count == 0 || entry_count == 0 {
+            return None;
+        }
+
+        let other_branches = counted(branch_count, "other branch", "other branches");
+        let entries = counted(entry_count, "entry", "entries");
+        Some(format!("{other_branches} ({entries})"))
     }
 
     /// Returns the name of the session.
@@ -279,14 +297,15 @@ impl<'a> Contents<'a> {
         if let Some(project) = cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()) {
             parts.push(project);
         }
+        // A time in ISO 8601 begins with the day.
         if let Some(day) = time.get(.."2026-01-31".len()) {
             parts.push(day);
         }
         parts.join(", ")
     }
 
-    /// Returns the first request, on one line. The name of a command is a request only if no other
-    /// follows.
+    /// Returns the first exported request, on one line. The name of a command counts only if no other
+    /// request follows. Blank requests do not count.
     fn first_request(&self) -> Option<String> {
         let mut command = None;
         for &ix in &self.entries {
@@ -301,17 +320,20 @@ impl<'a> Contents<'a> {
             if !is_command(&row) {
                 return Some(request);
             }
-            command.get_or_insert(request);
+            if command.is_none() {
+                command = Some(request);
+            }
         }
         command
     }
 
-    /// Returns the position of an entry among the exported ones.
+    /// Returns the position of an entry among the exported ones; `None` if it is not exported.
     pub fn number(&self, ix: EntryIx) -> Option<u32> {
-        self.numbers
-            .get(ix.at())
-            .copied()
-            .filter(|&number| number != NO_NUMBER)
+        let number = *self.numbers.get(ix.at())?;
+        if number == NO_NUMBER {
+            return None;
+        }
+        Some(number)
     }
 
     /// Returns the id of an entry, for people.
@@ -319,7 +341,8 @@ impl<'a> Contents<'a> {
         self.session.id(ix).to_string_lossy().into_owned()
     }
 
-    /// Returns the entry that made a call: the nearest one before the result.
+    /// Returns the entry with the call that a result answers: the nearest exported one before the
+    /// result that has a call with this id. Ids may occur again.
     fn call(&self, id: &[u8], result: EntryIx) -> Option<EntryIx> {
         let result = CallPlace { id, entry: result };
         let end = self.calls.partition_point(|call| *call < result);
@@ -331,10 +354,13 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// Returns the result of a call that answers no later call with the same id.
+    /// Returns the result of a call, unless the result answers a later call with the same id.
     pub fn answer(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
-        self.result(id, call)
-            .filter(|&result| self.call(id, result) == Some(call))
+        let result = self.result(id, call)?;
+        if self.call(id, result) != Some(call) {
+            return None;
+        }
+        Some(result)
     }
 
     /// Whether a result is the [`Contents::answer`] of a call.
@@ -343,7 +369,8 @@ impl<'a> Contents<'a> {
             .is_some_and(|call| self.result(id, call) == Some(result))
     }
 
-    /// Returns the entry with the result of a call: the nearest one after it.
+    /// Returns the entry with the result of a call: the nearest exported one after it that has a
+    /// result with this id.
     pub fn result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
         let call = CallPlace { id, entry: call };
         let start = self.results.partition_point(|result| *result <= call);
@@ -360,10 +387,10 @@ impl<'a> Contents<'a> {
 pub struct Source<'a> {
     /// What it reads.
     pub contents: &'a Contents<'a>,
-    /// The lines.
+    /// Reads the entries that are exported.
     pub reader: EntryReader<'a>,
-    /// Another one for the calls, which may be far before the entry that `reader` reads.
-    earlier: EntryReader<'a>,
+    /// Reads the calls of results, which may be far before the entry that `reader` reads.
+    call_reader: EntryReader<'a>,
 }
 
 impl<'a> Source<'a> {
@@ -372,26 +399,30 @@ impl<'a> Source<'a> {
         Source {
             contents,
             reader: EntryReader::new(contents.session, contents.file),
-            earlier: EntryReader::new(contents.session, contents.file),
+            call_reader: EntryReader::new(contents.session, contents.file),
         }
     }
 
-    /// Calls `see` with the block of the call that a result answers, or with `null` if there is
-    /// none.
+    /// Returns what `use_call` returns for the block of the call that a result answers, or for `null`
+    /// if there is none. `id` is that of the call.
     pub fn with_call<T>(
         &self,
         id: &[u8],
         result: EntryIx,
-        see: impl FnOnce(Raw) -> T,
+        use_call: impl FnOnce(Raw) -> T,
     ) -> io::Result<T> {
         let Some(ix) = self.contents.call(id, result) else {
-            return Ok(see(Raw::NULL));
+            return Ok(use_call(Raw::NULL));
         };
-        self.earlier.with_message(ix, |message| {
-            let mut calls = blocks_of(message.get("content").unwrap_or(Raw::NULL), "toolCall");
-            let call =
-                calls.find(|call| call.get_text("id").is_some_and(|own| own.as_bytes() == id));
-            see(call.unwrap_or(Raw::NULL))
+        self.call_reader.with_message(ix, |message| {
+            let content = message.get("content").unwrap_or(Raw::NULL);
+            for call in blocks_of(content, "toolCall") {
+                let call_id = call.get_text("id");
+                if call_id.is_some_and(|call_id| call_id.as_bytes() == id) {
+                    return use_call(call);
+                }
+            }
+            use_call(Raw::NULL)
         })
     }
 }
