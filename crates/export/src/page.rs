@@ -30,20 +30,20 @@ use sha2::{Digest, Sha256};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 
-/// What a piece holds of the session.
-const SIZE: BatchSize = BatchSize {
+/// The size of a piece of entries, in the session file and in entries.
+const PIECE_SIZE: BatchSize = BatchSize {
     bytes: 768 * 1024,
     items: 1024,
 };
 
 /// The number of rows in a piece.
-const ROWS: usize = 4096;
+const ROWS_PER_PIECE: usize = 4096;
 
 /// Separates the entries of a piece.
-const BETWEEN: char = '\x1e';
+const ENTRY_SEPARATOR: char = '\x1e';
 
 /// Separates the markup of an entry from the Markdown of its texts.
-const SOURCE: char = '\x1d';
+const SOURCE_SEPARATOR: char = '\x1d';
 
 /// The maximum number of bytes of the prose that is shown without JavaScript.
 const MOST_PROSE: usize = 4 << 20;
@@ -71,37 +71,44 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// Writes the page. `attach` adds the entries as a session, which the reader can save.
+/// Writes the page, in the order of the drawing above. `workers` threads make the pieces. `attach`
+/// adds the exported entries as a session, which the reader can save.
 pub fn page(
     contents: &Contents,
     workers: usize,
     attach: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    head(contents, STYLE, Some(SCRIPT), out)?;
+    write_head(contents, STYLE, Some(SCRIPT), out)?;
     out.write_all(b"<body>\n")?;
     out.write_all(SKELETON.as_bytes())?;
-    piece("id=\"index\"", &index::early(contents), out)?;
-    row_pieces(contents, workers, out)?;
+    write_piece("id=\"index\"", &index::early(contents), out)?;
+    write_row_pieces(contents, workers, out)?;
     writeln!(out, "<script>{SCRIPT}</script>")?;
-    let (late, said) = entry_pieces(contents, workers, out)?;
-    piece("id=\"late\"", &late.finish(contents), out)?;
+    let (late, prose) = write_entry_pieces(contents, workers, out)?;
+    write_piece("id=\"late\"", &late.finish(contents), out)?;
     if attach {
-        let attached = FnWriter(|bytes: &[u8]| piece("class=\"session\"", bytes, out));
-        let mut pieces = BufWriter::with_capacity(SIZE.bytes as usize, attached);
-        let written = contents
-            .write_session(&mut pieces)
-            .and_then(|()| pieces.flush());
-        // Dropped after an error, it would write once more.
-        drop(pieces.into_parts());
-        written?;
+        write_session_pieces(contents, out)?;
     }
-    without_script(contents, &said, out)?;
+    write_prose(contents, &prose, out)?;
     out.write_all(b"</body>\n</html>\n")
 }
 
-/// Writes the head of a page, with or without a script.
-pub(super) fn head(
+/// Writes the exported entries as a session, in pieces of [`PIECE_SIZE`] bytes.
+fn write_session_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
+    let each_piece = FnWriter(|bytes: &[u8]| write_piece("class=\"session\"", bytes, out));
+    let mut buffer = BufWriter::with_capacity(PIECE_SIZE.bytes as usize, each_piece);
+    let written = contents
+        .write_session(&mut buffer)
+        .and_then(|()| buffer.flush());
+    // If the buffer were dropped after an error, it would write once more.
+    drop(buffer.into_parts());
+    written
+}
+
+/// Writes the head of a page, with a content security policy that allows exactly this style and, if
+/// there is one, this script.
+pub(super) fn write_head(
     contents: &Contents,
     style: &'static str,
     script: Option<&str>,
@@ -133,8 +140,9 @@ pub(super) fn head(
 /// twice as long; of repetitive texts, a tenth more.
 const LEVEL: u32 = 5;
 
-/// Writes a piece: an element that contains compressed bytes.
-fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+/// Writes a piece: an element with these attributes on a line of its own, that contains the bytes,
+/// compressed and in base64.
+fn write_piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut packed = GzEncoder::new(
         Vec::with_capacity(bytes.len() / 4 + 64),
         Compression::new(LEVEL),
@@ -147,72 +155,79 @@ fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> 
     )
 }
 
-fn row_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the rows of the tree in pieces, in file order. `workers` threads make them. The attribute
+/// `data-n` is the number of the first entry.
+fn write_row_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
     let drawing = rows(contents.session, contents.leaf);
-    let make = |(at, entries): (usize, &[EntryIx])| {
-        let rows: Vec<String> = entries
-            .iter()
-            .map(|&ix| index::row(&drawing.row(ix)))
-            .collect();
-        let mut bytes = Vec::new();
-        let attributes = format!("class=\"rows\" data-n=\"{}\"", at * ROWS);
-        piece(&attributes, rows.join("\n").as_bytes(), &mut bytes)?;
-        Ok(bytes)
+    let make_piece = |(chunk, entries): (usize, &[EntryIx])| {
+        let mut rows = Vec::with_capacity(entries.len());
+        for &ix in entries {
+            rows.push(index::row(&drawing.row(ix)));
+        }
+        let mut piece = Vec::new();
+        let first_number = chunk * ROWS_PER_PIECE;
+        let attributes = format!("class=\"rows\" data-n=\"{first_number}\"");
+        write_piece(&attributes, rows.join("\n").as_bytes(), &mut piece)?;
+        Ok(piece)
     };
-    let chunks = contents.entries.chunks(ROWS).enumerate();
-    in_order(chunks, workers, make, |made: io::Result<Vec<u8>>| {
-        out.write_all(&made?)
+    let chunks = contents.entries.chunks(ROWS_PER_PIECE).enumerate();
+    in_order(chunks, workers, make_piece, |piece: io::Result<Vec<u8>>| {
+        out.write_all(&piece?)
     })
 }
 
-/// Writes the pieces in file order; several workers make them. Returns the facts that follow them,
-/// and the prose of the prompts and answers on the path up to [`MOST_PROSE`], by the numbers of
-/// their entries.
-fn entry_pieces(
+/// The prose of prompts and answers, by the numbers of their entries.
+type ProseByNumber = HashMap<u32, Html>;
+
+/// Writes the entries in pieces, in file order. `workers` threads make them. Returns the facts that
+/// are written after the entries, and the prose of the prompts and answers on the path. If these have
+/// more than [`MOST_PROSE`] bytes, the prose ends there.
+fn write_entry_pieces(
     contents: &Contents,
     workers: usize,
     out: &mut dyn Write,
-) -> io::Result<(Late, HashMap<u32, Html>)> {
-    let batches = batches(&contents.entries, SIZE, |&ix| {
+) -> io::Result<(Late, ProseByNumber)> {
+    let batches = batches(&contents.entries, PIECE_SIZE, |&ix| {
         contents.session.entry(ix).span.len
     });
-    let mut late = Late::default();
-    let mut said = HashMap::default();
-    let mut bytes_said = 0;
 
-    // Whether an entry, by its number, is a prompt or an answer on the path.
-    let mut is_said = vec![false; contents.entries.len()];
+    // For each entry, by its number, whether it is a prompt or an answer on the path.
+    let mut has_prose = vec![false; contents.entries.len()];
     for ix in contents.session.path(contents.leaf) {
-        let is_prose = matches!(index::letter(contents.session.entry(ix)), 'u' | 'a');
+        let letter = index::letter(contents.session.entry(ix));
         if let Some(number) = contents.number(ix)
-            && is_prose
+            && matches!(letter, 'u' | 'a')
         {
-            is_said[number as usize] = true;
+            has_prose[number as usize] = true;
         }
     }
 
-    let make = |range| entries_piece(&Source::new(contents), range, &is_said);
-    in_order(batches, workers, make, |made| {
-        let made = made?;
-        out.write_all(&made.bytes)?;
-        for (facts, lines) in made.facts {
+    let mut late = Late::default();
+    let mut prose_by_number = ProseByNumber::default();
+    let mut prose_len = 0;
+    let make_piece = |range| entries_piece(&Source::new(contents), range, &has_prose);
+    in_order(batches, workers, make_piece, |piece| {
+        let piece = piece?;
+        out.write_all(&piece.bytes)?;
+        for (facts, lines) in piece.facts {
             late.push(facts, lines);
         }
-        for (number, prose) in made.said {
-            bytes_said += prose.as_str().len();
-            if bytes_said <= MOST_PROSE {
-                said.insert(number, prose);
+        for (number, prose) in piece.prose {
+            // Prose beyond the maximum counts, too, so that nothing after it is kept.
+            prose_len += prose.as_str().len();
+            if prose_len <= MOST_PROSE {
+                prose_by_number.insert(number, prose);
             }
         }
         Ok::<(), io::Error>(())
     })?;
-    Ok((late, said))
+    Ok((late, prose_by_number))
 }
 
 /// Writes the prompts and answers of the path for browsers that do not run the script.
-fn without_script(
+fn write_prose(
     contents: &Contents,
-    said: &HashMap<u32, Html>,
+    prose_by_number: &ProseByNumber,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(
@@ -225,7 +240,7 @@ fn without_script(
         let Some(number) = contents.number(ix) else {
             continue;
         };
-        let Some(prose) = said.get(&number) else {
+        let Some(prose) = prose_by_number.get(&number) else {
             continue;
         };
         let letter = index::letter(contents.session.entry(ix));
@@ -238,32 +253,40 @@ fn without_script(
     writeln!(out, "</div>\n</noscript>")
 }
 
-/// A piece with the entries of a range, and their images.
-struct MadePiece {
+/// The entries of a range, as they are written, and what is known of them afterwards.
+struct EntriesPiece {
+    /// The piece with the entries, then their images.
     bytes: Vec<u8>,
-    /// And about how many lines each takes.
+    /// For each entry, its facts and about how many lines it takes.
     facts: Vec<(Facts, u32)>,
-    /// The prose of the entries that are requested.
-    said: Vec<(u32, Html)>,
+    /// The numbers and prose of the prompts and answers on the path.
+    prose: Vec<(u32, Html)>,
 }
 
-fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::Result<MadePiece> {
+/// Makes the piece with the entries whose numbers are in `range`. Of those for which `has_prose` is
+/// true, by number, it also makes the prose.
+fn entries_piece(
+    source: &Source,
+    range: Range<usize>,
+    has_prose: &[bool],
+) -> io::Result<EntriesPiece> {
     let mut text = String::new();
     let mut images = Vec::new();
     let mut facts = Vec::with_capacity(range.len());
-    let mut said = Vec::new();
+    let mut prose = Vec::new();
     for number in range.clone() {
         let mut view = entry_view(source, source.contents.entries[number])?;
         facts.push((view.facts, lines(&view.markup)));
-        if number > range.start {
-            text.push(BETWEEN);
-        }
         // A long text is not shown without JavaScript, so it is not copied.
-        if is_said[number] && !view.has_long_text {
-            let prose = prose_html(&view.markup);
-            if !prose.as_str().is_empty() {
-                said.push((number as u32, prose));
+        if has_prose[number] && !view.has_long_text {
+            let entry_prose = prose_html(&view.markup);
+            if !entry_prose.as_str().is_empty() {
+                prose.push((number as u32, entry_prose));
             }
+        }
+
+        if number > range.start {
+            text.push(ENTRY_SEPARATOR);
         }
         // A single long entry is moved, not copied.
         if text.is_empty() {
@@ -272,17 +295,15 @@ fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::
             text += view.markup.as_str();
         }
         if !view.text.is_empty() {
-            text.push(SOURCE);
+            text.push(SOURCE_SEPARATOR);
             text += &visible(&view.text);
         }
         images.append(&mut view.images);
     }
+
     let mut bytes = Vec::new();
-    piece(
-        &format!("class=\"entries\" data-n=\"{}\"", range.start),
-        text.as_bytes(),
-        &mut bytes,
-    )?;
+    let attributes = format!("class=\"entries\" data-n=\"{}\"", range.start);
+    write_piece(&attributes, text.as_bytes(), &mut bytes)?;
     for NamedImage { name, data } in images {
         // Images are compressed already. The data was checked to be base64 and nothing else.
         writeln!(
@@ -290,7 +311,11 @@ fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::
             "<script type=\"text/plain\" id=\"{name}\">{data}</script>"
         )?;
     }
-    Ok(MadePiece { bytes, facts, said })
+    Ok(EntriesPiece {
+        bytes,
+        facts,
+        prose,
+    })
 }
 
 #[cfg(test)]

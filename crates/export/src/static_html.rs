@@ -2,23 +2,23 @@
 
 use super::entry_view::entry_view;
 use super::html::{Html, full_html};
-use super::page::{STATIC_STYLE, head};
-use super::source::cut;
-use super::source::{Contents, Source};
+use super::page::{STATIC_STYLE, write_head};
+use super::source::{Contents, Source, cut};
 use foldhash::HashMap;
 use pisess_core::session::entry::{Entry, EntryIx, Kind};
 use pisess_core::session::labels::Labels;
 use pisess_json::time::iso_string;
 use std::io::{self, Write};
 
-/// Writes the path to the leaf. Several workers make its parts.
+/// Writes the path to the leaf as a page without a script. `workers` threads make the parts of its
+/// entries.
 pub fn static_page(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
     let path = contents.path();
     let edits = edit_notes(&Source::new(contents), &path)?;
     let labels = Labels::new(contents.session);
     let is_here = contents.on_path();
 
-    head(contents, STATIC_STYLE, None, out)?;
+    write_head(contents, STATIC_STYLE, None, out)?;
     writeln!(
         out,
         "<body class=\"document\">\n<h1>{}</h1>",
@@ -27,7 +27,8 @@ pub fn static_page(contents: &Contents, workers: usize, out: &mut dyn Write) -> 
     if let Some(note) = contents.note(contents.others()) {
         writeln!(out, "<p class=\"note\">{}</p>", Html::text(&note))?;
     }
-    let make = |source: &Source, ix| {
+
+    let make_part = |source: &Source, ix| {
         let view = entry_view(source, ix)?;
         let body = full_html(&view.markup, &is_here, &view.images);
         let label = labels
@@ -42,7 +43,7 @@ pub fn static_page(contents: &Contents, workers: usize, out: &mut dyn Write) -> 
         })
     };
     let mut last_model: Option<String> = None;
-    contents.in_order(&path, workers, make, |mut part| {
+    contents.in_order(&path, workers, make_part, |mut part| {
         // A message that contains only tool calls is omitted: each call is shown with its result.
         if part.body.as_str().is_empty() && part.edit.is_none() && part.label.is_none() {
             return Ok(());
@@ -97,9 +98,9 @@ fn in_element(begin: &str, text: Option<&str>, end: &str) -> String {
     }
 }
 
-/// The heading of an entry: who speaks, or what it is.
+/// The heading of an entry: who wrote it, the name of another message, or the type in words.
 pub(super) fn name_of(contents: &Contents, ix: EntryIx) -> String {
-    let who = match super::index::letter(contents.session.entry(ix)) {
+    let name = match super::index::letter(contents.session.entry(ix)) {
         'u' => "User",
         'a' => "Assistant",
         't' => "Tool",
@@ -108,17 +109,19 @@ pub(super) fn name_of(contents: &Contents, ix: EntryIx) -> String {
         'c' => "Compaction",
         'r' => "Branch summary",
         'm' | 'x' => {
-            let name = super::index::name_of(contents.session, ix).filter(|name| !name.is_empty());
-            return name.unwrap_or("Message".to_owned());
+            return match super::index::name_of(contents.session, ix) {
+                Some(name) if !name.is_empty() => name,
+                _ => "Message".to_owned(),
+            };
         }
         'l' => "Label",
         'e' => "Edit of the context",
         _ => return in_words(&super::index::name_of(contents.session, ix).unwrap_or_default()),
     };
-    who.to_owned()
+    name.to_owned()
 }
 
-/// The day and the time of an entry, in UTC, because a document has no time zone.
+/// The day and the time of an entry to the minute, in UTC, because a document has no time zone.
 pub(super) fn time_of(contents: &Contents, ix: EntryIx) -> Option<String> {
     let time_ms = contents.session.entry(ix).time_ms;
     if time_ms == Entry::NO_TIME {
@@ -126,13 +129,16 @@ pub(super) fn time_of(contents: &Contents, ix: EntryIx) -> Option<String> {
     }
     let time = iso_string(time_ms);
     let (day, clock) = time.split_once('T')?;
-    let hours_and_minutes = clock.get(..5)?;
+    let hours_and_minutes = clock.get(.."12:34".len())?;
     Some(format!("{day} {hours_and_minutes} UTC"))
 }
 
+/// The maximum number of characters of an entry's type in its heading.
+const LONGEST_TYPE: usize = 60;
+
 /// Rewrites the name of a type for people: `model_change` becomes `Model change`.
 fn in_words(name: &str) -> String {
-    let words = cut(name, 60).replace('_', " ");
+    let words = cut(name, LONGEST_TYPE).replace('_', " ");
     let mut letters = words.chars();
     match letters.next() {
         Some(first) => first.to_uppercase().chain(letters).collect(),
@@ -141,7 +147,8 @@ fn in_words(name: &str) -> String {
 }
 
 /// The notes for the reader at entries whose content was edited on a path. The last edit of an entry
-/// counts.
+/// counts: an edit without a `replacement` restores the entry, `null` omits it, and any other value
+/// replaces it.
 pub(super) fn edit_notes(
     source: &Source,
     path: &[EntryIx],
