@@ -61,12 +61,12 @@ pub fn push(text: &str, author: Author, markup: &mut Markup) {
                 source: text,
                 author,
                 code: None,
-                aligned: Vec::new(),
-                cell: 0,
-                head: false,
-                links: 0,
-                in_html: false,
-                level: 0,
+                alignments: Vec::new(),
+                column: 0,
+                is_head_row: false,
+                open_links: 0,
+                html_has_line: false,
+                heading_level: 0,
             };
             for (event, range) in
                 TextMergeWithOffset::new(Parser::new_ext(text, options()).into_offset_iter())
@@ -81,68 +81,87 @@ pub fn push(text: &str, author: Author, markup: &mut Markup) {
 /// result.
 const APART: char = '\u{2060}';
 
-/// Separates asterisks from punctuation if a letter of a script without spaces is on their other
-/// side, as in `**注意：**この`: by the rules of CommonMark, they would neither open nor close emphasis.
+/// Inserts [`APART`] between asterisks and punctuation if a letter of a script without spaces is on
+/// their other side, as in `**注意：**この`: by the rules of CommonMark, such asterisks would neither
+/// open nor close emphasis. A text that contains [`APART`] already stays as it is.
 fn emphasis_apart(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || !text.contains('*') || text.contains(APART) {
         return Cow::Borrowed(text);
     }
-    // The scripts without spaces come after this character: Chinese, Japanese, Korean.
-    let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && c >= '\u{2e80}');
-    let is_mark =
-        |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace() && c != '*');
 
-    let mut apart = String::with_capacity(text.len() + 16);
-    let mut rest = text;
-    while let Some(at) = rest.find('*') {
-        let run = rest[at..].bytes().take_while(|&byte| byte == b'*').count();
-        apart.push_str(&rest[..at]);
-        let before = apart.chars().last();
-        let after = rest[at + run..].chars().next();
-        if is_mark(before) && is_letter(after) {
-            apart.push(APART);
+    let mut separated = String::with_capacity(text.len() + 16);
+    let mut remaining = text;
+    while let Some(run_start) = remaining.find('*') {
+        let run_len = remaining[run_start..]
+            .bytes()
+            .take_while(|&byte| byte == b'*')
+            .count();
+        let (text_before, from_run) = remaining.split_at(run_start);
+        let (asterisks, text_after) = from_run.split_at(run_len);
+        separated.push_str(text_before);
+        let before = separated.chars().last();
+        let after = text_after.chars().next();
+        if is_punctuation(before) && is_letter_without_spaces(after) {
+            separated.push(APART);
         }
-        apart.push_str(&rest[at..at + run]);
-        if is_letter(before) && is_mark(after) {
-            apart.push(APART);
+        separated.push_str(asterisks);
+        if is_letter_without_spaces(before) && is_punctuation(after) {
+            separated.push(APART);
         }
-        rest = &rest[at + run..];
+        remaining = text_after;
     }
-    apart.push_str(rest);
-    Cow::Owned(apart)
+    separated.push_str(remaining);
+    Cow::Owned(separated)
 }
 
-/// Finds the byte range of the first address of the web in a text.
+/// The first character of the scripts without spaces: Chinese, Japanese, Korean.
+const FIRST_WITHOUT_SPACES: char = '\u{2e80}';
+
+fn is_letter_without_spaces(c: Option<char>) -> bool {
+    c.is_some_and(|c| c.is_alphanumeric() && c >= FIRST_WITHOUT_SPACES)
+}
+
+/// Whether there is a character that is neither part of a word, a space, nor an asterisk.
+fn is_punctuation(c: Option<char>) -> bool {
+    c.is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace() && c != '*')
+}
+
+/// Finds the byte range of the first address of the web in a text: `http://` or `https://` and at
+/// least one more character, without the punctuation of the sentence.
 pub(super) fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
-    let mut from = 0;
-    while let Some(found) = memchr::memchr(b':', &text.as_bytes()[from..]) {
-        let colon = from + found;
-        from = colon + 1;
-        if !text[from..].starts_with("//") {
+    let mut search_start = 0;
+    while let Some(distance) = memchr::memchr(b':', &text.as_bytes()[search_start..]) {
+        let colon = search_start + distance;
+        search_start = colon + 1;
+        if !text[search_start..].starts_with("//") {
             continue;
         }
-        from += "//".len();
+        let host_start = search_start + "//".len();
+        search_start = host_start;
         let Some(start) = scheme_start(&text[..colon]) else {
             continue;
         };
 
-        let is_end = |c: char| {
-            c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|') || c > '\u{2e7f}'
-        };
-        let end = match text[from..].find(is_end) {
-            Some(len) => from + len,
+        let end = match text[host_start..].find(ends_address) {
+            Some(len) => host_start + len,
             None => text.len(),
         };
         let address = without_punctuation(&text[start..end]);
         // A scheme alone is no address.
-        if start + address.len() > from {
+        if start + address.len() > host_start {
             return Some(start..start + address.len());
         }
     }
     None
 }
 
-/// The offset of the scheme at the end of a text, unless it is the end of a longer word.
+/// Whether a character ends an address. Those of scripts without spaces do: there, a word follows
+/// without a space.
+fn ends_address(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|') || c >= FIRST_WITHOUT_SPACES
+}
+
+/// The offset of `http` or `https` at the end of a text; `None` if it is the end of a longer word.
 fn scheme_start(text: &str) -> Option<usize> {
     let before = text
         .strip_suffix("https")
@@ -167,12 +186,13 @@ fn without_punctuation(address: &str) -> &str {
     address
 }
 
-/// The number of bytes of a text that are read for one line.
-const LINE: usize = 4 * 1024;
+/// The maximum number of bytes of a text that are read for one line.
+const LONGEST_ONE_LINE: usize = 4 * 1024;
 
-/// Returns a text on one line, without its markup, for rows.
+/// Returns the beginning of a text on one line, without its markup, for rows. Blocks and line breaks
+/// become spaces; what the user typed stays as it was typed.
 pub fn one_line(text: &str, author: Author) -> String {
-    let mut end = LINE.min(text.len());
+    let mut end = LONGEST_ONE_LINE.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -222,47 +242,58 @@ fn is_inline(end: TagEnd) -> bool {
     )
 }
 
+/// Writes the events of the parser as markup.
 struct Writer<'a, 'm> {
     markup: &'m mut Markup,
+    /// The parsed text, after [`emphasis_apart`].
     source: &'a str,
     author: Author,
-    /// The language and text of the open code block.
-    code: Option<(String, String)>,
-    /// The alignment of the columns of the open table.
-    aligned: Vec<Alignment>,
-    /// The column of the next cell.
-    cell: usize,
+    /// The open code block.
+    code: Option<CodeBlock>,
+    /// The alignments of the columns of the open table.
+    alignments: Vec<Alignment>,
+    /// The column of the next cell, from 0.
+    column: usize,
     /// Whether the row is the head of its table.
-    head: bool,
-    /// The level of the last heading.
-    level: usize,
+    is_head_row: bool,
+    /// The level of the last heading, as it is written; 0 before the first.
+    heading_level: usize,
     /// The number of open links and images, which contain no further links.
-    links: usize,
-    /// Whether a block of HTML is open that has a line already.
-    in_html: bool,
+    open_links: usize,
+    /// Whether a line of the last block of HTML was written.
+    html_has_line: bool,
+}
+
+/// A code block, whose text is collected until its end.
+struct CodeBlock {
+    language: String,
+    text: String,
 }
 
 impl Writer<'_, '_> {
+    /// Writes an event, which is at this range of the source. Then divides the section if it is full,
+    /// with a smaller limit between blocks.
     fn event(&mut self, event: Event, range: std::ops::Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.end(tag, range),
             Event::Text(text) => match &mut self.code {
-                Some((_, code)) => code.push_str(&whole(&text)),
+                Some(code) => code.text.push_str(&without_apart(&text)),
                 None => self.prose(&text, range),
             },
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.markup.words(Tag::Code, &whole(&text));
+                self.markup.words(Tag::Code, &without_apart(&text));
             }
             Event::Html(text) => {
                 // The newlines are between the lines of a block: the last one has none.
-                if self.in_html {
+                if self.html_has_line {
                     self.markup.text("\n");
                 }
-                self.in_html = true;
-                self.text(&whole(text.trim_end_matches('\n')));
+                self.html_has_line = true;
+                self.text(&without_apart(text.trim_end_matches('\n')));
             }
-            Event::InlineHtml(text) => self.text(&whole(&text)),
+            Event::InlineHtml(text) => self.text(&without_apart(&text)),
+            // What the user typed keeps its line breaks.
             Event::SoftBreak if self.author == Author::Program => self.markup.text("\n"),
             Event::SoftBreak => self.markup.element(Tag::Break, |_| ()),
             Event::HardBreak => {
@@ -284,24 +315,27 @@ impl Writer<'_, '_> {
         } else {
             FULL
         };
-        // Code is collected, and written in sections of its own.
+        // The text of a code block is collected, and written in sections of its own.
         if self.code.is_none() {
             self.markup.divide_if_full(limits);
         }
     }
 
+    /// Opens an element, or begins to collect a code block. `range` is that of the element in the
+    /// source.
     fn start(&mut self, tag: Start, range: std::ops::Range<usize>) {
         match tag {
             Start::Paragraph => self.markup.open(Tag::Paragraph),
             // Raw HTML is text, in a paragraph that keeps its lines.
             Start::HtmlBlock => {
-                self.in_html = false;
+                self.html_has_line = false;
                 self.markup.open(Tag::Verbatim);
             }
             Start::Heading { level, .. } => self.heading(level),
             Start::BlockQuote(_) => self.markup.open(Tag::Quote),
             Start::CodeBlock(kind) => {
                 let language = match kind {
+                    // The language may be followed by attributes, as in `rust,ignore`.
                     CodeBlockKind::Fenced(info) => info
                         .split([' ', ',', '{'])
                         .next()
@@ -309,18 +343,21 @@ impl Writer<'_, '_> {
                         .to_owned(),
                     CodeBlockKind::Indented => String::new(),
                 };
-                self.code = Some((language, String::new()));
+                self.code = Some(CodeBlock {
+                    language,
+                    text: String::new(),
+                });
             }
             Start::List(None) => self.markup.open(Tag::List),
             Start::List(Some(first)) => self.markup.open_with(Tag::Numbers, &first.to_string()),
             Start::Item => self.markup.open(Tag::Item),
-            Start::Table(aligned) => {
-                self.aligned = aligned;
+            Start::Table(alignments) => {
+                self.alignments = alignments;
                 self.markup.open(Tag::Table);
             }
             Start::TableHead | Start::TableRow => {
-                self.cell = 0;
-                self.head = tag == Start::TableHead;
+                self.column = 0;
+                self.is_head_row = tag == Start::TableHead;
                 self.markup.open(Tag::Row);
             }
             Start::TableCell => self.table_cell(),
@@ -329,6 +366,7 @@ impl Writer<'_, '_> {
             Start::Strikethrough if self.source[range.clone()].starts_with("~~") => {
                 self.markup.open(Tag::Struck);
             }
+            // A single one strikes nothing out.
             Start::Strikethrough => self.markup.text("~"),
             Start::Link { dest_url, .. } => self.link(&dest_url),
             Start::Image { dest_url, .. } => {
@@ -339,25 +377,27 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// Closes an element, or writes the code block that was collected.
     fn end(&mut self, tag: TagEnd, range: std::ops::Range<usize>) {
         match tag {
             TagEnd::CodeBlock => {
-                if let Some((language, code)) = self.code.take() {
-                    code::block(&code, &language, Language::named(&language), self.markup);
+                if let Some(CodeBlock { language, text }) = self.code.take() {
+                    code::block(&text, &language, Language::named(&language), self.markup);
                 }
             }
             TagEnd::Strikethrough if !self.source[range].starts_with("~~") => self.markup.text("~"),
             TagEnd::Image | TagEnd::Link => {
-                self.links -= 1;
+                self.open_links -= 1;
                 self.markup.close();
             }
             _ => self.markup.close(),
         }
     }
 
+    /// Opens a link. If its address is not allowed, the link has none.
     fn link(&mut self, address: &str) {
-        let address = whole(address);
-        self.links += 1;
+        let address = without_apart(address);
+        self.open_links += 1;
         let target = if is_allowed_address(&address) {
             &*address
         } else {
@@ -372,46 +412,52 @@ impl Writer<'_, '_> {
             Author::User => as_typed(self.source, range),
             Author::Program => text,
         };
-        self.text(&whole(text));
+        self.text(&without_apart(text));
     }
 
-    /// Appends text, with links for the addresses in it.
+    /// Appends text, with links for the addresses in it unless it is in a link.
     fn text(&mut self, text: &str) {
-        if self.links > 0 {
+        if self.open_links > 0 {
             return self.markup.text(text);
         }
-        let mut rest = text;
-        while let Some(range) = address_in(rest) {
-            self.markup.text(&rest[..range.start]);
-            let address = &rest[range.clone()];
-            let to = if is_allowed_address(address) {
+        let mut remaining = text;
+        while let Some(range) = address_in(remaining) {
+            self.markup.text(&remaining[..range.start]);
+            let address = &remaining[range.clone()];
+            let target = if is_allowed_address(address) {
                 address
             } else {
                 ""
             };
-            self.markup.element_with(Tag::Link, to, |m| m.text(address));
-            rest = &rest[range.end..];
+            self.markup
+                .element_with(Tag::Link, target, |m| m.text(address));
+            remaining = &remaining[range.end..];
         }
-        self.markup.text(rest);
+        self.markup.text(remaining);
     }
 
+    /// Opens a cell with the alignment of its column.
     fn table_cell(&mut self) {
-        let aligned = match self.aligned.get(self.cell) {
+        let alignment = match self.alignments.get(self.column) {
             Some(Alignment::Center) => "center",
             Some(Alignment::Right) => "right",
             Some(Alignment::Left) => "left",
             _ => "",
         };
-        self.cell += 1;
-        let tag = if self.head { Tag::HeadCell } else { Tag::Cell };
-        self.markup.open_with(tag, aligned);
+        self.column += 1;
+        let tag = if self.is_head_row {
+            Tag::HeadCell
+        } else {
+            Tag::Cell
+        };
+        self.markup.open_with(tag, alignment);
     }
 
-    /// Opens a heading, at most one level below the one before it: screen readers show headings as
-    /// an outline.
+    /// Opens a heading of the first, second or third level, at most one level below the heading before
+    /// it: screen readers show headings as an outline.
     fn heading(&mut self, level: HeadingLevel) {
-        self.level = (level as usize).min(self.level + 1).min(3);
-        let tag = match self.level {
+        self.heading_level = (level as usize).min(self.heading_level + 1).min(3);
+        let tag = match self.heading_level {
             1 => Tag::Heading1,
             2 => Tag::Heading2,
             _ => Tag::Heading3,
@@ -421,7 +467,7 @@ impl Writer<'_, '_> {
 }
 
 /// Returns a text without what [`emphasis_apart`] inserted.
-fn whole(text: &str) -> Cow<'_, str> {
+fn without_apart(text: &str) -> Cow<'_, str> {
     if text.contains(APART) {
         Cow::Owned(text.replace(APART, ""))
     } else {
@@ -539,8 +585,11 @@ mod tests {
             one_line(text, Author::Program),
             "Plan Two of three are done: [x] one [ ] two <b>raw</b>"
         );
-        let long = "é".repeat(LINE);
-        assert_eq!(one_line(&long, Author::Program).chars().count(), LINE / 2);
+        let long = "é".repeat(LONGEST_ONE_LINE);
+        assert_eq!(
+            one_line(&long, Author::Program).chars().count(),
+            LONGEST_ONE_LINE / 2
+        );
         assert_eq!(one_line("", Author::User), "");
     }
 }
