@@ -9,12 +9,17 @@ use super::markup::Word;
 /// The syntax of a language, as needed for colouring.
 #[derive(Debug)]
 pub struct Language {
+    /// Its names in a fence and its file extensions, in lower case; the first is the name in exports.
     names: &'static [&'static str],
+    /// What begins a comment up to the end of the line.
     line_comments: &'static [&'static str],
+    /// What begins and what ends a comment that may span lines.
     block_comment: Option<(&'static str, &'static str)>,
+    /// The quotes of strings on one line, each an ASCII character.
     quotes: &'static str,
     /// The quotes of strings that may span lines.
     long_quotes: &'static [&'static str],
+    /// The keywords, separated by spaces.
     keywords: &'static str,
     /// Whether keywords are case-insensitive.
     any_case: bool,
@@ -249,42 +254,52 @@ impl Language {
         self.names.first().copied().unwrap_or_default()
     }
 
-    /// Returns the language of a file.
+    /// Returns the language of a file, by its extension, or by the whole of a name without one, such
+    /// as `Makefile`.
     pub fn of_path(path: &str) -> Option<&'static Language> {
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        Language::named(file.rsplit('.').next().unwrap_or(file))
+        let extension = file.rsplit('.').next().unwrap_or(file);
+        Language::named(extension)
     }
 
     fn is_keyword(&self, word: &str) -> bool {
-        let same = |keyword: &str| {
-            if self.any_case {
-                keyword.eq_ignore_ascii_case(word)
-            } else {
-                keyword == word
-            }
-        };
-        word.len() <= 16 && self.keywords.split(' ').any(same)
+        if word.len() > LONGEST_KEYWORD {
+            return false;
+        }
+        let mut keywords = self.keywords.split(' ');
+        if self.any_case {
+            keywords.any(|keyword| keyword.eq_ignore_ascii_case(word))
+        } else {
+            keywords.any(|keyword| keyword == word)
+        }
     }
 }
 
-/// Calls `put` with the pieces of `text`, in order. Text between words comes as one piece without a
-/// kind.
-pub fn words<'a>(text: &'a str, language: &Language, put: &mut dyn FnMut(Option<Word>, &'a str)) {
-    let mut at = 0;
+/// The maximum length in bytes of a keyword; longer words are not compared.
+const LONGEST_KEYWORD: usize = 16;
+
+/// Divides `text` into pieces, and calls `write_piece` with each and its kind, in order. The text
+/// between two words with a kind comes as one piece without a kind.
+pub fn words<'a>(
+    text: &'a str,
+    language: &Language,
+    write_piece: &mut dyn FnMut(Option<Word>, &'a str),
+) {
+    let mut offset = 0;
     let mut plain_start = 0;
-    while at < text.len() {
-        let token = next_token(text, at, language);
+    while offset < text.len() {
+        let token = next_token(text, offset, language);
         if token.kind.is_some() {
-            if plain_start < at {
-                put(None, &text[plain_start..at]);
+            if plain_start < offset {
+                write_piece(None, &text[plain_start..offset]);
             }
-            put(token.kind, &text[at..token.end]);
+            write_piece(token.kind, &text[offset..token.end]);
             plain_start = token.end;
         }
-        at = token.end;
+        offset = token.end;
     }
     if plain_start < text.len() {
-        put(None, &text[plain_start..]);
+        write_piece(None, &text[plain_start..]);
     }
 }
 
@@ -309,7 +324,8 @@ impl Token {
     }
 }
 
-/// Reads the token that begins at the offset `at`.
+/// Reads the token that begins at the offset `at`, which is before the end: a name, a number, a
+/// comment or a string, or else a single character.
 fn next_token(text: &str, at: usize, language: &Language) -> Token {
     let rest = &text[at..];
     let bytes = rest.as_bytes();
@@ -347,7 +363,7 @@ fn next_token(text: &str, at: usize, language: &Language) -> Token {
 
     for quote in language.long_quotes {
         if rest.starts_with(quote) {
-            // One that breaks off reaches to the end of the text.
+            // A string without an end reaches to the end of the text.
             let (Ok(end) | Err(end)) = end_of_string(text, at + quote.len(), quote, None);
             return Token::word(Word::STRING, end);
         }
@@ -359,9 +375,10 @@ fn next_token(text: &str, at: usize, language: &Language) -> Token {
 }
 
 /// Whether a comment up to the end of the line begins at the offset `at`. `$#` in a shell and `//`
-/// in a URL begin none.
+/// in a URL begin none: some marks must follow white space, and others must not follow a colon.
 fn begins_line_comment(text: &str, at: usize, language: &Language) -> bool {
-    let before = match at.checked_sub(1) {
+    // The start of the text is like white space.
+    let byte_before = match at.checked_sub(1) {
         Some(before) => text.as_bytes()[before],
         None => b' ',
     };
@@ -370,8 +387,8 @@ fn begins_line_comment(text: &str, at: usize, language: &Language) -> bool {
             continue;
         }
         let begins = match mark.as_bytes() {
-            b"#" | b";" | b"%" | b"--" => before.is_ascii_whitespace(),
-            _ => before != b':',
+            b"#" | b";" | b"%" | b"--" => byte_before.is_ascii_whitespace(),
+            _ => byte_before != b':',
         };
         if begins {
             return true;
@@ -380,7 +397,8 @@ fn begins_line_comment(text: &str, at: usize, language: &Language) -> bool {
     false
 }
 
-/// Reads a name: a keyword, a type if it is in camel case, a call, or a key.
+/// Reads a name, and finds its kind. The first of these counts: a keyword, a key before `:`, a type in
+/// camel case, a name that is called.
 fn name_token(text: &str, at: usize, language: &Language) -> Token {
     let rest = &text.as_bytes()[at..];
     let len = rest
@@ -412,7 +430,8 @@ fn name_token(text: &str, at: usize, language: &Language) -> Token {
     Token::plain(end)
 }
 
-/// Reads a string on one line, or a key.
+/// Reads a string on one line, or a key. A string without an end reaches to the end of the line, except
+/// that a single `'` is an apostrophe.
 fn string_token(text: &str, at: usize, language: &Language) -> Token {
     let quote = &text[at..=at];
     let end = match end_of_string(text, at + 1, quote, Some('\n')) {
@@ -425,18 +444,25 @@ fn string_token(text: &str, at: usize, language: &Language) -> Token {
     Token::word(if is_key { Word::CALL } else { Word::STRING }, end)
 }
 
-/// Finds the end of a string that may contain escapes; as an error, the offset at which it breaks
-/// off: at `stop`, or at the end of the text.
-fn end_of_string(text: &str, from: usize, quote: &str, stop: Option<char>) -> Result<usize, usize> {
-    let mut rest = text[from..].char_indices();
-    while let Some((at, c)) = rest.next() {
+/// Finds the end of a string whose content begins at the offset `start`, and which may contain escapes
+/// with a backslash. Returns the offset after the closing `quote`; as an error, the offset at which
+/// a string without one breaks off: at `stop`, or at the end of the text.
+fn end_of_string(
+    text: &str,
+    start: usize,
+    quote: &str,
+    stop: Option<char>,
+) -> Result<usize, usize> {
+    let mut chars = text[start..].char_indices();
+    while let Some((index, c)) = chars.next() {
+        let offset = start + index;
         if c == '\\' {
             // The character after it is escaped.
-            rest.next();
+            chars.next();
         } else if Some(c) == stop {
-            return Err(from + at);
-        } else if quote.starts_with(c) && text[from + at..].starts_with(quote) {
-            return Ok(from + at + quote.len());
+            return Err(offset);
+        } else if quote.starts_with(c) && text[offset..].starts_with(quote) {
+            return Ok(offset + quote.len());
         }
     }
     Err(text.len())
