@@ -147,8 +147,8 @@ fn in_words(name: &str) -> String {
 }
 
 /// The notes for the reader at entries whose content was edited on a path. The last edit of an entry
-/// counts: an edit without a `replacement` restores the entry, `null` omits it, and any other value
-/// replaces it.
+/// counts: a `replacement` that is `null` omits the content, any other replaces it, and without one
+/// there is no note.
 pub(super) fn edit_notes(
     source: &Source,
     path: &[EntryIx],
