@@ -9,44 +9,46 @@ use super::raw::Raw;
 use super::scan::{Scanner, tokens};
 use super::string;
 use crate::text::{Text, joined};
+use std::collections::btree_map::{BTreeMap, Entry};
 
-/// Returns the text of `JSON.stringify(value)`.
+/// Returns the text of `JSON.stringify(value)`. Members are written in the order of the file; at the
+/// end of each object, they are put into JavaScript's order.
 pub fn stringify(value: Raw) -> Text<'static> {
-    let (mut out, mut open) = (Vec::new(), Vec::new());
-    let mut before = b' ';
+    let mut out = Vec::new();
+    let mut open: Vec<OpenContainer> = Vec::new();
+    // The first byte of the token before this one; no token begins with a space.
+    let mut previous = b' ';
     for (first, token) in tokens(value.bytes()) {
         match first {
             b'{' | b'[' => {
                 out.push(first);
-                open.push(Open {
+                open.push(OpenContainer {
                     is_object: first == b'{',
                     members: Vec::new(),
                     start: out.len(),
                 });
             }
             b'}' | b']' => {
-                open.pop()
-                    .iter()
-                    .for_each(|container| sort_members(container, &mut out));
+                if let Some(container) = open.pop() {
+                    sort_members(&container, &mut out);
+                }
                 out.push(first);
             }
             b',' | b':' => out.push(first),
             _ => {
                 let start = out.len();
                 push_scalar(token, &mut out);
-                // After a brace or comma, it is a key, or an item of an array.
-                if let Some(Open {
-                    is_object: true,
-                    members,
-                    ..
-                }) = open.last_mut()
-                    && matches!(before, b'{' | b',')
+                // In an object, a scalar after a brace or a comma is a key.
+                if let Some(container) = open.last_mut()
+                    && container.is_object
+                    && matches!(previous, b'{' | b',')
                 {
-                    members.push((start, out.len() - start));
+                    let key_len = out.len() - start;
+                    container.members.push(Member { start, key_len });
                 }
             }
         }
-        before = first;
+        previous = first;
     }
     Text::from_wtf8(out)
 }
@@ -120,10 +122,17 @@ pub fn join(array: Raw, separator: &str) -> Text<'static> {
 /// Returns a value as an operand of `+` and `>`: a missing value is `NaN`, `null` is 0. Strings and
 /// objects, which no agent writes there, are `NaN`.
 pub fn operand(value: Option<Raw>) -> f64 {
-    let number = |value: Raw| value.number().or(value.bool().map(f64::from));
-    match value {
-        Some(value) if value.is_null() => 0.0,
-        Some(value) => number(value).unwrap_or(f64::NAN),
+    let Some(value) = value else {
+        return f64::NAN;
+    };
+    if value.is_null() {
+        return 0.0;
+    }
+    if let Some(number) = value.number() {
+        return number;
+    }
+    match value.bool() {
+        Some(truth) => f64::from(truth),
         None => f64::NAN,
     }
 }
@@ -160,6 +169,7 @@ fn number_in(text: &str) -> f64 {
     number
 }
 
+/// Returns the decimal number that a string represents; an empty one is 0, any other `NaN`.
 fn decimal_in(text: &str) -> f64 {
     match text {
         "" => return 0.0,
@@ -167,34 +177,39 @@ fn decimal_in(text: &str) -> f64 {
         "-Infinity" => return f64::NEG_INFINITY,
         _ => {}
     }
-    // Rust also accepts `inf` and `nan`.
-    let is_word = |byte: u8| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E');
-    if text.bytes().any(is_word) {
-        return f64::NAN;
+    // Rust also accepts `inf` and `nan`. In a number, the only letter is that of the exponent.
+    for byte in text.bytes() {
+        if byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E') {
+            return f64::NAN;
+        }
     }
     text.parse().unwrap_or(f64::NAN)
 }
 
 /// Whether a value is a number with `bit` set, after JavaScript's conversion to 32 bits.
 pub fn has_bit(value: Option<Raw>, bit: u32) -> bool {
-    let number = value
-        .and_then(Raw::number)
-        .filter(|number| number.is_finite());
-    number.is_some_and(|number| number.trunc().rem_euclid(4_294_967_296.0) as u32 & bit != 0)
+    let Some(number) = value.and_then(Raw::number) else {
+        return false;
+    };
+    if !number.is_finite() {
+        return false;
+    }
+    let bits = number.trunc().rem_euclid(TWO_TO_32) as u32;
+    bits & bit != 0
 }
+
+const TWO_TO_32: f64 = 4_294_967_296.0;
 
 /// Returns `number.toFixed(1)` of a number that is not negative; ties round up.
 pub fn fixed1(number: f64) -> String {
-    let exact = format!("{number:.60}");
-    let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, "0"));
-    let mut tenths =
-        whole.parse::<u64>().unwrap_or(0) * 10 + u64::from(fraction.as_bytes()[0] - b'0');
-    tenths += u64::from(
-        fraction
-            .as_bytes()
-            .get(1)
-            .is_some_and(|&digit| digit >= b'5'),
-    );
+    // The second digit after the point decides. With 60 digits, it is not rounded itself.
+    let decimal = format!("{number:.60}");
+    let (whole, fraction) = decimal.split_once('.').unwrap_or((&decimal, "0"));
+    let digits = fraction.as_bytes();
+    let mut tenths = whole.parse::<u64>().unwrap_or(0) * 10 + u64::from(digits[0] - b'0');
+    if digits.get(1).is_some_and(|&hundredths| hundredths >= b'5') {
+        tenths += 1;
+    }
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
@@ -208,8 +223,8 @@ pub fn grouped(number: f64) -> String {
         return format!("{sign}{digits}");
     }
     let mut out = sign.to_owned();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -220,25 +235,38 @@ pub fn grouped(number: f64) -> String {
 /// Returns `Object.entries(value)`: integer-like keys first, in numeric order; a repeated key at
 /// its first position with its last value.
 pub fn entries(value: Raw<'_>) -> Vec<(Text<'_>, Raw<'_>)> {
-    let members: Vec<_> = value
-        .members()
-        .map(|(key, value)| (string::decode(key.bytes), value))
-        .collect();
-    let keys: Vec<_> = members.iter().map(|(key, _)| key.as_bytes()).collect();
-    properties(&keys)
+    let mut keys = Vec::new();
+    let mut values = Vec::new();
+    for (key, member_value) in value.members() {
+        keys.push(string::decode(key.bytes));
+        values.push(member_value);
+    }
+    let key_bytes: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+    properties(&key_bytes)
         .into_iter()
-        .map(|(key, value)| (members[key].0.clone(), members[value].1))
+        .map(|property| (keys[property.first].clone(), values[property.last]))
         .collect()
 }
 
 /// A container being written.
-struct Open {
+struct OpenContainer {
     is_object: bool,
-    /// Where each member of an object starts in the output, and the length of its key there.
-    members: Vec<(usize, usize)>,
+    /// The members of an object so far.
+    members: Vec<Member>,
+    /// The offset in the output of its content, after the bracket.
     start: usize,
 }
 
+/// A member in the output of [`stringify`].
+struct Member {
+    /// The offset of its key.
+    start: usize,
+    /// The length of its key in bytes, with the quotes.
+    key_len: usize,
+}
+
+/// Appends a string, number, `true`, `false` or `null` as `JSON.stringify` writes it. A number that is
+/// not finite becomes `null`.
 fn push_scalar(bytes: &[u8], out: &mut Vec<u8>) {
     let value = Raw::checked(bytes);
     match (value.text(), value.number()) {
@@ -249,65 +277,82 @@ fn push_scalar(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Sorts the members of a container, with which the output ends, into JavaScript's order, if
-/// necessary.
-fn sort_members(container: &Open, out: &mut Vec<u8>) {
-    let Open { members, start, .. } = container;
-    let keys: Vec<_> = members
-        .iter()
-        .map(|&(start, len)| &out[start + 1..start + len - 1])
-        .collect();
-    let order = properties(&keys);
-    if order
-        .iter()
-        .enumerate()
-        .all(|(at, &(key, value))| at == key && key == value)
-        && order.len() == keys.len()
-    {
+/// Puts the members of a container into JavaScript's order, if they are not. The output ends with
+/// them, without the closing bracket.
+fn sort_members(container: &OpenContainer, out: &mut Vec<u8>) {
+    let members = &container.members;
+    let mut keys: Vec<&[u8]> = Vec::with_capacity(members.len());
+    for Member { start, key_len } in members {
+        keys.push(&out[start + 1..start + key_len - 1]);
+    }
+    let properties = properties(&keys);
+    let is_sorted = properties.len() == members.len()
+        && properties
+            .iter()
+            .enumerate()
+            .all(|(index, property)| property.first == index && property.last == index);
+    if is_sorted {
         return;
     }
-    let member = |at: usize| {
-        let end = members
-            .get(at + 1)
-            .map_or(out.len(), |&(start, _)| start - 1);
-        &out[members[at].0..end]
-    };
-    let body = order
-        .iter()
-        .map(|&(_, value)| member(value))
-        .collect::<Vec<_>>()
-        .join(&b',');
-    out.truncate(*start);
-    out.extend_from_slice(&body);
-}
 
-/// Returns the properties in JavaScript's order, each as two indexes: of the first member with its
-/// key, and of the member with its value.
-fn properties(keys: &[&[u8]]) -> Vec<(usize, usize)> {
-    let mut by_key = std::collections::BTreeMap::new();
-    let mut order: Vec<(usize, usize)> = Vec::with_capacity(keys.len());
-    for (at, key) in keys.iter().enumerate() {
-        let place = *by_key.entry(key).or_insert_with(|| {
-            order.push((at, at));
-            order.len() - 1
-        });
-        order[place].1 = at;
+    let mut sorted = Vec::new();
+    for (index, property) in properties.iter().enumerate() {
+        if index > 0 {
+            sorted.push(b',');
+        }
+        let start = members[property.last].start;
+        // A comma precedes the next member.
+        let end = match members.get(property.last + 1) {
+            Some(next) => next.start - 1,
+            None => out.len(),
+        };
+        sorted.extend_from_slice(&out[start..end]);
     }
-    order.sort_by_key(|&(key, _)| array_index(keys[key]).unwrap_or(u32::MAX));
-    order
+    out.truncate(container.start);
+    out.extend_from_slice(&sorted);
 }
 
-/// Returns the value of an integer-like key, which JavaScript sorts before all other keys.
+/// A property of an object whose members may repeat a key.
+struct Property {
+    /// The index of the first member with its key, which decides its position.
+    first: usize,
+    /// The index of the last member with its key, which has its value.
+    last: usize,
+}
+
+/// Returns the properties of an object, whose members have these keys, in JavaScript's order.
+fn properties(keys: &[&[u8]]) -> Vec<Property> {
+    let mut indexes: BTreeMap<&[u8], usize> = BTreeMap::new();
+    let mut properties: Vec<Property> = Vec::with_capacity(keys.len());
+    for (member, key) in keys.iter().enumerate() {
+        match indexes.entry(key) {
+            Entry::Occupied(index) => properties[*index.get()].last = member,
+            Entry::Vacant(place) => {
+                place.insert(properties.len());
+                properties.push(Property {
+                    first: member,
+                    last: member,
+                });
+            }
+        }
+    }
+    // The sort is stable: other keys keep their order, after the integer-like ones.
+    properties.sort_by_key(|property| array_index(keys[property.first]).unwrap_or(u32::MAX));
+    properties
+}
+
+/// Returns the value of an integer-like key, which JavaScript sorts before all other keys: at most
+/// 2^32 - 2, without a leading zero.
 fn array_index(key: &[u8]) -> Option<u32> {
     let canonical = key == b"0" || (key.first()? != &b'0' && key.iter().all(u8::is_ascii_digit));
     if !canonical {
         return None;
     }
-    std::str::from_utf8(key)
-        .ok()?
-        .parse()
-        .ok()
-        .filter(|&index| index < u32::MAX)
+    let index: u32 = std::str::from_utf8(key).ok()?.parse().ok()?;
+    if index == u32::MAX {
+        return None;
+    }
+    Some(index)
 }
 
 #[cfg(test)]
