@@ -68,7 +68,8 @@ impl<'a> Raw<'a> {
     pub fn is_truthy(self) -> bool {
         match self.first() {
             b't' | b'{' | b'[' => true,
-            b'"' => self.0.len() > 2,
+            // A string that is not empty has more than its quotes.
+            b'"' => self.0.len() > "\"\"".len(),
             b'n' | b'f' => false,
             _ => self.number().is_some_and(|n| n != 0.0),
         }
@@ -87,23 +88,30 @@ impl<'a> Raw<'a> {
     pub fn number(self) -> Option<f64> {
         // Fast path for token counts and times in milliseconds, which are exact as integers and as
         // floats.
-        if self.0.len() <= 15 && self.0.iter().all(u8::is_ascii_digit) && !self.0.is_empty() {
-            return Some(
-                self.0
-                    .iter()
-                    .fold(0_u64, |sum, digit| sum * 10 + u64::from(digit - b'0'))
-                    as f64,
-            );
+        let digits = self.0;
+        if digits.len() <= MOST_EXACT_DIGITS
+            && digits.iter().all(u8::is_ascii_digit)
+            && !digits.is_empty()
+        {
+            let mut number = 0_u64;
+            for digit in digits {
+                number = number * 10 + u64::from(digit - b'0');
+            }
+            return Some(number as f64);
         }
-        self.is_number()
-            .then(|| std::str::from_utf8(self.0).ok()?.parse().ok())
-            .flatten()
+        if !self.is_number() {
+            return None;
+        }
+        std::str::from_utf8(self.0).ok()?.parse().ok()
     }
 
-    /// Returns the number, if it is a whole one that fits in `usize`.
+    /// Returns the number, if it is a whole one that is not negative and below 9e15.
     pub fn index(self) -> Option<usize> {
         let number = self.number()?;
-        (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as usize)
+        if number.fract() != 0.0 || !(0.0..INDEX_LIMIT).contains(&number) {
+            return None;
+        }
+        Some(number as usize)
     }
 
     /// Returns the decoded string, if it is one.
@@ -113,7 +121,10 @@ impl<'a> Raw<'a> {
 
     /// Returns what is between the quotes, if it is a string.
     pub fn raw_string(self) -> Option<&'a [u8]> {
-        self.is_string().then(|| &self.0[1..self.0.len() - 1])
+        if !self.is_string() {
+            return None;
+        }
+        Some(&self.0[1..self.0.len() - 1])
     }
 
     /// Whether it is the string `text`.
@@ -161,7 +172,15 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Iterates over the members of an object or the items of an array, which `read` reads.
+/// The most digits of an integer that is exact as a float, whichever digits they are.
+const MOST_EXACT_DIGITS: usize = 15;
+
+/// What limits the numbers that [`Raw::index`] returns. It is below 2^53, up to which all whole
+/// numbers are exact as floats.
+const INDEX_LIMIT: f64 = 9e15;
+
+/// Iterates over the members of an object or the items of an array, which `read` reads. Yields nothing
+/// unless the value begins with the bracket `open`, and ends where `read` returns `None`.
 fn walk<'a, T>(
     value: Raw<'a>,
     open: u8,
@@ -174,6 +193,7 @@ fn walk<'a, T>(
             return None;
         }
         match scanner.peek() {
+            // The bracket of the container itself.
             b'{' | b'[' if scanner.pos() == 0 => scanner.seek(1),
             b',' => scanner.seek(scanner.pos() + 1),
             _ => {}
