@@ -16,73 +16,78 @@ pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
     let mut container_lengths = lengths(bytes).into_iter();
     let mut out = Vec::with_capacity(bytes.len() * 2);
-    // Whether each open value is spread over lines.
+    // For each open container, whether it is spread over lines.
     let mut open: Vec<bool> = Vec::new();
-    let mut empty = false;
-    for (byte, token) in tokens(bytes) {
-        let breaks = open.last().is_some_and(|&breaks| breaks);
-        match byte {
+    // Whether the innermost container has no member or item yet.
+    let mut is_empty = false;
+    for (first, token) in tokens(bytes) {
+        let is_spread = open.last().copied().unwrap_or(false);
+        match first {
             b'{' | b'[' => {
-                first(breaks && empty, &mut out, open.len());
-                out.push(byte);
+                if is_spread && is_empty {
+                    new_line(&mut out, open.len());
+                }
+                out.push(first);
                 let length = container_lengths.next().unwrap_or(0);
                 open.push(length > SHORT && open.len() < MOST_LEVELS);
-                empty = true;
+                is_empty = true;
                 continue;
             }
             b'}' | b']' => {
                 open.pop();
-                first(breaks && !empty, &mut out, open.len());
-                out.push(byte);
+                if is_spread && !is_empty {
+                    new_line(&mut out, open.len());
+                }
+                out.push(first);
             }
             b',' => {
-                out.push(byte);
-                if breaks {
-                    new_line(&mut out, open.len())
+                out.push(first);
+                if is_spread {
+                    new_line(&mut out, open.len());
                 } else {
-                    out.push(b' ')
+                    out.push(b' ');
                 }
             }
             b':' => out.extend_from_slice(b": "),
             _ => {
-                first(breaks && empty, &mut out, open.len());
+                if is_spread && is_empty {
+                    new_line(&mut out, open.len());
+                }
                 out.extend_from_slice(token);
             }
         }
-        empty = false;
+        is_empty = false;
     }
     out
-}
-
-fn first(breaks: bool, out: &mut Vec<u8>, depth: usize) {
-    if breaks {
-        new_line(out, depth);
-    }
 }
 
 /// Returns the length of each object and array, without white space between tokens and the closing
 /// bracket, in the order in which they begin.
 fn lengths(bytes: &[u8]) -> Vec<usize> {
-    let (mut lengths, mut open) = (Vec::new(), Vec::new());
-    let mut at = 0;
-    for (byte, token) in tokens(bytes) {
-        match byte {
+    let mut lengths = Vec::new();
+    // For each open container, its index in `lengths` and the offset at which it begins.
+    let mut open = Vec::new();
+    // The offset without white space.
+    let mut offset = 0;
+    for (first, token) in tokens(bytes) {
+        match first {
             b'{' | b'[' => {
-                open.push((lengths.len(), at));
+                open.push((lengths.len(), offset));
                 lengths.push(0);
             }
             b'}' | b']' => {
-                if let Some((number, start)) = open.pop() {
-                    lengths[number] = at - start;
+                if let Some((index, start)) = open.pop() {
+                    lengths[index] = offset - start;
                 }
             }
             _ => {}
         }
-        at += token.len();
+        offset += token.len();
     }
     lengths
 }
 
+/// Begins a line that is indented by two spaces for each of `depth` levels.
 fn new_line(out: &mut Vec<u8>, depth: usize) {
     out.push(b'\n');
     out.extend(std::iter::repeat_n(b' ', 2 * depth));
