@@ -17,7 +17,8 @@ const DAY_MS: i64 = 86_400_000;
 pub fn parse_js_date(text: &[u8]) -> Option<i64> {
     let rest = &mut { text };
     let year = signed_year(rest)?;
-    let (mut month, mut day) = (1, 1);
+    let mut month = 1;
+    let mut day = 1;
     if take(rest, b"-") {
         month = digits(rest, 2)?;
         if take(rest, b"-") {
@@ -28,15 +29,20 @@ pub fn parse_js_date(text: &[u8]) -> Option<i64> {
     let has_clock = take(rest, b"Tt ");
     let clock = if has_clock { clock(rest)? } else { 0 };
     let ms = date + clock - offset(rest, has_clock)?;
-    (rest.is_empty() && ms.abs() <= LIMIT_MS).then_some(ms)
+    if !rest.is_empty() || ms.abs() > LIMIT_MS {
+        return None;
+    }
+    Some(ms)
 }
 
 /// Returns `new Date(value).getTime()` for a value of a session; `None` for `NaN`.
 pub fn js_date(value: Option<Raw>) -> Option<i64> {
     let value = value?;
     if let Some(number) = value.number() {
-        let is_date = number.abs() <= LIMIT_MS as f64;
-        return is_date.then_some(number as i64);
+        if number.abs() <= LIMIT_MS as f64 {
+            return Some(number as i64);
+        }
+        return None;
     }
     if let Some(text) = value.text() {
         return parse_js_date(text.as_bytes());
@@ -66,30 +72,36 @@ pub fn iso_string(ms: i64) -> String {
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
-/// Moves past one of these bytes at the start of the unread rest. Returns whether one was there.
+/// Removes one of these bytes from the start of `rest`, which is still to be read. Returns whether one
+/// was there.
 fn take(rest: &mut &[u8], any_of: &[u8]) -> bool {
     let found = rest.first().is_some_and(|byte| any_of.contains(byte));
     *rest = &rest[usize::from(found)..];
     found
 }
 
+/// Reads exactly `count` digits.
 fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
     number(rest.split_off(..count)?)
 }
 
-/// Reads four digits, or a sign and six.
+/// Reads four digits, or a sign and six. The year -000000 is invalid in JavaScript.
 fn signed_year(rest: &mut &[u8]) -> Option<i64> {
     if take(rest, b"-") {
-        return digits(rest, 6).filter(|&year| year != 0).map(|year| -year);
+        let year = digits(rest, 6)?;
+        return if year == 0 { None } else { Some(-year) };
     }
     let count = if take(rest, b"+") { 6 } else { 4 };
     digits(rest, count)
 }
 
-/// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`; returns milliseconds.
+/// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`; returns milliseconds. The latest time is `24:00`.
 fn clock(rest: &mut &[u8]) -> Option<i64> {
     let hour = digits(rest, 2)?;
-    let minute = take(rest, b":").then(|| digits(rest, 2))??;
+    if !take(rest, b":") {
+        return None;
+    }
+    let minute = digits(rest, 2)?;
     let has_second = take(rest, b":");
     let second = if has_second { digits(rest, 2)? } else { 0 };
     let milli = if has_second && take(rest, b".") {
@@ -98,18 +110,27 @@ fn clock(rest: &mut &[u8]) -> Option<i64> {
         0
     };
     let ms = ((hour * 60 + minute) * 60 + second) * 1000 + milli;
-    (minute < 60 && second < 60 && ms <= DAY_MS).then_some(ms)
+    if minute >= 60 || second >= 60 || ms > DAY_MS {
+        return None;
+    }
+    Some(ms)
 }
 
-/// Reads any number of digits of a fraction; returns milliseconds, ignoring further digits.
+/// Reads one or more digits of a fraction of a second; returns whole milliseconds.
 fn fraction(rest: &mut &[u8]) -> Option<i64> {
     let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let digits = rest.split_off(..count)?;
-    let milli = number(&digits[..count.min(3)])?;
-    (count > 0).then_some(milli * [0, 100, 10, 1][count.min(3)])
+    // Digits after the third are ignored.
+    match digits {
+        [] => None,
+        [_] => Some(number(digits)? * 100),
+        [_, _] => Some(number(digits)? * 10),
+        [a, b, c, ..] => number(&[*a, *b, *c]),
+    }
 }
 
-/// Reads a zone, and returns its offset from UTC in milliseconds.
+/// Reads a zone, and returns its offset from UTC in milliseconds. Only a time may have a zone other
+/// than UTC; without a zone, it is UTC.
 fn offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
     if take(rest, b"Zz") || !has_clock || rest.is_empty() {
         return Some(0);
@@ -121,14 +142,23 @@ fn offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
     let hour = digits(rest, 2)?;
     take(rest, b":");
     let minute = digits(rest, 2)?;
+    if hour >= 24 || minute >= 60 {
+        return None;
+    }
     let ms = (hour * 60 + minute) * 60_000;
-    (hour < 24 && minute < 60).then_some(if is_behind { -ms } else { ms })
+    Some(if is_behind { -ms } else { ms })
 }
 
+/// Returns the number with these digits; `None` if one of the bytes is not a digit.
 fn number(digits: &[u8]) -> Option<i64> {
-    digits.iter().try_fold(0, |sum, &b| {
-        b.is_ascii_digit().then(|| sum * 10 + i64::from(b - b'0'))
-    })
+    let mut number = 0;
+    for &byte in digits {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        number = number * 10 + i64::from(byte - b'0');
+    }
+    Some(number)
 }
 
 /// Returns the days from 1970 to a date; internally the year starts in March, so that the leap day
