@@ -8,7 +8,7 @@ use crate::text::{self, Text, join_surrogates, push_code_point, push_wtf8};
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// Decodes the bytes between the quotes.
+/// Decodes the bytes between the quotes. Without escapes and invalid UTF-8, the text borrows them.
 pub fn decode(raw: &[u8]) -> Text<'_> {
     let has_escape = if raw.len() < SHORT {
         raw.contains(&b'\\')
@@ -18,6 +18,7 @@ pub fn decode(raw: &[u8]) -> Text<'_> {
     if !has_escape {
         return plain(raw);
     }
+
     let raw = &*repaired(raw);
     let mut out = Vec::with_capacity(raw.len());
     let mut rest = raw;
@@ -35,6 +36,7 @@ pub fn decode(raw: &[u8]) -> Text<'_> {
     Text::from_wtf8(out)
 }
 
+/// Returns a code point, which may be a surrogate, in WTF-8.
 fn wtf8(code_point: u32) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(4);
     push_code_point(&mut bytes, code_point);
@@ -59,9 +61,14 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&rest[..plain]);
         left -= plain;
         rest = &rest[plain..];
-        let Some(&first) = rest.first().filter(|_| left > 0) else {
+        if left == 0 {
+            return left;
+        }
+        let Some(&first) = rest.first() else {
             return left;
         };
+
+        // An escape, or a run of other characters that are not ASCII, with its length in `rest`.
         let (piece, width) = if first == b'\\' {
             let (code_point, width) = unescaped(rest);
             if code_point < 0x80 {
@@ -122,6 +129,8 @@ pub fn parts(raw: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// Returns the length of the first part of some bytes, for [`parts`]: up to the last escaped line break
+/// that begins in the first `most` bytes, or else to the end of the escape or character there.
 fn part_len(raw: &[u8], most: usize) -> usize {
     if raw.len() <= most {
         return raw.len();
@@ -156,12 +165,13 @@ pub fn is_utf8(bytes: &[u8]) -> bool {
     simdutf8::basic::from_utf8(bytes).is_ok()
 }
 
-/// Whether nothing remains of the decoded string after JavaScript's `trim`; reads only as far as
-/// necessary.
+/// Whether nothing remains of the decoded string after JavaScript's `trim`. Reads only as far as
+/// necessary: it decodes heads of the string that grow by a factor of four.
 pub fn is_blank(raw: &[u8]) -> bool {
-    if raw
-        .first()
-        .is_some_and(|&first| first.is_ascii_graphic() && first != b'\\')
+    // A visible character at the start decides.
+    if let Some(&first) = raw.first()
+        && first.is_ascii_graphic()
+        && first != b'\\'
     {
         return false;
     }
@@ -172,6 +182,7 @@ pub fn is_blank(raw: &[u8]) -> bool {
         if !Text::from_wtf8(head).is_blank() {
             return false;
         }
+        // If units are left, the head is the whole string.
         if left > 0 {
             return true;
         }
@@ -281,24 +292,19 @@ fn repaired_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
 /// Returns the code point of the escape that `raw` starts with, and its length in bytes, as
 /// [`escape`] does; for anything else after a backslash, that byte.
 fn unescaped(raw: &[u8]) -> (u32, usize) {
-    let other = || {
-        (
-            raw.get(1).map_or(0xfffd, |&byte| u32::from(byte)),
-            raw.len().min(2),
-        )
-    };
-    escape(raw).unwrap_or_else(other)
+    if let Some(found) = escape(raw) {
+        return found;
+    }
+    match raw.get(1) {
+        Some(&byte) => (u32::from(byte), 2),
+        // A backslash at the end becomes U+FFFD.
+        None => (0xfffd, raw.len()),
+    }
 }
 
 /// Returns the code point of the escape that `raw` starts with, and its length in bytes; a pair of
 /// surrogate escapes is one code point. `None` for a backslash that does not begin an escape.
 pub fn escape(raw: &[u8]) -> Option<(u32, usize)> {
-    let unit = |at: usize| {
-        let hex = raw
-            .get(at..at + 4)
-            .and_then(|hex| std::str::from_utf8(hex).ok());
-        hex.and_then(|hex| u32::from_str_radix(hex, 16).ok())
-    };
     let simple = match raw.get(1)? {
         b'b' => 0x08,
         b't' => 0x09,
@@ -306,21 +312,32 @@ pub fn escape(raw: &[u8]) -> Option<(u32, usize)> {
         b'f' => 0x0c,
         b'r' => 0x0d,
         b'u' => {
-            let high = unit(2)?;
-            let low = if raw.get(6..8) == Some(b"\\u") {
-                unit(8)
+            let unit = hex_unit(raw, 2)?;
+            // Another escape may follow, with the second surrogate of a pair.
+            let next_unit = if raw.get(6..8) == Some(b"\\u") {
+                hex_unit(raw, 8)
             } else {
                 None
             };
-            return Some(match (high, low) {
-                (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => (join_surrogates(high, low), 12),
-                _ => (high, 6),
+            return Some(match (unit, next_unit) {
+                (high @ 0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => {
+                    (join_surrogates(high, low), 12)
+                }
+                _ => (unit, 6),
             });
         }
         &byte @ (b'"' | b'\\' | b'/') => u32::from(byte),
         _ => return None,
     };
     Some((simple, 2))
+}
+
+/// Returns the UTF-16 unit that is written as four hexadecimal digits at an offset.
+#[inline]
+fn hex_unit(raw: &[u8], offset: usize) -> Option<u32> {
+    let digits = raw.get(offset..offset + 4)?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    u32::from_str_radix(digits, 16).ok()
 }
 
 #[cfg(test)]
