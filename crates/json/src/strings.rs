@@ -28,8 +28,11 @@ pub enum Step<'a> {
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
+    /// The key of a member.
     Key,
+    /// A value: that of a member, an item, or the whole value.
     Value,
+    /// What follows a value: a comma, a closing bracket, or the end.
     Behind,
 }
 
@@ -82,11 +85,12 @@ impl<'a> Strings<'a> {
     /// Returns the key of the innermost member that contains the string last returned, as written;
     /// empty if there is none.
     pub fn nearest_key(&self) -> &'a [u8] {
-        let key = |step: &Step<'a>| match step {
-            Step::Key(key) => Some(*key),
-            Step::Index(_) => None,
-        };
-        self.path.iter().rev().find_map(key).unwrap_or_default()
+        for step in self.path.iter().rev() {
+            if let Step::Key(key) = *step {
+                return key;
+            }
+        }
+        b""
     }
 
     /// Returns the path of the string last returned, as JavaScript would write it:
@@ -105,7 +109,8 @@ impl<'a> Strings<'a> {
         path
     }
 
-    /// Walks over the next token. Returns the string if it is one.
+    /// Walks over the next token, and returns it if it is a string. What the token may be depends on
+    /// what comes next, and after a value on the innermost container: a comma, or its closing bracket.
     fn token(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
         match (self.next, self.scanner.peek(), self.path.last_mut()) {
             (Next::Key, ..) | (Next::Value, b'"', _) => return self.string().map(Some),
