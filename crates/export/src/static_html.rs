@@ -73,6 +73,7 @@ struct Part {
 }
 
 impl Part {
+    /// Writes an article: its name and time, label, model, and note, then its content.
     fn write(&self, contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
         let mut heading = vec![name_of(contents, self.ix)];
         heading.extend(time_of(contents, self.ix));
