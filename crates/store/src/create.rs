@@ -293,6 +293,8 @@ struct Comparison<'a> {
 }
 
 impl Write for Comparison<'_> {
+    /// Compares the bytes with those of the file at the same offset. After the first difference, or
+    /// beyond the end of the file, nothing more is read.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let end = self.compared + bytes.len() as u64;
         if self.is_same && end <= self.file.len() {
@@ -311,6 +313,8 @@ impl Write for Comparison<'_> {
     }
 }
 
+/// Refuses to replace what is at the path of a new file: always the input, a directory, and a file
+/// with several hard links, and any other file unless `force` is given.
 fn refuse_existing(
     files: &dyn Files,
     path: &Path,
@@ -332,6 +336,7 @@ fn refuse_existing(
     }
 }
 
+/// Refuses to write to the file that is read; `stat` is that of the output.
 fn refuse_input(
     files: &dyn Files,
     path: &Path,
@@ -346,6 +351,8 @@ fn refuse_input(
     }
 }
 
+/// Writes to a stream, such as a terminal or a pipe. With `finish`, everything is collected and checked
+/// by it before the first byte is written.
 fn write_to_stream(
     files: &'static dyn Files,
     stream: &File,

@@ -74,6 +74,9 @@ pub fn lock(file: &SessionFile, options: &WriteOptions) -> Result<Locked, StoreE
     lock_on(&DISK, file, options)
 }
 
+/// Like [`lock`], on these files. The steps in order: take the lock, refuse a live oh-my-pi unless
+/// forced, open the file for appending, and compare it with what was read. A file that has grown is
+/// no error; the result is stale.
 pub(super) fn lock_on(
     files: &'static dyn Files,
     file: &SessionFile,

@@ -44,6 +44,7 @@ impl PublishLock {
     }
 }
 
+/// Returns the path of the lock of a session: `.NAME.lock` in the same directory.
 fn beside(session: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(session.file_name().unwrap_or_default());
@@ -51,6 +52,8 @@ fn beside(session: &Path) -> PathBuf {
     session.with_file_name(name)
 }
 
+/// Creates the lock file, or waits until it is released, at most for `wait`. A stale lock is removed,
+/// and the creation tried again.
 fn wait_for(
     files: &'static dyn Files,
     path: &Path,
@@ -85,6 +88,8 @@ fn wait_for(
     }
 }
 
+/// Writes our process id and the time into a lock file that we just created. If that fails, removes
+/// the file.
 fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Result<PublishLock> {
     let since = files
         .now()
@@ -130,6 +135,8 @@ fn stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>> {
     Ok(is_stale.then_some(content))
 }
 
+/// Returns the content of a lock file, at most 64 bytes, and its modification time; `None` if there is
+/// no file.
 fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemTime)>> {
     let file = match files.open_read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

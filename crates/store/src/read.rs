@@ -216,6 +216,7 @@ pub fn spool(
     spool_named(reader, MEMORY, is_promising, Path::new("standard input"))
 }
 
+/// Like [`spool`], with at most `limit` bytes in memory. `name` is the stream's name in errors.
 pub(super) fn spool_named(
     reader: &mut dyn Read,
     limit: usize,

@@ -113,6 +113,7 @@ impl Locked {
         Ok(Some((committed, temp)))
     }
 
+    /// Refuses a file that has several names: a rewrite would replace only one of them.
     fn refuse_hard_links(&self) -> Result<(), StoreError> {
         match self
             .files

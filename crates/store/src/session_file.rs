@@ -27,6 +27,7 @@ impl SessionFile {
         SessionFile::open_on(&DISK, path)
     }
 
+    /// Like [`SessionFile::open`], on these files.
     pub(super) fn open_on(files: &dyn Files, path: &Path) -> Result<SessionFile, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
         // Checked before opening, because opening a device may have effects.
@@ -77,6 +78,7 @@ impl SessionFile {
     }
 }
 
+/// Refuses a directory, and anything else that is not a regular file.
 fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), StoreError> {
     match kind {
         FileType::Regular => Ok(()),
