@@ -65,6 +65,8 @@ impl Writer {
         }
     }
 
+    /// Writes markup, without the calls whose result the document contains. A fence needs the longest
+    /// run of backticks in its text before it is opened, so the events of its text are read twice.
     fn write(&mut self, markup: &Markup, is_here: &dyn Fn(&str) -> bool) {
         let mut events = markup.events_without(|tag, value| tag == Tag::Call && is_here(value));
         while let Some(event) = events.next() {
@@ -328,8 +330,8 @@ impl Writer {
         !line_above.trim_start_matches(['>', ' ']).starts_with('|')
     }
 
-    /// Writes the collected text if `tag` is the element that collects it, and not one within it.
-    /// Code, a link to an entry, and a call become inline code. A summary or a tool's head line becomes
+    /// Writes the collected text, unless `tag` is an element that does not collect text, within one that
+    /// does. Code, a link to an entry, and a call become inline code. A summary or a tool's head line becomes
     /// the beginning of `<details>`, which ends with its fold or tool.
     fn close_held(&mut self, tag: Tag) {
         if !is_held(tag) {
