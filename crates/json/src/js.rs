@@ -169,7 +169,7 @@ fn number_in(text: &str) -> f64 {
     number
 }
 
-/// Returns the decimal number that a string represents; an empty one is 0, any other `NaN`.
+/// Returns the decimal number that a string represents: 0 if it is empty, `NaN` if it is not a number.
 fn decimal_in(text: &str) -> f64 {
     match text {
         "" => return 0.0,
