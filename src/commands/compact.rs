@@ -222,11 +222,11 @@ struct CutRefusal {
     hint: &'static str,
 }
 
-/// The agent's estimate of messages, in tokens.
+/// The agent's estimate of the size of messages.
 struct Estimate {
-    /// That of their text.
-    text: f64,
-    /// What the agent multiplies the former by, to be nearer to the provider's count.
+    /// The number of tokens of their text.
+    text_tokens: f64,
+    /// What the agent multiplies that number by, to be nearer to the provider's count.
     scale: f64,
 }
 
@@ -250,8 +250,8 @@ impl Compact<'_> {
         self.open.input.read(size(&self.reader))
     }
 
-    /// Returns where the kept part starts: at the entry of `--first-kept`, nowhere with `none`, or
-    /// where the agent cuts.
+    /// Returns where the kept part starts: at the entry of `--first-kept`, nowhere with `none`, or,
+    /// without the option, where the agent cuts to keep `--keep-recent-tokens`.
     fn first_kept(&self) -> Result<FirstKept, Failure> {
         let Some(reference) = self.args.first_kept.as_deref() else {
             return Ok(FirstKept::Within(self.args.keep_recent_tokens));
@@ -305,7 +305,8 @@ impl Compact<'_> {
         }
     }
 
-    /// Returns why there is nothing to compact.
+    /// Returns why there is nothing to compact: the last entry is a compaction, no message is above
+    /// the cut, or all messages are within the tokens to keep. The outer failure is one of reading.
     fn nothing_to_compact(&self) -> Result<Failure, Failure> {
         let session = &self.open.session;
         let input = &self.open.input;
@@ -317,27 +318,27 @@ impl Compact<'_> {
             return Ok(failure.hint("to compact in another way, undo it first with `pisess undo`"));
         }
 
-        let Estimate { text, scale } = self.estimate()?;
-        let all = text * scale;
+        let Estimate { text_tokens, scale } = self.estimate_all()?;
+        let estimate = text_tokens * scale;
         let to_keep = self.args.keep_recent_tokens as f64;
-        if self.args.first_kept.is_some() || all > to_keep {
+        if self.args.first_kept.is_some() || estimate > to_keep {
             let failure = input.no("nothing to compact: no message precedes the kept ones");
             return Ok(failure.hint("choose another cut with --first-kept"));
         }
 
         let mut why = format!(
             "nothing to compact: the messages are estimated at {} tokens",
-            tokens(all)
+            tokens(estimate)
         );
         if scale > 1.0 {
             why += &format!(
                 " ({} of text, scaled to the provider's count)",
-                tokens(text)
+                tokens(text_tokens)
             );
         }
         why += &format!(", all within the {} to keep", tokens(to_keep));
         let size = self.size()?;
-        if size != all {
+        if size != estimate {
             why += &format!(
                 "; the context has {}, as the last reply reported",
                 tokens(size)
@@ -347,25 +348,29 @@ impl Compact<'_> {
         Ok(input.no(why).hint(hint))
     }
 
-    /// Returns the agent's estimate of all messages that a compaction could summarize.
-    fn estimate(&self) -> Result<Estimate, Failure> {
-        let Some(all) = self.prepare(FirstKept::Nothing)? else {
+    /// Returns the agent's estimate of the messages that a compaction would summarize if it kept
+    /// none (`FirstKept::Nothing`). Without such messages, the estimate is 0.
+    fn estimate_all(&self) -> Result<Estimate, Failure> {
+        let Some(preparation) = self.prepare(FirstKept::Nothing)? else {
             return Ok(Estimate {
-                text: 0.0,
+                text_tokens: 0.0,
                 scale: 1.0,
             });
         };
+
         let agent = self.open.session.agent();
-        let messages = all
+        let messages = preparation
             .messages_to_summarize
             .iter()
-            .chain(&all.turn_prefix_messages);
-        let sizes =
-            messages.map(|message| message.with(&self.reader, |json| agent.estimate_message(json)));
-        let sum = self.open.input.read(sizes.sum::<io::Result<u64>>())?;
+            .chain(&preparation.turn_prefix_messages);
+        let mut text_tokens = 0_u64;
+        for message in messages {
+            let estimated = message.with(&self.reader, |json| agent.estimate_message(json));
+            text_tokens += self.open.input.read(estimated)?;
+        }
         Ok(Estimate {
-            text: sum as f64,
-            scale: all.scale,
+            text_tokens: text_tokens as f64,
+            scale: preparation.scale,
         })
     }
 
