@@ -15,10 +15,10 @@ pub struct CwdSources {
     pub home: Option<PathBuf>,
 }
 
-/// The maximum number of other sessions to read.
+/// The maximum number of other sessions of a project to read.
 const MOST_SESSIONS: usize = 64;
 
-/// The maximum number of directories to list.
+/// The maximum number of directories to list while looking for a project's directory.
 const MOST_FOLDERS: usize = 1000;
 
 impl CwdSources {
@@ -49,24 +49,31 @@ impl CwdSources {
         }
     }
 
-    /// Returns the directory that the other sessions in a project's directory record, if it is only
-    /// one.
+    /// Returns the working directory that the other sessions in a project's directory record.
+    /// `folder` is that directory, `name` its name. A directory that is not named so in a store does
+    /// not count. `None` if the sessions record several, or none.
     fn of_other_sessions(&self, folder: &Path, name: &str) -> Option<String> {
         let mut cwds = BTreeSet::new();
         for (path, _) in in_folder(folder).into_iter().take(MOST_SESSIONS) {
-            let Some(glance) = Glance::open(&path).ok() else {
+            let Ok(glance) = Glance::open(&path) else {
                 continue;
             };
-            let cwd = read_header(&glance).ok().and_then(|header| header.cwd);
-            let Some(cwd) = cwd.map(|cwd| cwd.to_string_lossy().into_owned()) else {
+            let Ok(header) = read_header(&glance) else {
                 continue;
             };
+            let Some(cwd) = header.cwd else {
+                continue;
+            };
+            let cwd = cwd.to_string_lossy().into_owned();
             if is_name_of_project(name, &cwd, self.home.as_deref()) {
                 cwds.insert(cwd);
             }
         }
-        let only = cwds.pop_first();
-        only.filter(|_| cwds.is_empty())
+        if cwds.len() == 1 {
+            cwds.pop_first()
+        } else {
+            None
+        }
     }
 }
 
@@ -81,16 +88,18 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Returns the existing directories that a project's directory may be named after. In its name,
-/// several characters are replaced by `-`.
+/// Returns the existing directories that a project's directory may be named after: in its name,
+/// several characters are replaced by `-`, so that a `-` may separate directories or be part of one's
+/// name. Returns none if too many directories have to be listed ([`MOST_FOLDERS`]).
 fn existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(project) = parse_project_name(name, home) else {
         return Vec::new();
     };
     let mut found = Vec::new();
-    let mut open = vec![(project.root, project.path.to_owned())];
+    // Directories, each with the part of the name that its descendants have to match.
+    let mut pending = vec![(project.root, project.path.to_owned())];
     let mut listed = 0;
-    while let Some((folder, rest)) = open.pop() {
+    while let Some((folder, rest)) = pending.pop() {
         if rest.is_empty() {
             found.push(folder);
             continue;
@@ -104,16 +113,17 @@ fn existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {
             continue;
         };
         for path in paths {
-            let Some(own) = path.file_name().and_then(|own| own.to_str()) else {
+            let Some(file_name) = path.file_name().and_then(|file_name| file_name.to_str()) else {
                 continue;
             };
-            let Some(below) = rest.strip_prefix(&own.replace([':', '\\'], "-")) else {
+            let encoded = file_name.replace([':', '\\'], "-");
+            let Some(below) = rest.strip_prefix(&encoded) else {
                 continue;
             };
             if below.is_empty() {
-                open.push((path, String::new()));
+                pending.push((path, String::new()));
             } else if let Some(below) = below.strip_prefix('-') {
-                open.push((path, below.to_owned()));
+                pending.push((path, below.to_owned()));
             }
         }
     }

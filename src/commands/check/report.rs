@@ -8,8 +8,9 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::path::{Path, PathBuf};
 
-/// The maximum number of lines about one file that each contain its path.
-const MANY: usize = 8;
+/// The maximum number of lines about one file that each begin with its path. If there are more, the
+/// path is printed once, above them.
+const MOST_LINES_WITH_PATH: usize = 8;
 
 /// Prints findings and counts them.
 pub struct Report<'a> {
@@ -17,11 +18,15 @@ pub struct Report<'a> {
     /// Whether the findings that can be repaired are.
     repairs: bool,
     styles: Styles,
+    /// The number of unrepaired findings of each [`Severity`].
     counts: [usize; 3],
+    /// The number of unrepaired findings that a repair would resolve.
     repairable: usize,
     /// The files with findings that can be repaired.
     damaged: Vec<PathBuf>,
+    /// The number of findings that were repaired, or would be with `-n`.
     pub repaired: usize,
+    /// The number of sessions that were reported.
     files: usize,
     pub exit: Exit,
 }
@@ -46,6 +51,8 @@ impl<'a> Report<'a> {
         self.exit = self.exit.max(ui.report(failure));
     }
 
+    /// Counts the findings about a session and prints them: as JSON, one per finding; as text, one
+    /// line per finding in a repair, otherwise one per group of equal findings.
     pub fn session(
         &mut self,
         path: &Path,
@@ -57,31 +64,37 @@ impl<'a> Report<'a> {
             self.damaged.push(path.to_owned());
         }
         for finding in findings {
-            let is_done = self.count(finding);
+            let is_resolved = self.count(finding);
             if self.write.change.json {
-                let repaired = self
-                    .repairs
-                    .then_some(is_done && !self.write.change.dry_run);
+                let is_repaired = is_resolved && !self.write.change.dry_run;
+                // Without --repair, there is no member `repaired`.
+                let repaired = self.repairs.then_some(is_repaired);
                 ui.print_json(&row(path, finding, repaired))?;
             }
         }
-        let groups = match (self.write.change.json, self.repairs) {
-            (true, _) => Vec::new(),
-            // Each repaired entry is reported on a separate line.
-            (false, true) => findings.iter().map(|finding| vec![finding]).collect(),
-            (false, false) => grouped(findings),
-        };
-        let mut at = format!("{}:", visible(&path.to_string_lossy()));
-        if groups.len() > MANY {
-            ui.print(&format!("{at}\n"))?;
-            at = "  ".to_owned();
+        if self.write.change.json {
+            return Ok(());
         }
-        groups
-            .iter()
-            .try_for_each(|group| ui.print(&format!("{at}{}", self.line(group))))
+
+        let groups = if self.repairs {
+            // Each repaired entry is reported on a separate line.
+            findings.iter().map(|finding| vec![finding]).collect()
+        } else {
+            grouped(findings)
+        };
+        let mut line_start = format!("{}:", visible(&path.to_string_lossy()));
+        if groups.len() > MOST_LINES_WITH_PATH {
+            ui.print(&format!("{line_start}\n"))?;
+            line_start = "  ".to_owned();
+        }
+        for group in &groups {
+            ui.print(&format!("{line_start}{}", self.line(group)))?;
+        }
+        Ok(())
     }
 
-    /// Counts a finding; returns whether the repair resolves it.
+    /// Counts a finding; returns whether the repair resolves it. An unresolved warning or error sets
+    /// the exit code; a note does not.
     pub fn count(&mut self, finding: &Finding) -> bool {
         if self.repairs && finding.is_repairable() {
             self.repaired += 1;
@@ -109,70 +122,75 @@ impl<'a> Report<'a> {
         ));
     }
 
-    /// Returns a finding as text: `line: severity: what (entry id) — consequence [repairable]`
+    /// Returns a group of equal findings as one line: `line: severity: message (entry id) —
+    /// consequence [repairable]`. The line and the message are those of the first finding. If the
+    /// group has several lines, they are listed in place of the entry. If the repair resolves the
+    /// finding, the line says so, and ends in the fix.
     pub fn line(&self, group: &[&Finding]) -> String {
         let finding = group[0];
-        let is_done = self.repairs && finding.is_repairable();
-        let style = match finding.severity {
-            _ if is_done => self.styles.assistant,
-            Severity::Error => self.styles.error,
-            Severity::Warning => self.styles.label,
-            Severity::Note => self.styles.dim,
+        let is_resolved = self.repairs && finding.is_repairable();
+        let (label, style) = if is_resolved {
+            let label = if self.write.change.dry_run {
+                "to repair"
+            } else {
+                "repaired"
+            };
+            (label, self.styles.assistant)
+        } else {
+            let style = match finding.severity {
+                Severity::Error => self.styles.error,
+                Severity::Warning => self.styles.label,
+                Severity::Note => self.styles.dim,
+            };
+            (finding.severity.name(), style)
         };
-        let severity = match (is_done, self.write.change.dry_run) {
-            (true, false) => "repaired",
-            (true, true) => "to repair",
-            (false, _) => finding.severity.name(),
-        };
-        let entry = match (lines_of(group), &finding.entry) {
+        let place = match (lines_of(group), &finding.entry) {
             (Some(lines), _) => format!(" ({lines})"),
             (None, Some(id)) => format!(" (entry {})", visible(&short(id))),
             (None, None) => String::new(),
         };
-        let rest = match &finding.fix {
-            Some(fix) if is_done => format!(" — {fix}"),
+        let effect = match &finding.fix {
+            Some(fix) if is_resolved => format!(" — {fix}"),
             Some(_) => format!("{} [repairable]", dashed(finding.consequence)),
             None => dashed(finding.consequence),
         };
         format!(
-            "{}: {}: {}{entry}{}\n",
+            "{}: {}: {}{place}{}\n",
             finding.line.0,
-            style.style(severity),
+            style.style(label),
             visible(&short(&Text::from(finding.message.as_str()))),
-            visible(&rest)
+            visible(&effect)
         )
     }
 
     /// Returns the arguments for a repair: of a session that was named to another file, of those
     /// that were found in place.
     fn how_to_repair(&self, sessions: &[PathBuf]) -> String {
-        let is_plain = |c: char| c.is_alphanumeric() || "/._-~+,:@".contains(c);
         let sessions = if self.files == 1 {
             sessions
         } else {
             &self.damaged
         };
-        match sessions {
-            [path] => {
-                let path = path.to_string_lossy();
-                let option = if self.files == 1 {
-                    "-o FILE"
-                } else {
-                    "--backup"
-                };
-                format!(
-                    "{option} {}",
-                    if path.chars().all(is_plain) {
-                        &path
-                    } else {
-                        "SESSION"
-                    }
-                )
-            }
-            _ => "--backup SESSION...".to_owned(),
-        }
+        let [path] = sessions else {
+            return "--backup SESSION...".to_owned();
+        };
+
+        let option = if self.files == 1 {
+            "-o FILE"
+        } else {
+            "--backup"
+        };
+        let path = path.to_string_lossy();
+        // A path with other characters is replaced by a placeholder.
+        let argument = if path.chars().all(is_plain) {
+            &*path
+        } else {
+            "SESSION"
+        };
+        format!("{option} {argument}")
     }
 
+    /// Prints the number of sessions and of their findings, and how to repair those that can be.
     pub fn summary(&self, sessions: &[PathBuf], ui: &mut Ui) -> Result<(), Failure> {
         if self.files == 0 {
             return Ok(());
@@ -204,6 +222,12 @@ impl<'a> Report<'a> {
     }
 }
 
+/// Whether a character may be part of a path in a suggested command.
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || "/._-~+,:@".contains(c)
+}
+
+/// Returns a consequence after a dash; nothing if there is none.
 fn dashed(consequence: &str) -> String {
     if consequence.is_empty() {
         String::new()
@@ -212,9 +236,13 @@ fn dashed(consequence: &str) -> String {
     }
 }
 
-/// Returns the start of an id or message; the whole may be as long as a line.
+/// The maximum length of an id or message in a finding, in UTF-16 units.
+const MOST_UNITS: usize = 200;
+
+/// Returns the start of an id or message, and an ellipsis if that is not the whole. The whole may be
+/// as long as a line of a session.
 fn short(text: &Text) -> String {
-    let head = text.head_whole(200);
+    let head = text.head_whole(MOST_UNITS);
     let mark = if head.utf16_len() < text.utf16_len() {
         "…"
     } else {
@@ -223,6 +251,7 @@ fn short(text: &Text) -> String {
     format!("{head}{mark}")
 }
 
+/// Returns a finding as JSON. `repaired` is `None` without `--repair`.
 fn row(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
     Object::new()
         .str("path", &path.to_string_lossy())
