@@ -38,23 +38,23 @@ impl HookArgs {
     /// Returns the hook: that of the option, else that of the environment. An empty command is no
     /// hook.
     pub fn hook(&self, input: &Input, ui: &Ui) -> Option<Shell> {
-        let (names, hint) = (["--hook", HOOK], "--hook 'cat >&2' prints what it receives");
         Shell::chosen(
             &input.name,
             self.hook.as_ref(),
-            names,
+            ["--hook", HOOK],
             self.timeout,
-            hint,
+            "--hook 'cat >&2' prints what it receives",
             ui,
         )
     }
 }
 
 impl Shell {
-    /// Runs a hook before an operation and returns its reply. If the hook cancels, fails with exit
-    /// code 1.
+    /// Runs a hook before an operation and returns its reply; an output that is empty or `null` is
+    /// an empty reply. If the hook cancels, fails with exit code 1.
     pub fn ask(&self, event: Object, open: &OpenSession, ui: &Ui) -> Result<Answer, Failure> {
-        let (file, event) = (open.input.file(), HookEvent::of(self.clone(), event, open));
+        let file = open.input.file();
+        let event = HookEvent::of(self.clone(), event, open);
         let _waiting = ui.spinner("waiting for the hook");
         let output = self.run(event.line(file.map(SessionFile::resolved)))?;
         if output.trim_ascii().is_empty() {
@@ -67,12 +67,13 @@ impl Shell {
         if !answer.is_object() {
             return Err(self.failed("its reply is not a JSON object"));
         }
-        if flag(answer, "cancel").map_err(|what| self.failed(&what))? == Some(true) {
+        let cancels = flag(answer, "cancel").map_err(|what| self.failed(&what))?;
+        if cancels == Some(true) {
             return Err(Failure::no(
                 "the hook cancelled the operation; nothing was written",
             ));
         }
-        read(answer).map_err(|what| self.failed(&what))
+        parse_answer(answer).map_err(|what| self.failed(&what))
     }
 }
 
@@ -91,12 +92,11 @@ impl HookEvent {
     /// Returns an event about a session as it was read.
     pub fn of(hook: Shell, event: Object, open: &OpenSession) -> HookEvent {
         let session = &open.session;
-        let (id, cwd) = (session.header.id.clone(), session.header.cwd.clone());
         HookEvent {
             hook,
             event,
-            id,
-            cwd,
+            id: session.header.id.clone(),
+            cwd: session.header.cwd.clone(),
             leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
         }
     }
@@ -160,19 +160,21 @@ pub struct Answer {
     pub messages: Option<Vec<u8>>,
 }
 
-fn read(answer: Raw) -> Result<Answer, String> {
+/// Reads a reply.
+///
+/// # Errors
+/// What is wrong with it, for [`Shell::failed`].
+fn parse_answer(answer: Raw) -> Result<Answer, String> {
     // pi expects the reply for a compaction in `compaction`, and that for a branch in `summary`.
-    let read_object = |value: Raw<'_>| value.is_object().then(|| value.bytes().to_vec());
-    let compaction = member(answer, "compaction", read_object, "not an object")?;
-    let parts = compaction.as_deref().map_or(answer, Raw::checked);
-    let read_count = |value: Raw<'_>| {
-        let count = value.number()?;
-        (count >= 0.0 && count.fract() == 0.0).then_some(count)
+    let compaction = member(answer, "compaction", object_bytes, "not an object")?;
+    let parts = match &compaction {
+        Some(compaction) => Raw::checked(compaction),
+        None => answer,
     };
     Ok(Answer {
-        summary: summary(parts)?,
+        summary: parse_summary(parts)?,
         first_kept: text(parts, "firstKeptEntryId")?,
-        tokens_before: member(parts, "tokensBefore", read_count, "not a whole number")?,
+        tokens_before: member(parts, "tokensBefore", whole_number, "not a whole number")?,
         instructions: text(answer, "customInstructions")?.map(|text| text.to_string()),
         replace_instructions: flag(answer, "replaceInstructions")?,
         label: text(answer, "label")?,
@@ -180,11 +182,25 @@ fn read(answer: Raw) -> Result<Answer, String> {
     })
 }
 
-fn summary(parts: Raw) -> Result<Option<Summary>, String> {
+/// Returns the bytes of a value if it is an object.
+fn object_bytes(value: Raw) -> Option<Vec<u8>> {
+    value.is_object().then(|| value.bytes().to_vec())
+}
+
+/// Returns a number if it is an integer of 0 or more.
+fn whole_number(value: Raw) -> Option<f64> {
+    let number = value.number()?;
+    let is_whole = number >= 0.0 && number.fract() == 0.0;
+    is_whole.then_some(number)
+}
+
+/// Reads the member `summary`: either an object that contains the text with its `usage` and
+/// `details`, or the text alone, beside which these are members of `parts`.
+fn parse_summary(parts: Raw) -> Result<Option<Summary>, String> {
     let Some(summary) = parts.get_some("summary") else {
         return Ok(None);
     };
-    let (text, beside) = if summary.is_string() {
+    let (text, container) = if summary.is_string() {
         (summary.text(), parts)
     } else {
         (summary.get_text("summary"), summary)
@@ -193,14 +209,11 @@ fn summary(parts: Raw) -> Result<Option<Summary>, String> {
     if text.is_blank() {
         return Err("its summary is empty".to_owned());
     }
-    let json = |value: Raw| value.bytes().to_vec();
-    let usage = member(
-        beside,
-        "usage",
-        |usage| usage.is_object().then(|| json(usage)),
-        "not an object",
-    )?;
-    let details = beside.get_some("details").map(json).unwrap_or_default();
+    let usage = member(container, "usage", object_bytes, "not an object")?;
+    let details = match container.get_some("details") {
+        Some(details) => details.bytes().to_vec(),
+        None => Vec::new(),
+    };
     Ok(Some(Summary {
         text: text.into_owned(),
         details,
@@ -240,7 +253,8 @@ fn flag(from: Raw, key: &str) -> Result<Option<bool>, String> {
     member(from, key, |value| value.bool(), "neither true nor false")
 }
 
-/// Returns a member of a reply. If `read` returns nothing, it is `what`, such as "not a string".
+/// Returns a member of a reply, as `read` reads it; `None` if it is missing or `null`. If `read`
+/// returns `None`, the error is that the member is `what`, such as "not a string".
 fn member<'r, T>(
     from: Raw<'r>,
     key: &str,
@@ -260,7 +274,7 @@ mod tests {
     use super::*;
 
     fn answer(json: &str) -> Result<Answer, String> {
-        read(Raw::parse(json.as_bytes()).unwrap())
+        parse_answer(Raw::parse(json.as_bytes()).unwrap())
     }
 
     #[test]

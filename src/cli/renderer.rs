@@ -49,7 +49,8 @@ fn parse(text: &str) -> Result<Renderer, String> {
 }
 
 impl RendererArgs {
-    /// Returns the Markdown of the entries for which a renderer replied.
+    /// Returns the Markdown of the entries for which a renderer replied. A renderer without entries
+    /// of its type is not run. One that fails is reported, and leaves its entries out.
     pub fn render(
         &self,
         open: &OpenSession,
@@ -77,7 +78,8 @@ impl RendererArgs {
             let answer = {
                 let _waiting = ui.spinner("waiting for the renderer");
                 shell.run(lines).and_then(|output| {
-                    answers(&output, &open.session, &asked).map_err(|what| shell.failed(&what))
+                    parse_answers(&output, &open.session, &asked)
+                        .map_err(|what| shell.failed(&what))
                 })
             };
             match answer {
@@ -103,32 +105,42 @@ impl RendererArgs {
 }
 
 impl Renderer {
-    /// Returns the lines of those entries that have its type, and these entries.
+    /// Returns the input of the command: the lines of those entries whose type it renders, and
+    /// these entries.
     fn input(
         &self,
         open: &OpenSession,
         custom: &[EntryIx],
     ) -> Result<(Vec<u8>, HashSet<EntryIx>), Failure> {
-        let (mut lines, mut asked, reader) = (Vec::new(), HashSet::default(), open.reader());
+        let reader = open.reader();
+        let mut lines = Vec::new();
+        let mut asked = HashSet::default();
         for &ix in custom {
-            let mut add = |line: &[u8]| {
-                let entry = Raw::checked(line.trim_ascii());
-                let message = entry
-                    .get("message")
-                    .and_then(|message| message.get("customType"));
-                if entry
-                    .get("customType")
-                    .or(message)
-                    .is_some_and(|kind| kind.is(&self.custom_type))
-                {
-                    push_valid(&mut lines, entry.bytes());
-                    lines.push(b'\n');
-                    asked.insert(ix);
-                }
-            };
-            open.input.read(reader.with_line(ix, &mut add))?;
+            let added = reader.with_line(ix, |line| self.add_entry(line, &mut lines));
+            let is_added = open.input.read(added)?;
+            if is_added {
+                asked.insert(ix);
+            }
         }
         Ok((lines, asked))
+    }
+
+    /// Adds the line of an entry to the input if this renders its custom type. That is a member of
+    /// the entry, or of its message. Returns whether the line was added.
+    fn add_entry(&self, line: &[u8], lines: &mut Vec<u8>) -> bool {
+        let entry = Raw::checked(line.trim_ascii());
+        let in_message = entry
+            .get("message")
+            .and_then(|message| message.get("customType"));
+        let Some(custom_type) = entry.get("customType").or(in_message) else {
+            return false;
+        };
+        if !custom_type.is(&self.custom_type) {
+            return false;
+        }
+        push_valid(lines, entry.bytes());
+        lines.push(b'\n');
+        true
     }
 }
 
@@ -139,33 +151,37 @@ fn is_custom(session: &Session, ix: EntryIx) -> bool {
     is_message || matches!(entry.kind, Kind::Custom | Kind::CustomMessage)
 }
 
-fn answers(
+/// Reads the output of a renderer: JSON lines with the id of an entry and its Markdown. Each entry
+/// must be one of those that the renderer was asked for.
+///
+/// # Errors
+/// What is wrong with the output, for [`Shell::failed`].
+fn parse_answers(
     output: &[u8],
     session: &Session,
     asked: &HashSet<EntryIx>,
 ) -> Result<Vec<(EntryIx, String)>, String> {
-    let lines = output
-        .split(|&byte| byte == b'\n')
-        .map(<[u8]>::trim_ascii)
-        .filter(|line| !line.is_empty());
-    lines
-        .map(|line| {
-            let answer = Raw::parse(line).map_err(|_| "its output is not JSON lines")?;
-            let (Some(id), Some(markdown)) = (answer.get_text("id"), answer.get_text("markdown"))
-            else {
-                return Err("a line of its output has no id or no markdown".to_owned());
-            };
-            let entry = session.find(&id).filter(|entry| asked.contains(entry));
-            let unknown = || {
-                format!(
+    let mut answers = Vec::new();
+    for line in output.split(|&byte| byte == b'\n') {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        let answer = Raw::parse(line).map_err(|_| "its output is not JSON lines")?;
+        let (Some(id), Some(markdown)) = (answer.get_text("id"), answer.get_text("markdown"))
+        else {
+            return Err("a line of its output has no id or no markdown".to_owned());
+        };
+        let entry = match session.find(&id) {
+            Some(entry) if asked.contains(&entry) => entry,
+            _ => {
+                return Err(format!(
                     "its reply has the id {:?}, which it did not receive",
                     visible(&id.to_string())
-                )
-            };
-            Ok((
-                entry.ok_or_else(unknown)?,
-                markdown.to_string_lossy().into_owned(),
-            ))
-        })
-        .collect()
+                ));
+            }
+        };
+        answers.push((entry, markdown.to_string_lossy().into_owned()));
+    }
+    Ok(answers)
 }
