@@ -148,24 +148,27 @@ impl<'a> Move<'a> {
             .open
             .input
             .read(behind_notes(&self.open.reader(), self.navigation.old_leaf))?;
-        Ok(place.filter(|&ix| {
-            let entry = self.open.session.entry(ix);
-            entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf
-        }))
+        let Some(ix) = place else {
+            return Ok(None);
+        };
+        let entry = self.open.session.entry(ix);
+        let is_summary =
+            entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf;
+        Ok(is_summary.then_some(ix))
     }
 
     /// Appends no summary, because there is one already; labels it if a label is given.
     pub fn stay(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
         let session = &self.open.session;
-        let (summary, leaf) = (
-            session.id(summary).into_owned(),
-            id_of(session, session.leaf),
-        );
+        let summary = session.id(summary).into_owned();
+        let leaf = id_of(session, session.leaf);
         self.append_mark(leaf.as_ref(), Some(&summary), None, true, ui)
     }
 
+    /// Makes the move without a summary, and labels the target if a label is given. Root cannot be
+    /// labelled: it is not an entry.
     fn mark(mut self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let place = self.landing()?;
+        let new_leaf = self.landing()?;
         // An invalid label is refused before the hook is asked.
         self.name()?;
         let target = id_of(&self.open.session, self.navigation.target);
@@ -186,35 +189,40 @@ impl<'a> Move<'a> {
         {
             return Err(hook.failed("its `label` is for root, which is not an entry"));
         }
-        self.append_mark(place.as_ref(), target.as_ref(), hook, false, ui)
+        self.append_mark(new_leaf.as_ref(), target.as_ref(), hook, false, ui)
     }
 
-    /// Moves the leaf to an entry, and sets the label of another one if a label is given. If the
-    /// entry is the leaf already (`stays`), fails if another process has appended entries in the
-    /// meantime.
+    /// Moves the leaf to the entry `new_leaf` (`None` for root), and labels the entry `labelled` if a
+    /// label is given. If `stays`, `new_leaf` is the leaf already; then fails if another process has
+    /// appended entries in the meantime.
     fn append_mark(
         &self,
-        place: Option<&Text>,
+        new_leaf: Option<&Text>,
         labelled: Option<&Text>,
         hook: Option<Shell>,
         stays: bool,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
-        let (draft, name) = (self.draft()?, self.name()?);
+        let draft = self.draft()?;
+        let label = self.name()?;
         self.open.change(&self.options.write, ui, |now, fresh| {
-            if stays && id_of(&now.session, now.session.leaf).as_ref() != place {
+            let session = &now.session;
+            let old_leaf = id_of(session, session.leaf);
+            if stays && old_leaf.as_ref() != new_leaf {
                 return Err(went_on(now));
             }
-            let found = |id: Option<&Text>| id.and_then(|id| now.session.find(id));
-            now.label_is_free(found(labelled), name.as_ref())?;
-            let label = found(labelled).zip(name.as_ref());
+
+            // The session may have been read again, so its entries are found by their ids.
+            let new_leaf = new_leaf.and_then(|id| session.find(id));
+            let labelled = labelled.and_then(|id| session.find(id));
+            now.label_is_free(labelled, label.as_ref())?;
+            let label_of_entry = labelled.zip(label.as_ref());
             let change = now
                 .input
-                .read(switch(&now.reader(), found(place), label, fresh))?;
-            let old = id_of(&now.session, now.session.leaf);
+                .read(switch(&now.reader(), new_leaf, label_of_entry, fresh))?;
             let notification = hook
                 .clone()
-                .map(|hook| moved(hook, now, &change, old.as_ref(), None));
+                .map(|hook| moved(hook, now, &change, old_leaf.as_ref(), None));
             Ok(Decision {
                 change,
                 reported: 1,
@@ -224,42 +232,38 @@ impl<'a> Move<'a> {
         })
     }
 
-    /// Returns the summary, obtained from its source. A label from the hook's reply replaces the
-    /// given one.
+    /// Returns the summary: that of an option, else that of the hook, of the summarizer, or the
+    /// built-in one. The hook is called in each case; a label from its reply replaces the given one.
+    /// Fails if the branch that is left has nothing to summarize and no option gives the text.
     pub fn ready(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Summary, Failure> {
         self.open.label_is_free(None, self.name()?.as_ref())?;
         let given = self.options.summary.given(&self.open.input, ui)?;
         if given.is_none() {
             self.something_left()?;
         }
-        let hooked = self.ask(hook, ui)?;
-        self.stored(given, hooked, ui)
+        let from_hook = self.ask(hook, ui)?;
+        self.choose_summary(given, from_hook, ui)
     }
 
-    /// Returns the text of the target to be edited again, if the target has one.
+    /// Returns the text of the target, if the move is to edit it again.
     pub fn draft(&self) -> Result<Option<Text<'static>>, Failure> {
-        let edited = self
-            .navigation
-            .target
-            .filter(|_| self.navigation.edits_target);
-        let draft = edited.map(|target| {
-            self.open
-                .session
-                .agent()
-                .draft_text(&self.open.reader(), target)
-        });
-        self.open.input.read(draft.transpose())
+        let Some(target) = self.navigation.target else {
+            return Ok(None);
+        };
+        if !self.navigation.edits_target {
+            return Ok(None);
+        }
+        let agent = self.open.session.agent();
+        let draft = agent.draft_text(&self.open.reader(), target);
+        self.open.input.read(draft).map(Some)
     }
 
     /// Returns the label, validated.
     pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
-        Ok(self
-            .options
-            .label
-            .as_deref()
-            .map(label_name)
-            .transpose()?
-            .map(Text::into_owned))
+        match self.options.label.as_deref() {
+            Some(label) => Ok(Some(label_name(label)?.into_owned())),
+            None => Ok(None),
+        }
     }
 
     /// Returns the id of the entry that the session continues from, `None` for the root.
@@ -308,25 +312,25 @@ impl<'a> Move<'a> {
             .hint("write one anyway with --summary TEXT"))
     }
 
-    /// Returns the summary from the first of its sources.
-    fn stored(
+    /// Returns the first of these summaries, else makes one: with the summarizer, or without a model.
+    /// One that is made begins with the agent's preamble and ends in the lists of files.
+    fn choose_summary(
         &self,
         given: Option<Summary>,
-        hooked: Option<Summary>,
+        from_hook: Option<Summary>,
         ui: &Ui,
     ) -> Result<Summary, Failure> {
-        let (session, reader) = (&self.open.session, self.open.reader());
+        let session = &self.open.session;
+        let reader = self.open.reader();
         let (_, file_ops) = self.prepared(&reader, BRANCH_BUDGET)?;
         let files = file_ops.lists(session);
-        stored(given, hooked, details(&files), || {
+        stored(given, from_hook, details(&files), || {
             let text = match self.options.summary.summarizer(&self.open.input, ui) {
                 Some(summarizer) => ask(&summarizer, self.prompt()?, ui)?,
                 None => self.built_in(&reader)?,
             };
-            Ok(file_ops.below(
-                concat(&[&session.agent().constants().branch_preamble, &text]),
-                session,
-            ))
+            let preamble = &session.agent().constants().branch_preamble;
+            Ok(file_ops.below(concat(&[preamble, &text]), session))
         })
     }
 
@@ -398,24 +402,23 @@ impl<'a> Move<'a> {
     /// Returns the description of the move before it is made: the output of `--prepare`, and part
     /// of `session_before_tree`.
     fn preparation(&self) -> Result<Vec<u8>, Failure> {
-        let Move {
-            open,
-            navigation,
-            options: MoveArgs { summary, .. },
-            ..
-        } = self;
-        let (session, reader) = (&open.session, open.reader());
-        let id = |place: Position| place.map(|ix| session.id(ix));
-        let files = self.prepared(&reader, BRANCH_BUDGET)?.1.lists(session);
+        let session = &self.open.session;
+        let reader = self.open.reader();
+        let navigation = &self.navigation;
+        let summary = &self.options.summary;
+        let (_, file_ops) = self.prepared(&reader, BRANCH_BUDGET)?;
+        let files = file_ops.lists(session);
+        let abandoned = entries(&navigation.abandoned, &reader);
+        let abandoned = self.open.input.read(abandoned)?;
         Ok(Object::new()
-            .text_or_null("targetId", id(navigation.target).as_ref())
-            .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
-            .text_or_null("commonAncestorId", id(navigation.common_ancestor).as_ref())
-            .text_or_null("newLeafId", id(navigation.new_leaf).as_ref())
-            .json(
-                "entriesToSummarize",
-                &open.input.read(entries(&navigation.abandoned, &reader))?,
+            .text_or_null("targetId", id_of(session, navigation.target).as_ref())
+            .text_or_null("oldLeafId", id_of(session, navigation.old_leaf).as_ref())
+            .text_or_null(
+                "commonAncestorId",
+                id_of(session, navigation.common_ancestor).as_ref(),
             )
+            .text_or_null("newLeafId", id_of(session, navigation.new_leaf).as_ref())
+            .json("entriesToSummarize", &abandoned)
             .json("readFiles", &texts(&files.read_files))
             .json("modifiedFiles", &texts(&files.modified_files))
             .text_or_null("editorText", self.draft()?.as_ref())
@@ -437,18 +440,25 @@ pub fn moved(
     summary: Option<&Summary>,
 ) -> HookEvent {
     let leaf = change.entries.last().map(|entry| entry.id.clone());
-    let entry = change.entries.first().filter(|_| summary.is_some());
-    let hooked: &[u8] = summary.map_or(
-        b"null",
-        |summary| if summary.from_hook { b"true" } else { b"false" },
-    );
+    let summary_entry = match summary {
+        Some(_) => change.entries.first(),
+        None => None,
+    };
+    let from_hook: &[u8] = match summary {
+        Some(summary) if summary.from_hook => b"true",
+        Some(_) => b"false",
+        None => b"null",
+    };
     let event = Object::new()
         .str("type", "session_tree")
         .text_or_null("newLeafId", leaf.as_ref())
         .text_or_null("oldLeafId", old_leaf)
-        .json("summaryEntry", entry.map_or(b"null", |entry| &entry.line))
-        .json("fromExtension", hooked)
-        .json("fromHook", hooked);
+        .json(
+            "summaryEntry",
+            summary_entry.map_or(b"null", |entry| &entry.line),
+        )
+        .json("fromExtension", from_hook)
+        .json("fromHook", from_hook);
     HookEvent {
         leaf,
         ..HookEvent::of(hook, event, open)
