@@ -12,11 +12,12 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::Shell;
 use crate::cli::transaction::Creation;
 use crate::load::Options;
+use crate::ops::IdSource;
 use crate::ops::convert::convert;
 use crate::ops::fork::{Ancestors, ForkOptions, fork, fork_all, fork_subtree};
 use crate::ops::plan::NewSession;
 use crate::session::dialect::Dialect;
-use crate::session::entry::Role;
+use crate::session::entry::{EntryIx, Role};
 use crate::session::reference::Position;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -133,21 +134,25 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         open.resolve(&args.at)?
     };
-    let message = chosen.filter(|&ix| args.before && open.session.is_message(ix, Role::User));
-    if args.before && message.is_none() {
-        let failure = open
-            .input
-            .cannot(format_args!("{} is not a user message", args.at));
-        return Err(failure.hint(format!("the nearest one is {}^{{user}}", args.at)));
-    }
+    // With --before, the copy ends above this message, whose text is edited again.
+    let edited_message = if args.before {
+        Some(user_message(args, &open, chosen)?)
+    } else {
+        None
+    };
     let hook = args.hook.hook(&open.input, ui);
     if let Some(hook) = &hook {
         let event = open.input.read(event(args, &open, chosen))?;
         hook.ask(event, &open, ui)?;
     }
-    let text = |message| open.session.agent().draft_text(&open.reader(), message);
-    let editor_text = open.input.read(message.map(text).transpose())?;
-    let end = message.map_or(chosen, |message| open.session.entry(message).parent);
+
+    let mut end = chosen;
+    let mut editor_text = None;
+    if let Some(message) = edited_message {
+        end = open.session.entry(message).parent;
+        let text = open.session.agent().draft_text(&open.reader(), message);
+        editor_text = Some(open.input.read(text)?);
+    }
     let mut ids = Ids::new(ui)?;
     let cwd = args
         .cwd(ui)
@@ -161,23 +166,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         source,
         cwd,
     };
-    let session = &open.session;
-    let reader = open.reader();
-    let is_for_other = args.agent.is_some_and(|agent| agent != session.dialect);
     let new = ids.issue(ui, |fresh| {
-        let new = match (args.branches, args.subtree) {
-            (true, _) => Ok(fork_all(session, &options, fresh)),
-            (false, true) => fork_subtree(&reader, end, args.ancestors(), &options, fresh),
-            (false, false) => fork(&reader, end, &options, fresh),
-        };
-        let converted = new.and_then(|new| {
-            if is_for_other {
-                convert(&reader, new, &options, fresh)
-            } else {
-                Ok(new)
-            }
-        });
-        open.input.read(converted)
+        open.input
+            .read(new_session(args, &open, end, &options, fresh))
     })?;
     let folder = project_folder(args, &open, ui);
     let path = path(args, &open, folder.as_deref(), &new);
@@ -193,6 +184,42 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         &args.write,
         ui,
     )
+}
+
+/// Returns the entry of `--before`, which must be a user message.
+fn user_message(args: &Args, open: &OpenSession, chosen: Position) -> Result<EntryIx, Failure> {
+    match chosen {
+        Some(ix) if open.session.is_message(ix, Role::User) => Ok(ix),
+        _ => {
+            let what = format_args!("{} is not a user message", args.at);
+            let failure = open.input.cannot(what);
+            Err(failure.hint(format!("the nearest one is {}^{{user}}", args.at)))
+        }
+    }
+}
+
+/// Returns the new session: all branches, the subtree of `end`, or the path to `end`; converted, if
+/// it is for another agent.
+fn new_session(
+    args: &Args,
+    open: &OpenSession,
+    end: Position,
+    options: &ForkOptions,
+    fresh: &mut IdSource,
+) -> io::Result<NewSession> {
+    let session = &open.session;
+    let reader = open.reader();
+    let new = if args.branches {
+        fork_all(session, options, fresh)
+    } else if args.subtree {
+        fork_subtree(&reader, end, args.ancestors(), options, fresh)?
+    } else {
+        fork(&reader, end, options, fresh)?
+    };
+    match args.agent {
+        Some(agent) if agent != session.dialect => convert(&reader, new, options, fresh),
+        _ => Ok(new),
+    }
 }
 
 /// Returns the event for a hook before a fork: pi's `session_before_fork`, with the entry itself.
@@ -234,17 +261,17 @@ fn notification(
 /// Returns the path of the new file: the one that is given, else one in `folder` or beside the
 /// session. A session read from standard input is forked to standard output.
 fn path(args: &Args, open: &OpenSession, folder: Option<&Path>, new: &NewSession) -> PathBuf {
-    let folder = match (
-        &args.write.output,
-        args.dir.as_deref().or(folder),
-        open.input.file(),
-    ) {
-        (Some(path), ..) => return path.clone(),
-        (None, Some(folder), _) => folder,
-        (None, None, None) => return PathBuf::from("-"),
-        (None, None, Some(file)) => folder_of(file.path()),
-    };
-    folder.join(new.file_name())
+    if let Some(output) = &args.write.output {
+        return output.clone();
+    }
+    let name = new.file_name();
+    if let Some(folder) = args.dir.as_deref().or(folder) {
+        return folder.join(name);
+    }
+    match open.input.file() {
+        Some(file) => folder_of(file.path()).join(name),
+        None => PathBuf::from("-"),
+    }
 }
 
 /// Returns the directory in which the agent looks for a session of another project or agent; `None`
