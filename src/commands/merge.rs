@@ -9,7 +9,7 @@ use crate::load::Options;
 use crate::ops::navigate::{Navigation, navigate};
 use crate::ops::summary::{branch_summary, brought_back};
 use crate::session::reference::Position;
-use pisess_json::text::Text;
+
 use std::io;
 use std::path::PathBuf;
 
@@ -87,30 +87,34 @@ fn bring_back(from: Position, mut step: Move, ui: &mut Ui) -> Result<Exit, Failu
     let leaf = step.landing()?;
     let hook = step.hook(ui);
     let summary = step.ready(hook.as_ref(), ui)?;
-    let name = step.name()?;
-    let end = from.map(|ix| step.open.session.id(ix).into_owned());
+    let label = step.name()?;
+    let branch_tip = from.map(|ix| step.open.session.id(ix).into_owned());
     step.open.change(&step.options.write, ui, |now, fresh| {
+        // The session may have been read again, so its entries are found by their ids.
         let session = &now.session;
-        let found = |id: &Option<Text>| id.as_ref().and_then(|id| session.find(id));
-        let goes_on = |place| session.path(session.leaf).contains(&place);
-        if !found(&leaf).is_none_or(goes_on) {
+        let leaf_before = leaf.as_ref().and_then(|id| session.find(id));
+        if let Some(leaf_before) = leaf_before
+            && !session.path(session.leaf).contains(&leaf_before)
+        {
             return Err(now
                 .input
                 .busy("another process moved to another branch meanwhile"));
         }
-        now.label_is_free(None, name.as_ref())?;
+
+        now.label_is_free(None, label.as_ref())?;
+        let branch_tip = branch_tip.as_ref().and_then(|id| session.find(id));
         let change = branch_summary(
             session,
-            found(&end),
+            branch_tip,
             session.leaf,
             &summary,
-            name.as_ref(),
+            label.as_ref(),
             fresh,
         );
-        let old = session.leaf.map(|leaf| session.id(leaf));
+        let old_leaf = session.leaf.map(|leaf| session.id(leaf));
         let notification = hook
             .clone()
-            .map(|hook| moved(hook, now, &change, old.as_ref(), Some(&summary)));
+            .map(|hook| moved(hook, now, &change, old_leaf.as_ref(), Some(&summary)));
         Ok(Decision {
             change,
             reported: 1,
