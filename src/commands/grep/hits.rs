@@ -87,7 +87,9 @@ impl Painter {
         styled("--", self.styles.dim) + "\n"
     }
 
-    /// Appends the row of a match, or of an entry near one.
+    /// Appends the row of a match, or (`is_context`) of an entry near one: path, id, role and snippet,
+    /// between which there is a `:` for a match, a `-` otherwise. The snippet gets the width that the
+    /// others leave.
     pub fn row(
         &self,
         path: &Path,
@@ -101,6 +103,7 @@ impl Painter {
             out.push(b'\n');
             return;
         }
+
         let mark = if is_context { '-' } else { ':' };
         let path = if self.paths {
             format!("{}{mark}", shown(path))
@@ -113,50 +116,35 @@ impl Painter {
             visible(&hit.id.to_string_lossy())
         };
         let role = format!("{mark}{}{mark} ", visible(&hit.role.to_string_lossy()));
+        let turn = turn_note(hit);
+        let width_of_others = columns(&path) + columns(&id) + columns(&role) + columns(&turn);
+        let snippet_width = self.width.saturating_sub(width_of_others);
+
         let styles = &self.styles;
-        let parts = [
-            (path, styles.summary),
-            (id, styles.label),
-            (role, styles.dim),
-        ];
-        let mut line: String = parts
-            .iter()
-            .map(|(part, style)| styled(part, *style))
-            .collect();
-        let style = if is_context { styles.dim } else { Style::new() };
-        let above = |parent: &Text| visible(&parent.to_string_lossy());
-        let turn = match &hit.turn {
-            Some(Turn::Branches { after: parent }) => {
-                format!(
-                    "  (after {})",
-                    parent.as_ref().map_or("root".to_owned(), above)
-                )
-            }
-            _ => String::new(),
-        };
-        let used: usize =
-            parts.iter().map(|(part, _)| columns(part)).sum::<usize>() + columns(&turn);
-        line += &self.snippet(&hit.hit, self.width.saturating_sub(used), style);
+        let snippet_style = if is_context { styles.dim } else { Style::new() };
+        let mut line = styled(&path, styles.summary);
+        line += &styled(&id, styles.label);
+        line += &styled(&role, styles.dim);
+        line += &self.snippet(&hit.hit, snippet_width, snippet_style);
         line += &styled(&turn, styles.active);
         out.extend_from_slice(line.trim_end().as_bytes());
         out.push(b'\n');
     }
 
     /// Returns a snippet: its match, highlighted, and as much of the text around it as fits into
-    /// `columns`; if space is scarce, a third of it is for the text before the match.
-    fn snippet(&self, hit: &Hit, columns: usize, style: Style) -> String {
-        let (text, place) = (&hit.snippet, hit.shown.clone());
-        let parts = [
-            &text[..place.start],
-            &text[place.clone()],
-            &text[place.end..],
-        ];
-        let [before, found, after] = parts.map(visible);
-        let found = fitted(&found, columns, "…");
-        let room = columns.saturating_sub(self::columns(&found));
-        let for_before = room.saturating_sub(self::columns(&after)).max(room / 3);
-        let before = fitted_end(&before, for_before, "…");
-        let after = fitted(&after, room.saturating_sub(self::columns(&before)), "…");
+    /// `width` columns; if space is scarce, a third of it is for the text before the match.
+    fn snippet(&self, hit: &Hit, width: usize, style: Style) -> String {
+        let text = &hit.snippet;
+        let before = visible(&text[..hit.shown.start]);
+        let found = visible(&text[hit.shown.clone()]);
+        let after = visible(&text[hit.shown.end..]);
+
+        let found = fitted(&found, width, "…");
+        let room = width.saturating_sub(columns(&found));
+        let room_before = room.saturating_sub(columns(&after)).max(room / 3);
+        let before = fitted_end(&before, room_before, "…");
+        let room_after = room.saturating_sub(columns(&before));
+        let after = fitted(&after, room_after, "…");
         styled(&before, style) + &styled(&found, self.styles.hit) + &styled(&after, style)
     }
 
@@ -170,12 +158,12 @@ impl Painter {
     ) {
         let header = &session.header;
         // The title is not an entry.
-        for hit in matches
-            .iter()
-            .filter(|hit| session.entry_on(hit.line).is_none())
-        {
-            self.row(path, header, hit, false, out);
+        for hit in matches {
+            if session.entry_on(hit.line).is_none() {
+                self.row(path, header, hit, false, out);
+            }
         }
+
         let lines: Vec<_> = matches.iter().map(|hit| hit.line).collect();
         let drawing = rows(session, session.leaf);
         for nearby in around(session, &lines, self.most_above, self.most_below) {
@@ -224,6 +212,7 @@ impl Painter {
             out.push(b'\n');
             return;
         }
+        // With -0, the path ends in a NUL byte in place of the colon.
         if !self.counts || self.paths && self.only.null {
             self.only.push(path, self.styles.summary, out);
         } else if self.paths {
@@ -232,6 +221,20 @@ impl Painter {
         if self.counts {
             out.extend_from_slice(format!("{count}\n").as_bytes());
         }
+    }
+}
+
+/// Returns the note on a match that is on another branch: the entry that it comes after. Empty for
+/// other matches.
+fn turn_note(hit: &Match) -> String {
+    match &hit.turn {
+        Some(Turn::Branches {
+            after: Some(parent),
+        }) => {
+            format!("  (after {})", visible(&parent.to_string_lossy()))
+        }
+        Some(Turn::Branches { after: None }) => "  (after root)".to_owned(),
+        _ => String::new(),
     }
 }
 
