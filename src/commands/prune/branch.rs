@@ -7,14 +7,14 @@ use crate::cli::output::{Failure, Ui, visible};
 use crate::load::read_header;
 use crate::ops::IdSource;
 use crate::ops::archive::folder_of;
-use crate::ops::branches::Branch;
 use crate::ops::prune::{BranchChoice, Damaged, Prune, branch_at};
 use crate::session::usage::{end_of, places};
 use pisess_json::Raw;
 use pisess_store::{Glance, files_below};
 use std::path::{Path, PathBuf};
 
-const NAMED: usize = 8;
+/// The maximum number of branch tips to name in a refusal.
+const MOST_TIPS: usize = 8;
 
 impl Job<'_> {
     /// Returns the prune of the branch that a reference is on.
@@ -53,40 +53,48 @@ impl Job<'_> {
         })
     }
 
-    /// Refuses the active branch, and several branches.
+    /// Refuses a branch of which `--force` is required: the active one, and one that branches itself.
     fn refuse(
         &self,
         now: &OpenSession,
         reference: &str,
         choice: &BranchChoice,
     ) -> Result<(), Failure> {
-        let id =
-            |branch: &Branch| visible(&now.session.id(branch.end(&now.session)).to_string_lossy());
+        let session = &now.session;
         let count = choice.tips.len();
-        let more = (count > NAMED).then(|| format!("and {} more", count - NAMED));
-        let tips: Vec<_> = choice.tips.iter().take(NAMED).map(id).chain(more).collect();
+        if !choice.is_active && count < 2 {
+            return Ok(());
+        }
+
+        let mut tips = Vec::new();
+        for tip in choice.tips.iter().take(MOST_TIPS) {
+            tips.push(visible(&session.id(tip.end(session)).to_string_lossy()));
+        }
+        if count > MOST_TIPS {
+            tips.push(format!("and {} more", count - MOST_TIPS));
+        }
         let tips = tips.join(" ");
-        let point = choice
-            .point
-            .map_or("root".to_owned(), |ix| now.session.id(ix).to_string());
-        let hint = match (choice.is_active, count) {
-            (true, _) => format!(
+        let why = if count < 2 {
+            format!("{reference} is on the active branch")
+        } else if choice.is_active {
+            format!("{count} branches end there, the active one too: {tips}")
+        } else {
+            format!("{count} branches end there: {tips}")
+        };
+
+        let hint = if choice.is_active {
+            let new_leaf = match choice.point {
+                Some(ix) => session.id(ix).to_string(),
+                None => "root".to_owned(),
+            };
+            format!(
                 "--force prunes it, and moves the leaf to {}",
-                visible(&point)
-            ),
-            (false, 2..) => {
-                "--force prunes them all; give an entry nearer to a tip to prune one".to_owned()
-            }
-            (false, _) => return Ok(()),
+                visible(&new_leaf)
+            )
+        } else {
+            "--force prunes them all; give an entry nearer to a tip to prune one".to_owned()
         };
-        let what = match count {
-            0 | 1 => format!("{reference} is on the active branch"),
-            _ if choice.is_active => {
-                format!("{count} branches end there, the active one too: {tips}")
-            }
-            _ => format!("{count} branches end there: {tips}"),
-        };
-        Err(now.input.cannot(what).hint(hint))
+        Err(now.input.cannot(why).hint(hint))
     }
 
     /// Reports why the branch would be refused without --force.
@@ -123,28 +131,32 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Returns the sessions of the sub-agents that the branch started.
+    /// Returns the sessions of the sub-agents that the branch started: files in the session's own
+    /// directory, whose paths end as an entry of the branch reports them.
     fn agents_of(&self, session: &Path, choice: &BranchChoice) -> Vec<PathBuf> {
-        let billed = &self.open.session.collected.billed;
-        let leaving = billed
-            .iter()
-            .filter(|request| choice.leaves[request.entry.at()]);
-        let reported = leaving.filter_map(|request| request.agents.as_deref());
-        let ends: Vec<_> = reported
-            .flat_map(|reported| places(session, reported))
-            .collect();
-        if ends.is_empty() {
+        let mut reported_ends = Vec::new();
+        for request in &self.open.session.collected.billed {
+            if choice.leaves[request.entry.at()]
+                && let Some(agents) = request.agents.as_deref()
+            {
+                reported_ends.extend(places(session, agents));
+            }
+        }
+        if reported_ends.is_empty() {
             return Vec::new();
         }
-        let files = folder_of(session)
-            .and_then(|folder| files_below(&folder).ok())
-            .unwrap_or_default();
-        let is_named = |path: &Path| ends.contains(&end_of(&path.to_string_lossy()));
-        files
-            .into_iter()
-            .map(|(path, _)| path)
-            .filter(|path| is_named(path))
-            .collect()
+
+        let Some(folder) = folder_of(session) else {
+            return Vec::new();
+        };
+        let files = files_below(&folder).unwrap_or_default();
+        let mut agents = Vec::new();
+        for (path, _) in files {
+            if reported_ends.contains(&end_of(&path.to_string_lossy())) {
+                agents.push(path);
+            }
+        }
+        agents
     }
 
     /// Returns the sessions in the stores whose header names this session as the one they were forked

@@ -137,17 +137,15 @@ impl Job<'_> {
     /// Refuses to remove entries of a session that an agent may have open: it would continue from
     /// one that is gone.
     fn refuse_running(&self) -> Result<(), Failure> {
-        let recorded = self
-            .open
-            .session
-            .header
-            .cwd
-            .as_ref()
-            .filter(|_| self.removes_entries());
-        let cwd = recorded.map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
+        let mut cwd = None;
+        if self.removes_entries() {
+            let recorded = self.open.session.header.cwd.as_ref();
+            cwd = recorded.map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
+        }
+        let folders = Vec::from_iter(cwd.as_deref());
         self.open
             .input
-            .refuse_running(&Vec::from_iter(cwd.as_deref()), self.write.change.force)
+            .refuse_running(&folders, self.write.change.force)
     }
 
     /// Prunes the session under its lock: writes the file beside it, then the session. If the
@@ -175,6 +173,7 @@ impl Job<'_> {
         Ok((Some(attempt), outcome))
     }
 
+    /// Returns what to prune from the session as it is now.
     pub(super) fn find(&self, now: &OpenSession, ui: &Ui) -> Result<Prune, Failure> {
         let source = now.input.source();
         match &self.task {
@@ -203,9 +202,9 @@ impl Job<'_> {
         }
     }
 
-    /// Writes the records of the file beside the session that are still needed, then what is pruned
-    /// now: what a killed run wrote is in the session, too. Neither adds to a file that pisess did
-    /// not write, nor replaces one.
+    /// Writes the file beside a session: the records of `old`, the file so far, that are still needed,
+    /// then what is pruned now. (What a killed run wrote to it is in the session, too.) An existing
+    /// file is only replaced if `replaces` is set, and if it belongs to this session.
     fn write_pruned(
         &self,
         now: &OpenSession,
@@ -213,14 +212,22 @@ impl Job<'_> {
         old: Option<SessionFile>,
         replaces: bool,
     ) -> Result<Beside, Failure> {
-        if let Some(there) = existing(&self.pruned)?.filter(|_| replaces) {
-            opened(now, there)?;
+        match existing(&self.pruned)? {
+            Some(replaced) if replaces => {
+                // Fails for a file that is damaged, or belongs to another session.
+                opened(now, replaced)?;
+            }
+            _ => {}
         }
-        let old = old.map(|old| opened(now, old)).transpose()?;
-        let made = store::create_beside(&self.pruned, now.input.file(), replaces, &mut |out| {
+        let old = match old {
+            Some(old) => Some(opened(now, old)?),
+            None => None,
+        };
+        let mut write = |out: &mut dyn io::Write| {
             prune.write_pruned(&now.session, now.input.source(), old.as_ref(), out)
-        });
-        Ok(made?)
+        };
+        let beside = store::create_beside(&self.pruned, now.input.file(), replaces, &mut write)?;
+        Ok(beside)
     }
 
     /// Writes a pruned copy, whose file beside it includes what was pruned before.

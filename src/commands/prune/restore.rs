@@ -12,36 +12,42 @@ use pisess_store::{self as store, Cause, Locked, SessionFile, StoreError};
 use std::io::Write;
 
 impl Job<'_> {
-    /// Restores the session, or prints what would be put back.
+    /// Restores the session in place or into another file, or (with `-n`) prints what would be put
+    /// back.
     pub fn restore(&self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let file = self.open.input.file();
         let beside = self.own_side_file();
         self.open.refuse_archived_side_file(&beside)?;
         let Some(pruned) = existing(&beside)? else {
             ui.status(&format!("{}: nothing was pruned", self.open.input.name));
             return self.report(None, &Outcome::default(), ui);
         };
-        if self.write.change.dry_run || self.write.output.is_some() {
+        if self.write.change.dry_run {
             let restore = self.places(self.open, pruned)?;
-            if self.write.change.dry_run {
-                return self
-                    .print_restored(&restore.placed, ui)
-                    .map(|()| Exit::Done);
-            }
-            let whole = restore.whole(self.open.input.source());
-            let committed =
-                store::create(&self.place, file, self.write.change.force, &mut |out| {
-                    copy_all(&whole, out)
-                })?;
-            return self.report(Some(committed), &Outcome::restored(&restore.placed), ui);
+            self.print_restored(&restore.placed, ui)?;
+            return Ok(Exit::Done);
         }
+        if self.write.output.is_some() {
+            return self.restore_elsewhere(pruned, ui);
+        }
+        self.restore_in_place(ui)
+    }
+
+    /// Writes the restored session to another file.
+    fn restore_elsewhere(&self, pruned: SessionFile, ui: &mut Ui) -> Result<Exit, Failure> {
+        let input = &self.open.input;
+        let restore = self.places(self.open, pruned)?;
+        let whole = restore.whole(input.source());
+        let mut write = |out: &mut dyn Write| copy_all(&whole, out);
+        let force = self.write.change.force;
+        let committed = store::create(&self.place, input.file(), force, &mut write)?;
+        self.report(Some(committed), &Outcome::restored(&restore.placed), ui)
+    }
+
+    /// Restores the session under its lock, then removes the file beside it, unless something in it
+    /// has no place in the session.
+    fn restore_in_place(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let options = self.write.change.options(self.open.session.dialect);
         let mut unremoved = None;
-        let mut remove = |is_whole: bool| {
-            if is_whole {
-                unremoved = store::remove(&self.pruned).err();
-            }
-        };
         let mut attempt = |now: &OpenSession, locked: Locked| -> Attempted<Outcome> {
             // Checked under the lock, because another pisess may have pruned or restored meanwhile.
             let Some(pruned) = existing(&self.pruned)? else {
@@ -49,17 +55,23 @@ impl Job<'_> {
             };
             let restore = self.places(now, pruned)?;
             let outcome = Outcome::restored(&restore.placed);
-            let is_whole = restore.lost.is_empty();
+            let mut remove_side_file = || {
+                if restore.lost.is_empty() {
+                    unremoved = store::remove(&self.pruned).err();
+                }
+            };
             if outcome.is_nothing() {
-                remove(is_whole);
+                remove_side_file();
                 return Ok((None, outcome));
             }
+
             let whole = restore.whole(now.input.source());
-            // Under the lock, because another pisess may prune as soon as it is released.
             let mut write = |out: &mut dyn Write| copy_all(&whole, out);
-            let attempt = locked
-                .carrying_growth()
-                .rewrite_then(None, &mut write, &mut || remove(is_whole))?;
+            // Removed under the lock, because another pisess may prune as soon as it is released.
+            let attempt =
+                locked
+                    .carrying_growth()
+                    .rewrite_then(None, &mut write, &mut remove_side_file)?;
             Ok((Some(attempt), outcome))
         };
         let (committed, outcome) = self.open.under_lock(&options, &mut attempt)?;
