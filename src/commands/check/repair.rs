@@ -17,8 +17,8 @@ use pisess_store::{
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Repairs one session into another file, or any number of sessions in place. `backup` is the
-/// suffix for the name of the old file, if it is kept.
+/// Repairs one session into another file (`-o`), or any number of sessions in place. `backup` is the
+/// suffix for the name of the old file, if it is kept. With `-n`, only reports what would be repaired.
 pub fn repair(
     sessions: &[PathBuf],
     recursive: bool,
@@ -28,14 +28,16 @@ pub fn repair(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut report = Report::new(write, true, ui);
-    if sessions.iter().any(|session| session == Path::new("-")) || write.output.is_some() {
+    let has_stream = sessions.iter().any(|session| session == Path::new("-"));
+    if has_stream || write.output.is_some() {
         let [session] = sessions else {
             return Err(
                 Failure::cannot("--repair with -o or - takes only one session")
                     .hint("--backup repairs any number of sessions in place"),
             );
         };
-        one(&Input::open(session, ui)?, backup, cwd, &mut report, ui)?;
+        let input = Input::open(session, ui)?;
+        repair_session(&input, backup, cwd, &mut report, ui)?;
         report.repairs(ui);
         return Ok(report.exit);
     }
@@ -43,6 +45,7 @@ pub fn repair(
         return Err(Failure::cannot("--repair requires -o or --backup")
             .hint("give a new file with -o FILE, or --backup to repair in place"));
     }
+
     let reach = if write.change.dry_run {
         Reach::Visible
     } else {
@@ -53,6 +56,7 @@ pub fn repair(
         mut failures,
         ..
     } = expanded(sessions, reach, ui);
+    // The failure of a single session is that of the command; others are reported on the way.
     let is_one = files.len() + failures.len() == 1;
     if let Some(failure) = failures.pop_if(|_| is_one) {
         return Err(failure);
@@ -60,21 +64,23 @@ pub fn repair(
     for failure in &failures {
         report.failure(failure, ui);
     }
+
     let mut needs_recursion = false;
     for file in files {
-        let repaired = report.repaired;
+        let repaired_before = report.repaired;
         let input = Input::open_path(&file.path, ui.stdout_is());
-        let repaired_now = input.and_then(|mut input| {
+        let result = input.and_then(|mut input| {
             input.by_name = is_by_name(sessions, &file.path);
-            one(&input, backup, cwd, &mut report, ui)
+            repair_session(&input, backup, cwd, &mut report, ui)
         });
-        match repaired_now {
+        match result {
             Ok(()) => {}
             Err(failure) if failure.is_transcript() && !file.named => {}
             Err(failure) if is_one => return Err(failure),
             Err(failure) => report.failure(&failure, ui),
         }
-        needs_recursion |= report.repaired > repaired && is_below(sessions, &file.path);
+        let has_repairs = report.repaired > repaired_before;
+        needs_recursion |= has_repairs && is_below(sessions, &file.path);
     }
     report.repairs(ui);
     if needs_recursion && !recursive {
@@ -83,7 +89,9 @@ pub fn repair(
     Ok(report.exit)
 }
 
-fn one(
+/// Repairs a session into the file of `-o`, or in place; to standard output if that is `-`, or if the
+/// session is a stream. With `-n`, only reports the findings.
+fn repair_session(
     input: &Input,
     backup: Option<&str>,
     cwd: &CwdSources,
@@ -97,21 +105,39 @@ fn one(
     }
     match (&write.output, input.file()) {
         (Some(output), _) if output != Path::new("-") => {
-            let create = |fill: &mut Fill| {
-                store::create(output, input.file(), write.change.force, fill).map(Attempt::Done)
-            };
-            let (attempt, rejected) = write_both(input, &checkup, output, create)?;
-            done(
-                input,
-                &checkup.findings,
-                Some((attempt.done()?, rejected)),
-                report,
-                ui,
-            )
+            repair_elsewhere(input, &checkup, output, report, ui)
         }
-        (None, Some(_)) => in_place(input, &checkup, backup, cwd, report, ui),
-        _ => to_stdout(input, &checkup, report, ui),
+        (None, Some(_)) => repair_in_place(input, &checkup, backup, cwd, report, ui),
+        _ => repair_to_stdout(input, &checkup, report, ui),
     }
+}
+
+/// Writes the repaired session to another file.
+fn repair_elsewhere(
+    input: &Input,
+    checkup: &Checkup,
+    output: &Path,
+    report: &mut Report,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let force = report.write.change.force;
+    let create = |fill: &mut Fill| {
+        let committed = store::create(output, input.file(), force, fill)?;
+        Ok(Attempt::Done(committed))
+    };
+    let (attempt, rejected) = write_both(input, checkup, output, create)?;
+    let commits = Commits {
+        session: attempt.done()?,
+        rejected,
+    };
+    report_repair(input, &checkup.findings, Some(commits), report, ui)
+}
+
+/// The commits of a repair.
+struct Commits {
+    session: Committed,
+    /// That of the file of removed bytes, if there are any.
+    rejected: Option<Committed>,
 }
 
 /// Returns the path of its file: files beside it are named after that, even if the argument was a
@@ -123,7 +149,8 @@ fn path_of(input: &Input) -> &Path {
 /// The highest number in the name of a file of removed bytes.
 const MOST_REJECTED: u32 = 1000;
 
-fn in_place(
+/// Repairs a session under its lock. If it has grown since it was checked, it is checked again.
+fn repair_in_place(
     input: &Input,
     checkup: &Checkup,
     backup: Option<&str>,
@@ -132,7 +159,7 @@ fn in_place(
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     if !checkup.is_repairable() {
-        return done(input, &checkup.findings, None, report, ui);
+        return report_repair(input, &checkup.findings, None, report, ui);
     }
 
     let backup = backup.map(|suffix| with_suffix(path_of(input), suffix));
@@ -153,11 +180,13 @@ fn in_place(
         Ok((Some(attempt), (checkup.findings.clone(), rejected)))
     };
     let (committed, (findings, rejected)) = under_lock(input, &options, &mut attempt)?;
-    let written = committed.map(|committed| (committed, rejected));
-    done(input, &findings, written, report, ui)
+    let commits = committed.map(|session| Commits { session, rejected });
+    report_repair(input, &findings, commits, report, ui)
 }
 
-fn to_stdout(
+/// Prints the repaired session. Fails if bytes would be removed, as no file can keep them, and if a
+/// JSON report was requested.
+fn repair_to_stdout(
     input: &Input,
     checkup: &Checkup,
     report: &mut Report,
@@ -201,11 +230,13 @@ fn write_both(
         }
         Ok(())
     });
-    match (written, rejected) {
-        (Ok(Attempt::Done(committed)), rejected) => {
-            Ok((Attempt::Done(committed), rejected.map(Beside::keep)))
+    match written? {
+        Attempt::Done(committed) => {
+            let rejected = rejected.map(Beside::keep);
+            Ok((Attempt::Done(committed), rejected))
         }
-        (unwritten, _) => unwritten.map(|grown| (grown, None)),
+        // The session has grown. Dropping `rejected` undoes its file.
+        unwritten => Ok((unwritten, None)),
     }
 }
 
@@ -221,35 +252,35 @@ fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Bes
             format!(".rejected.{number}")
         };
         let beside = with_suffix(output, &suffix);
-        match store::create_beside(&beside, input.file(), false, &mut |out| {
-            checkup.write_rejected(out)
-        }) {
+        let mut write = |out: &mut dyn io::Write| checkup.write_rejected(out);
+        let created = store::create_beside(&beside, input.file(), false, &mut write);
+        match created {
             Err(error) if is_taken(&error) && number < MOST_REJECTED => number += 1,
-            made => return made,
+            _ => return created,
         }
     }
 }
 
-/// Reports the repair, given the commits of the session and of the removed bytes: the findings that
-/// were resolved, and those that remain. A failure here does not affect what is written (rule 7 of
-/// the store).
-fn done(
+/// Reports the findings of a repair: those that were resolved, and those that remain. `commits` is
+/// `None` if nothing was written. A failure here does not affect what is written (rule 7 of the
+/// store).
+fn report_repair(
     input: &Input,
     findings: &[Finding],
-    written: Option<(Committed, Option<Committed>)>,
+    commits: Option<Commits>,
     report: &mut Report,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let Some((committed, rejected)) = written else {
+    let Some(commits) = commits else {
         return report.session(path_of(input), findings, ui);
     };
-    ui.warn_of(&committed);
+    ui.warn_of(&commits.session);
     if report.write.output.is_none() {
         input.report_path(ui);
     }
-    let file = visible(&committed.path.to_string_lossy());
+    let file = visible(&commits.session.path.to_string_lossy());
     ui.print_after(&file, |ui| report.session(path_of(input), findings, ui))?;
-    if let Some(rejected) = rejected {
+    if let Some(rejected) = commits.rejected {
         ui.warn_of(&rejected);
         ui.status(&format!(
             "removed bytes are in {}",
