@@ -65,16 +65,21 @@ impl ChangedHeaders {
     /// # Errors
     /// If one of them cannot be changed back. The others are.
     pub fn undo(self) -> Result<(), Failure> {
-        let mut undone = Ok(());
+        let mut first_failure = None;
         for header in self.changed.iter().rev() {
-            let done = self.put_back(header);
-            if undone.is_ok() {
-                undone = done;
+            if let Err(failure) = self.put_back(header)
+                && first_failure.is_none()
+            {
+                first_failure = Some(failure);
             }
         }
-        undone
+        match first_failure {
+            None => Ok(()),
+            Some(failure) => Err(failure),
+        }
     }
 
+    /// Writes the header that a file had before. What was appended to the file since is kept.
     fn put_back(&self, changed: &ChangedHeader) -> Result<(), Failure> {
         let input = Input::open_path(&changed.path, &|_| false)?;
         let options = WriteOptions {

@@ -59,8 +59,9 @@ impl Relocation {
         }
     }
 
-    /// Returns the files that stay behind and are named after the session. If there are none, and
-    /// its directory is now empty, returns the directory.
+    /// Returns the files that stay behind in the old directory and whose names begin with that of the
+    /// session. If the directory is now empty, returns the directory. A session that was not moved
+    /// leaves nothing.
     pub fn left(&self) -> Result<Vec<PathBuf>, StoreError> {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Ok(Vec::new());
@@ -72,12 +73,14 @@ impl Relocation {
         if paths.is_empty() {
             return Ok(vec![folder.to_owned()]);
         }
+
+        let planned = moves(&self.path, &self.to)?;
         let mut left = Vec::new();
-        let moving = moves(&self.path, &self.to)?;
         for path in paths {
-            let other = path.file_name().unwrap_or_default().as_encoded_bytes();
-            let is_named = other.starts_with(name.as_encoded_bytes());
-            if is_named && moving.iter().all(|each| each.from != path) {
+            let file_name = path.file_name().unwrap_or_default().as_encoded_bytes();
+            let is_named_after = file_name.starts_with(name.as_encoded_bytes());
+            let is_moved = planned.iter().any(|each| each.from == path);
+            if is_named_after && !is_moved {
                 left.push(path);
             }
         }
@@ -148,10 +151,12 @@ impl<'a> Mover<'a> {
         if !is_current {
             refuse_occupied(&moves(&plan.old, &plan.to)?, &open.input)?;
         }
-        let status = match (is_current, self.change.dry_run) {
-            (true, _) => Status::Current,
-            (false, true) => Status::Planned,
-            (false, false) => Status::Moved,
+        let status = if is_current {
+            Status::Current
+        } else if self.change.dry_run {
+            Status::Planned
+        } else {
+            Status::Moved
         };
         if !self.change.dry_run {
             self.write(&plan, ui)?;
@@ -207,11 +212,16 @@ impl<'a> Mover<'a> {
         Ok(())
     }
 
-    /// Returns the present paths of the forks of a session.
+    /// Returns the present paths of the forks of a session: those that were moved by now are at their
+    /// new paths.
     fn forks_of(&mut self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
-        let forks = self.stored(ui).forks_of(session);
-        let now = |fork: PathBuf| self.moved.get(&fork).cloned().unwrap_or(fork);
-        forks.into_iter().map(now).collect()
+        let mut forks = self.stored(ui).forks_of(session);
+        for fork in &mut forks {
+            if let Some(moved_to) = self.moved.get(&*fork) {
+                fork.clone_from(moved_to);
+            }
+        }
+        forks
     }
 
     /// Lets the headers of forks name the new path of their source. With `--force`, one that cannot
@@ -309,6 +319,8 @@ fn undone(headers: ChangedHeaders, failure: Failure) -> Failure {
     }
 }
 
+/// Returns the plan to move a session to the directory `cwd`. Its file moves to the directory of that
+/// project in the same store; it stays where it is if it is in no store or in a flat one.
 fn plan<'a>(open: &'a OpenSession, file: &'a SessionFile, cwd: &'a Path, ui: &Ui) -> Plan<'a> {
     let header = &open.session.header;
     let old_cwd = header
