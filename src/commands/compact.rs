@@ -389,7 +389,7 @@ impl Compact<'_> {
     }
 
     /// Returns the compaction with its summary: the one that was given, that of the hook, of the
-    /// summarizer, or the built-in one.
+    /// summarizer, or the built-in one. The hook may also move the cut, and replace the instructions.
     fn summarize(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Compaction, Failure> {
         let given = self.args.summary.given(&self.open.input, ui)?;
         let mut preparation = self.require_preparation()?;
@@ -400,20 +400,11 @@ impl Compact<'_> {
 
         let session = &self.open.session;
         let files = details(&preparation.file_ops.lists(session));
-        let make_summary = || {
-            let text = match self.args.summary.summarizer(&self.open.input, ui) {
-                Some(summarizer) => {
-                    let mut answers = Vec::new();
-                    for prompt in self.prompts(&preparation)? {
-                        answers.push(ask(&summarizer, prompt, ui)?);
-                    }
-                    prompt::merged_summary(&preparation, answers)
-                }
-                None => self.built_in(&preparation)?,
-            };
+        let make_text = || {
+            let text = self.make_summary(&preparation, ui)?;
             Ok(preparation.file_ops.below(text, session))
         };
-        let summary = stored(given, from_hook, files, make_summary)?;
+        let summary = stored(given, from_hook, files, make_text)?;
 
         let path = session.path(session.leaf);
         let system_message = session.agent().system_checkpoint(&path, &self.reader);
@@ -423,6 +414,18 @@ impl Compact<'_> {
             tokens_before: preparation.tokens_before,
             system_message: self.open.input.read(system_message)?,
         })
+    }
+
+    /// Returns the text of a new summary: that of the summarizer, without one the built-in one.
+    fn make_summary(&self, preparation: &Preparation, ui: &Ui) -> Result<Text<'static>, Failure> {
+        let Some(summarizer) = self.args.summary.summarizer(&self.open.input, ui) else {
+            return self.built_in(preparation);
+        };
+        let mut answers = Vec::new();
+        for prompt in self.prompts(preparation)? {
+            answers.push(ask(&summarizer, prompt, ui)?);
+        }
+        Ok(prompt::merged_summary(preparation, answers))
     }
 
     /// Runs the hook and returns its summary. If it moves the cut, the preparation is computed
