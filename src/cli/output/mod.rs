@@ -19,7 +19,8 @@ pub use failure::{Exit, Failure};
 use pager::Pager;
 pub use progress::Progress;
 pub use rows::{
-    Glyphs, Rows, SEPARATORS, Styles, columns, end_at, fitted, fitted_end, fitted_path, styled,
+    Glyphs, Rows, SEPARATORS, Styles, columns, fitted, fitted_end, fitted_path, fitting_bytes,
+    styled,
 };
 use shown::Shown;
 pub use table::{Cell, Column, GAP, Table, plain};

@@ -6,7 +6,7 @@
 use super::Ui;
 use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, park_timeout};
 use std::time::{Duration, Instant};
 
@@ -81,21 +81,14 @@ impl Progress {
             drawing: Arc::clone(&self.drawing),
         };
         let Some(may_draw) = may_draw else { return job };
-        let (done, drawing, start) = (
-            Arc::clone(&job.done),
-            Arc::clone(&job.drawing),
-            Instant::now(),
-        );
-        let is_wanted = move || {
-            drawing
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .is_some()
-        };
-        let draw = move || {
+
+        let done = Arc::clone(&job.done);
+        let drawing = Arc::clone(&job.drawing);
+        let start = Instant::now();
+        let draw_until_cleared = move || {
             let mut is_shown = false;
             park_timeout(PATIENCE);
-            while is_wanted() {
+            while lock(&drawing).is_some() {
                 is_shown = may_draw();
                 if is_shown {
                     draw(&text(done.load(Ordering::Relaxed), start.elapsed()));
@@ -108,24 +101,25 @@ impl Progress {
         };
         // Locked until the thread is here, without which it would end. If none can be started,
         // nothing is shown.
-        let mut thread = job.drawing.lock().unwrap_or_else(PoisonError::into_inner);
-        *thread = Builder::new().spawn(draw).ok();
+        let mut thread = lock(&job.drawing);
+        *thread = Builder::new().spawn(draw_until_cleared).ok();
         drop(thread);
         job
     }
 
     /// Clears the line, if it shows something, for good.
     pub fn clear(&self) {
-        let drawing = self
-            .drawing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(thread) = drawing {
+        let thread = lock(&self.drawing).take();
+        if let Some(thread) = thread {
             thread.thread().unpark();
             let _ = thread.join();
         }
     }
+}
+
+/// Locks the place of the drawing thread, also if another thread has panicked.
+fn lock(drawing: &Mutex<Option<JoinHandle<()>>>) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+    drawing.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Replaces the line that the cursor is on.

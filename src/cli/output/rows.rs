@@ -212,7 +212,8 @@ impl Rows {
     }
 
     pub fn begin(&mut self) {
-        (self.row, self.part) = (self.text.len(), self.text.len());
+        self.row = self.text.len();
+        self.part = self.text.len();
         self.left = self.width;
     }
 
@@ -232,14 +233,18 @@ impl Rows {
         self.part = self.text.len();
     }
 
-    /// Appends a whole part, as far as it fits. No other part may be open.
+    /// Appends a whole part, as far as it fits into what is left of the row. No other part may be
+    /// open.
     pub fn put(&mut self, text: &str, style: Style) {
         debug_assert_eq!(self.part, self.text.len(), "the part before is put first");
-        let used = self.left.map_or(0, |_| columns(text));
-        let cut = self
-            .left
-            .filter(|&left| used > left)
-            .map(|left| fitted(text, left, self.ellipsis));
+        let mut cut = None;
+        if let Some(left) = self.left {
+            let width = columns(text);
+            if width > left {
+                cut = Some(fitted(text, left, self.ellipsis));
+            }
+            self.left = Some(left.saturating_sub(width));
+        }
         let shown = cut.as_deref().unwrap_or(text);
         // Most parts are plain, and are not copied first.
         if style == Style::default() {
@@ -247,7 +252,6 @@ impl Rows {
         } else {
             self.push_str(&styled(shown, style));
         }
-        self.left = self.left.map(|left| left.saturating_sub(used));
         self.part = self.text.len();
     }
 }
@@ -263,42 +267,58 @@ pub fn styled(text: &str, style: Style) -> String {
 /// What separates the parts of a path, on any system.
 pub const SEPARATORS: [char; 2] = ['/', '\\'];
 
-/// Returns a text whose `path` is truncated in the middle to fit into `columns`, keeping the file's
-/// name and the text after it. If that is impossible, truncates the text at its end.
-pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &str) -> String {
-    let whole = self::columns(text);
-    let (before, after) = (&text[..path.start], &text[path.end..]);
+/// A path is truncated in the middle only if its last name fits, or at least this many columns of it.
+const LEAST_NAME: usize = 12;
+
+/// The maximum number of bytes of a partial directory name to leave out after the ellipsis.
+const MOST_PARTIAL_NAME: usize = 12;
+
+/// Returns a text whose `path` is truncated in the middle to fit into `most_columns`, keeping the
+/// file's name and the text after it. If that is impossible, truncates the text at its end.
+pub fn fitted_path(text: &str, path: Range<usize>, most_columns: usize, ellipsis: &str) -> String {
+    let before = &text[..path.start];
+    let after = &text[path.end..];
     let path = &text[path];
-    let room =
-        columns.saturating_sub(self::columns(before) + self::columns(after) + ellipsis.width());
-    let name = path.rfind(SEPARATORS).unwrap_or(0);
-    if whole <= columns || room < self::columns(&path[name..]).min(12) {
-        return fitted(text, columns, ellipsis);
+    let name_start = path.rfind(SEPARATORS).unwrap_or(0);
+    let name_columns = columns(&path[name_start..]);
+    let room = most_columns.saturating_sub(columns(before) + columns(after) + ellipsis.width());
+    if columns(text) <= most_columns || room < name_columns.min(LEAST_NAME) {
+        return fitted(text, most_columns, ellipsis);
     }
+
     // One third is for the beginning, unless the name needs it.
-    let for_head = (room / 3).min(room.saturating_sub(self::columns(&path[name..])));
-    let head = &path[..end_at(path.graphemes(true), for_head)];
-    let from = path.len() - end_at(path.graphemes(true).rev(), room - self::columns(head));
-    let tail = &path[from..];
-    // Directories are kept whole if that leaves enough.
-    let cut = tail
-        .find(SEPARATORS)
-        .filter(|&at| at < tail.rfind(SEPARATORS).unwrap_or(0) + 1 && at < 12)
-        .unwrap_or(0);
-    let folders = head.rfind(SEPARATORS).map_or(head, |at| &head[..=at]);
-    format!("{before}{folders}{ellipsis}{}{after}", &tail[cut..])
+    let head_room = (room / 3).min(room.saturating_sub(name_columns));
+    let head = &path[..fitting_bytes(path.graphemes(true), head_room)];
+    let tail_room = room - columns(head);
+    let tail_bytes = fitting_bytes(path.graphemes(true).rev(), tail_room);
+    let tail = &path[path.len() - tail_bytes..];
+
+    // Directories are kept whole: the head ends in a separator, and the tail begins with one, unless
+    // too much of the tail would be lost.
+    let whole_head = match head.rfind(SEPARATORS) {
+        Some(separator) => &head[..=separator],
+        None => head,
+    };
+    let whole_tail = match tail.find(SEPARATORS) {
+        Some(separator) if separator < MOST_PARTIAL_NAME => &tail[separator..],
+        _ => tail,
+    };
+    format!("{before}{whole_head}{ellipsis}{whole_tail}{after}")
 }
 
-/// Returns the number of bytes that fit into `columns`.
-pub fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize {
-    let mut left = columns;
-    let fits = |grapheme: &&str| {
+/// Returns the number of bytes of the first graphemes that together fit into this many columns.
+pub fn fitting_bytes<'a>(graphemes: impl Iterator<Item = &'a str>, most_columns: usize) -> usize {
+    let mut left = most_columns;
+    let mut bytes = 0;
+    for grapheme in graphemes {
         let width = grapheme.width();
-        let fits = width <= left;
-        left = left.saturating_sub(width);
-        fits
-    };
-    graphemes.take_while(fits).map(str::len).sum()
+        if width > left {
+            break;
+        }
+        left -= width;
+        bytes += grapheme.len();
+    }
+    bytes
 }
 
 /// Returns the end of the text that fits into `columns`, after an ellipsis if it was truncated.
@@ -309,7 +329,7 @@ pub fn fitted_end(text: &str, columns: usize, ellipsis: &str) -> String {
     let Some(room) = columns.checked_sub(ellipsis.width()) else {
         return String::new();
     };
-    let start = text.len() - end_at(text.graphemes(true).rev(), room);
+    let start = text.len() - fitting_bytes(text.graphemes(true).rev(), room);
     format!("{ellipsis}{}", text[start..].trim_start())
 }
 
@@ -319,7 +339,7 @@ pub fn fitted(text: &str, columns: usize, ellipsis: &str) -> String {
         return text.to_owned();
     }
     let room = columns.saturating_sub(ellipsis.width());
-    let end = end_at(text.graphemes(true), room);
+    let end = fitting_bytes(text.graphemes(true), room);
     let mark = if columns >= ellipsis.width() {
         ellipsis
     } else {

@@ -151,19 +151,17 @@ impl Table {
     /// Returns the rows as a text of this width; a cell that is too long is continued on the next
     /// line.
     pub fn wrapped(&self, width: usize) -> String {
-        let text = |cell: &Cell| {
-            cell.iter()
-                .map(|(text, _)| text.as_str())
-                .collect::<String>()
-        };
         let rows = self
             .rows
             .iter()
-            .map(|cells| comfy_table::Row::from(cells.iter().map(text)));
+            .map(|cells| comfy_table::Row::from(cells.iter().map(cell_text)));
         let laid = self.laid(rows, Some(width), ' ');
-        laid.lines()
-            .map(|line| format!("{}\n", line.trim_end()))
-            .collect()
+        let mut text = String::new();
+        for line in laid.lines() {
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
     }
 
     /// Fits the columns into this width, by laying out a row of their widest cells.
@@ -176,7 +174,8 @@ impl Table {
         self.is_arranged = true;
     }
 
-    /// Returns rows in columns that fit into this width; a cell is broken at `delimiter`.
+    /// Returns rows in columns that fit into this width; a cell is broken at `delimiter`. Only columns
+    /// that may be cut ([`Column::cut`]) become narrower than their widest cell.
     fn laid(
         &self,
         rows: impl IntoIterator<Item = comfy_table::Row>,
@@ -212,39 +211,51 @@ impl Table {
         table
     }
 
+    /// Draws a row. Numbers are aligned to the right, texts to the left. Spaces are only drawn before
+    /// the next text, so that none follow the last one.
     fn draw(&self, cells: &[Cell], pen: &mut Rows) {
         pen.begin();
-        let mut blank = 0;
+        let mut pending_spaces = 0;
         for ((cell, column), &width) in cells.iter().zip(&self.columns).zip(&self.widths) {
-            let text: usize = cell.iter().map(|(text, _)| columns(text)).sum();
+            let cell_width: usize = cell.iter().map(|(text, _)| columns(text)).sum();
+            if column.is_number {
+                pending_spaces += width.saturating_sub(cell_width);
+            }
+
             let is_limited = column.is_cut || column.most < usize::MAX;
-            let mut room = if is_limited { width } else { text };
-            let mut used = 0;
-            blank += if column.is_number {
-                width.saturating_sub(text)
-            } else {
-                0
-            };
-            for (text, style) in cell.iter().filter(|(text, _)| !text.is_empty()) {
-                let whole = columns(text);
-                let cut = (whole > room).then(|| fitted(text, room, ELLIPSIS));
+            let mut room = if is_limited { width } else { cell_width };
+            let mut drawn_width = 0;
+            for (text, style) in cell {
+                if text.is_empty() {
+                    continue;
+                }
+                let text_width = columns(text);
+                let cut = (text_width > room).then(|| fitted(text, room, ELLIPSIS));
                 let shown = cut.as_deref().unwrap_or(text);
                 let word = shown.trim_end_matches(' ');
-                pen.put(&" ".repeat(blank), Style::new());
+                pen.put(&" ".repeat(pending_spaces), Style::new());
                 pen.put(word, *style);
-                blank = shown.len() - word.len();
-                room = room.saturating_sub(whole);
-                used += if cut.is_some() { columns(shown) } else { whole };
-            }
-            blank += GAP
-                + if column.is_number {
-                    0
+                pending_spaces = shown.len() - word.len();
+                room = room.saturating_sub(text_width);
+                drawn_width += if cut.is_some() {
+                    columns(shown)
                 } else {
-                    width.saturating_sub(used)
+                    text_width
                 };
+            }
+
+            if !column.is_number {
+                pending_spaces += width.saturating_sub(drawn_width);
+            }
+            pending_spaces += GAP;
         }
         pen.end();
     }
+}
+
+/// Returns the text of a cell without its styles.
+fn cell_text(cell: &Cell) -> String {
+    cell.iter().map(|(text, _)| text.as_str()).collect()
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use crate::agents::pi::edits::Edit;
 use crate::agents::row::RowOptions;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
-    Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, end_at, fitted, fitted_path, visible,
-    visible_lines,
+    Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, fitted, fitted_path, fitting_bytes,
+    visible, visible_lines,
 };
 use crate::cli::rows::batches::draw_batches;
 use crate::cli::transaction::output_or_input;
@@ -299,22 +299,22 @@ impl Look<'_> {
             rows.put(&format!(" {}{before}", self.glyphs.fold), self.styles.dim);
         }
         let text = visible(&hit.snippet);
-        let first = self
-            .drawing
-            .words
-            .all(&text)
-            .first()
-            .map_or(0..0, Clone::clone);
+        let found = self.drawing.words.all(&text);
+        let first = found.first().cloned().unwrap_or(0..0);
         let room = rows.left.unwrap_or(usize::MAX);
         if columns(&text[..first.end]) < room {
             return self.highlighted(rows, &text, style);
         }
-        // Shorten the text before the match, so that the match is visible.
-        let start = first.start - end_at(text[..first.start].graphemes(true).rev(), room / 3);
+
+        // Shorten the text before the match to a third of the room, so that the match is visible.
+        let before = &text[..first.start];
+        let kept_before = fitting_bytes(before.graphemes(true).rev(), room / 3);
+        let start = before.len() - kept_before;
         rows.put(self.glyphs.ellipsis, style);
         self.highlighted(rows, text[start..].trim_start(), style);
     }
 
+    /// Draws a text in which each match of the searched words is highlighted.
     fn highlighted(&self, rows: &mut Rows, text: &str, style: Style) {
         let mut done = 0;
         for place in self.drawing.words.all(text) {
