@@ -39,25 +39,29 @@ pub fn converted(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
     Ok(Some((survey, copy)))
 }
 
-/// Returns the directories of an agent that may contain sessions.
+/// Returns the directories of an agent that may contain sessions: in the directory of its
+/// environment variable, else in its directory below the home directory.
 fn folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
-    let (variable, name, within): (_, _, &[&str]) = match origin {
+    let (variable, default_name, subfolders): (_, _, &[&str]) = match origin {
         Origin::Claude => ("CLAUDE_CONFIG_DIR", ".claude", &["projects"]),
         Origin::Codex => ("CODEX_HOME", ".codex", &["sessions", "archived_sessions"]),
     };
-    let set = ui
-        .env(variable)
-        .filter(|set| !set.is_empty())
-        .map(PathBuf::from);
-    let root = set.or_else(|| Some(Path::new(&ui.home()?).join(name)));
-    let Some(root) = root.map(|root| ui.folder().join(root)) else {
-        return Vec::new();
+    let root = match ui.env(variable) {
+        Some(root) if !root.is_empty() => PathBuf::from(root),
+        _ => match ui.home() {
+            Some(home) => Path::new(&home).join(default_name),
+            None => return Vec::new(),
+        },
     };
-    within
-        .iter()
-        .map(|name| root.join(name))
-        .filter(|folder| folder.is_dir())
-        .collect()
+    let root = ui.folder().join(root);
+    let mut folders = Vec::new();
+    for name in subfolders {
+        let folder = root.join(name);
+        if folder.is_dir() {
+            folders.push(folder);
+        }
+    }
+    folders
 }
 
 /// Returns the sessions of an agent; those of sub-agents have their own files. Reports directories
@@ -80,7 +84,8 @@ const MISSING: &str = "check the path; Claude Code keeps sessions below ~/.claud
 /// Returns the files that arguments name: paths, directories, and ids or names of sessions; then
 /// why arguments name none, and the directories below them that cannot be read.
 pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
-    let (mut paths, mut failures) = (Vec::new(), Vec::new());
+    let mut paths = Vec::new();
+    let mut failures = Vec::new();
     for argument in arguments {
         match name_in(argument) {
             None => paths.push(argument.clone()),

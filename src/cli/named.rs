@@ -36,7 +36,9 @@ pub fn sessions(places: &Places, paths: &[PathBuf], all: bool, ui: &mut Ui) -> F
     let FoundFiles {
         files, troubles, ..
     } = places.find(&scope);
-    troubles.iter().for_each(|trouble| ui.warn(&trouble.text));
+    for trouble in &troubles {
+        ui.warn(&trouble.text);
+    }
     FoundSessions {
         files,
         failures: Vec::new(),
@@ -50,14 +52,17 @@ pub fn expanded(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> FoundSessio
     named_by(arguments, reach, true, ui)
 }
 
-/// Does the same; `is_strict` sets whether a subdirectory that cannot be searched is a failure.
+/// Returns the sessions that arguments name, and why other arguments name none. `is_strict` sets
+/// whether a subdirectory that cannot be searched is a failure or only reported.
 fn named_by(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -> FoundSessions {
-    let (mut paths, mut streams, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    let mut paths = Vec::new();
+    let mut streams = Vec::new();
+    let mut failed = Vec::new();
     for argument in arguments {
         match named(argument, ui) {
             Ok(path) if path == Path::new("-") => streams.push(path),
             Ok(path) => paths.push(path),
-            Err(failure) => unknown.push(failure.path(argument.to_string_lossy())),
+            Err(failure) => failed.push(failure.path(argument.to_string_lossy())),
         }
     }
     let mut found = store::find(&paths, reach);
@@ -67,8 +72,8 @@ fn named_by(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -
         paths = files.iter().map(|file| file.path.clone()).collect();
         found.files = files;
     }
-    unknown.extend(failures(found.troubles, is_strict, ui));
-    if found.files.is_empty() && unknown.is_empty() && (streams.is_empty() || !paths.is_empty()) {
+    failed.extend(failures(found.troubles, is_strict, ui));
+    if found.files.is_empty() && failed.is_empty() && (streams.is_empty() || !paths.is_empty()) {
         warn_of_none(&paths, reach, ui);
     }
     for folder in found.shallow {
@@ -88,7 +93,7 @@ fn named_by(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -
     files.extend(found.files);
     FoundSessions {
         files,
-        failures: unknown,
+        failures: failed,
         scope: Scope::Paths(paths),
     }
 }
@@ -304,18 +309,21 @@ fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
         .iter()
         .map(|root| ui.absolute(root))
         .collect();
-    let is_home = |agent: &str| real.join(agent).join("agent").is_dir();
-    let what = match () {
-        () if real.parent().is_none() => "the root directory",
-        () if home.is_some_and(|home| home.starts_with(&real)) => "the home directory, or above it",
-        () if [".pi", ".omp"].into_iter().any(is_home) => "a home directory",
-        () if stores
-            .iter()
-            .any(|store| *store != real && store.starts_with(&real)) =>
-        {
-            "above an agent's store"
-        }
-        () => return Ok(()),
+    let is_above_store = stores
+        .iter()
+        .any(|store| *store != real && store.starts_with(&real));
+    let has_agent = |agent: &str| real.join(agent).join("agent").is_dir();
+
+    let what = if real.parent().is_none() {
+        "the root directory"
+    } else if home.is_some_and(|home| home.starts_with(&real)) {
+        "the home directory, or above it"
+    } else if has_agent(".pi") || has_agent(".omp") {
+        "a home directory"
+    } else if is_above_store {
+        "above an agent's store"
+    } else {
+        return Ok(());
     };
     Err(Failure::cannot(format_args!(
         "-r would change every session below {}, which is {what}",
@@ -333,9 +341,9 @@ pub fn reach_of_change(
     ui: &Ui,
 ) -> Result<Reach, Failure> {
     if recursive && !force {
-        arguments
-            .iter()
-            .try_for_each(|path| refuse_sweep(path, ui))?;
+        for path in arguments {
+            refuse_sweep(path, ui)?;
+        }
     }
     Ok(if recursive {
         Reach::Visible

@@ -153,7 +153,8 @@ impl Sessions {
     }
 
     /// Reads the sessions on all processors with `work`, and passes its results to `take` in order.
-    /// Reports sessions that cannot be read, and continues. Returns the exit code.
+    /// Reports sessions that cannot be read, and continues; the failure of a single session is
+    /// returned. Returns the exit code.
     pub fn read<T: Send>(
         self,
         ui: &mut Ui,
@@ -169,38 +170,53 @@ impl Sessions {
         let stdout_is = ui.stdout_is();
         let is_alone = self.is_one;
         let workers = ui.processors();
-        let done = |target: FoundFile| {
-            let read = |input: &Input| {
-                let found = work(&target.path, input)?;
-                Ok((found, is_torn(input.source()).unwrap_or(false)))
-            };
+        let work_on = |target: FoundFile| {
             let result = match &stdin {
-                Some(input) => read(input),
-                None => Input::open_path(&target.path, stdout_is).and_then(|input| read(&input)),
+                Some(input) => with_torn(&target.path, input, &work),
+                None => Input::open_path(&target.path, stdout_is)
+                    .and_then(|input| with_torn(&target.path, &input, &work)),
             };
             progress.advance();
             (target, result)
         };
+
         let mut torn = Vec::new();
-        in_order(self.files, workers, done, |(target, result)| match result {
-            Ok((found, is_torn)) => {
-                torn.extend(is_torn.then(|| target.path.clone()));
-                take(ui, &target.path, found)
-            }
-            Err(failure) if is_alone => Err(failure),
-            Err(failure) if target.named => {
-                exit = exit.max(ui.report(&failure));
-                Ok(())
-            }
-            Err(failure) if failure.is_transcript() => Ok(()),
-            Err(failure) => {
-                ui.warn(&failure.line());
-                Ok(())
-            }
-        })?;
+        in_order(
+            self.files,
+            workers,
+            work_on,
+            |(target, result)| match result {
+                Ok((found, is_torn)) => {
+                    if is_torn {
+                        torn.push(target.path.clone());
+                    }
+                    take(ui, &target.path, found)
+                }
+                Err(failure) if is_alone => Err(failure),
+                Err(failure) if target.named => {
+                    exit = exit.max(ui.report(&failure));
+                    Ok(())
+                }
+                Err(failure) if failure.is_transcript() => Ok(()),
+                Err(failure) => {
+                    ui.warn(&failure.line());
+                    Ok(())
+                }
+            },
+        )?;
         warn_of_torn(&torn, ui);
         Ok(exit)
     }
+}
+
+/// Returns the result of `work` for a session, and whether its last line is incomplete.
+fn with_torn<T>(
+    path: &Path,
+    input: &Input,
+    work: impl Fn(&Path, &Input) -> Result<T, Failure>,
+) -> Result<(T, bool), Failure> {
+    let found = work(path, input)?;
+    Ok((found, is_torn(input.source()).unwrap_or(false)))
 }
 
 /// Reports the sessions whose last line is incomplete.
