@@ -15,16 +15,21 @@ pub struct Ids {
     count: u64,
 }
 
+/// Parses the value of `PISESS_NOW`.
+fn parse_now(now: &str) -> Result<i64, Failure> {
+    parse_js_date(now.as_bytes()).ok_or_else(|| {
+        Failure::cannot(format_args!("PISESS_NOW: {now:?} is not a time"))
+            .hint("write it as 2026-01-31T12:00:00Z")
+    })
+}
+
 impl Ids {
+    /// Reads the time and the seed from the environment; an empty variable counts as missing.
     pub fn new(ui: &Ui) -> Result<Ids, Failure> {
-        let fixed = ui.env("PISESS_NOW").filter(|now| !now.is_empty());
-        let read = |now: String| {
-            parse_js_date(now.as_bytes()).ok_or_else(|| {
-                Failure::cannot(format_args!("PISESS_NOW: {now:?} is not a time"))
-                    .hint("write it as 2026-01-31T12:00:00Z")
-            })
+        let fixed_ms = match ui.env("PISESS_NOW") {
+            Some(now) if !now.is_empty() => Some(parse_now(&now)?),
+            _ => None,
         };
-        let fixed_ms = fixed.map(read).transpose()?;
         let seed = ui.env("PISESS_ID_SEED").filter(|seed| !seed.is_empty());
         Ok(Ids {
             fixed_ms,

@@ -170,17 +170,13 @@ impl Places {
     /// Reports that the archived sessions of the project, or of all projects, are not read, if any
     /// of them may have entries in a period. Without a period, only their names are looked at.
     pub fn warn_of_archived(&self, all: bool, period: Period, ui: &mut Ui) {
-        let may_count = |path: &PathBuf| {
-            period == Period::default()
-                || facts(path).is_some_and(|facts| {
-                    period.may_have(
-                        facts.header.started_ms().unwrap_or(i64::MIN),
-                        facts.modified,
-                    )
-                })
-        };
         let archives = self.archived(all).unwrap_or_default();
-        let count = archives.iter().filter(|path| may_count(path)).count();
+        let mut count = 0;
+        for path in &archives {
+            if may_have_entries_in(path, period) {
+                count += 1;
+            }
+        }
         if count > 0 {
             let sessions = counted(count, "archived session is", "archived sessions are");
             ui.warn(&format!("{sessions} not included (hint: --archived)"));
@@ -261,6 +257,18 @@ fn header(path: &Path) -> Option<Header> {
 pub fn facts(path: &Path) -> Option<Facts> {
     let archive = Archive::read(&Glance::open(path).ok()?).ok()??;
     Facts::read(&archive.head).ok()
+}
+
+/// Whether a session may have entries in a period. Without a period, its file is not read.
+fn may_have_entries_in(path: &Path, period: Period) -> bool {
+    if period == Period::default() {
+        return true;
+    }
+    let Some(facts) = facts(path) else {
+        return false;
+    };
+    let started_ms = facts.header.started_ms().unwrap_or(i64::MIN);
+    period.may_have(started_ms, facts.modified)
 }
 
 /// Returns the archive of a session that is at this path, given by its real path, whatever store it

@@ -102,16 +102,20 @@ fn range(text: &str, now: i64, clock: &Clock) -> Option<Range<i64>> {
 /// Returns the milliseconds of an age such as `7d`, or `7 days ago` and `7.days.ago`, as git reads
 /// them.
 fn age(text: &str) -> Option<i64> {
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let count: u32 = text.strip_suffix(rest)?.parse().ok()?;
-    let unit = rest
+    let after_count = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let count: u32 = text.strip_suffix(after_count)?.parse().ok()?;
+    let unit = after_count
         .strip_suffix("ago")
-        .unwrap_or(rest)
+        .unwrap_or(after_count)
         .trim_matches([' ', '.']);
-    let word = unit.strip_suffix('s').unwrap_or(unit);
-    let is_unit = |known: &str| unit == known || UNITS.contains(&word) && word.starts_with(known);
-    let (_, seconds) = AGES.into_iter().find(|&(known, _)| is_unit(known))?;
-    Some(i64::from(count) * seconds * 1000)
+    let singular = unit.strip_suffix('s').unwrap_or(unit);
+    for (abbreviation, seconds) in AGES {
+        let is_word = UNITS.contains(&singular) && singular.starts_with(abbreviation);
+        if unit == abbreviation || is_word {
+            return Some(i64::from(count) * seconds * 1000);
+        }
+    }
+    None
 }
 
 /// Returns the day that a word names, in days since 1970: today, the day before it, or the last
