@@ -76,21 +76,17 @@ pub fn run(
 
 /// Lists the built-in commands with their summaries, then the external ones with their paths.
 pub fn list(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failure> {
-    let about = |verb: &clap::Command| {
-        verb.get_about()
-            .map(ToString::to_string)
-            .unwrap_or_default()
-    };
     let command = built_in(command);
-    let built_in = command
-        .get_subcommands()
-        .map(|verb| (verb.get_name().to_owned(), about(verb)));
-    let programs = programs(&command, ui)
-        .into_iter()
-        .map(|(name, path)| (name, visible(&path.to_string_lossy())));
     let mut table = Table::new([Column::text(""); 2]);
-    for (name, what) in built_in.chain(programs) {
-        table.texts([name, what]);
+    for verb in command.get_subcommands() {
+        let summary = verb
+            .get_about()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        table.texts([verb.get_name().to_owned(), summary]);
+    }
+    for (name, path) in programs(&command, ui) {
+        table.texts([name, visible(&path.to_string_lossy())]);
     }
     table.print(ui)?;
     Ok(Exit::Done)
@@ -158,18 +154,27 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Returns the commands with the names most similar to `name`.
-fn alike(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
+/// The maximum number of similar commands to suggest.
+const MOST_SUGGESTIONS: usize = 3;
+
+/// Returns the names of the commands most similar to `name`, the nearest first, then by name. A
+/// third of the letters of `name` may differ, or one.
+fn similar_names(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
+    let most_distance = (name.chars().count() / 3).max(1);
     let built_in = command
         .get_subcommands()
         .map(|verb| verb.get_name().to_owned());
-    let known = built_in.chain(programs(command, ui).into_keys());
-    let mut near: Vec<_> = known
-        .map(|known| (strsim::osa_distance(name, &known), known))
-        .filter(|&(distance, _)| distance <= (name.chars().count() / 3).max(1))
-        .collect();
-    near.sort();
-    near.into_iter().take(3).map(|(_, known)| known).collect()
+    let known_names = built_in.chain(programs(command, ui).into_keys());
+    let mut similar = Vec::new();
+    for known in known_names {
+        let distance = strsim::osa_distance(name, &known);
+        if distance <= most_distance {
+            similar.push((distance, known));
+        }
+    }
+    similar.sort();
+    similar.truncate(MOST_SUGGESTIONS);
+    similar.into_iter().map(|(_, known)| known).collect()
 }
 
 /// Returns the error for an unknown command, suggesting similar ones.
@@ -179,7 +184,7 @@ fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
         .find(|(_, words)| words.contains(&name))
     {
         Some((command, _)) => vec![(*command).to_owned()],
-        None => alike(name, command, ui),
+        None => similar_names(name, command, ui),
     };
     let near: Vec<_> = near
         .into_iter()

@@ -506,12 +506,13 @@ pub fn topics() -> impl Iterator<Item = &'static str> {
 /// Returns the section with this name, as a text.
 pub fn topic(name: &str) -> Option<String> {
     let section = TOPICS.iter().find(|section| section.name == name)?;
-    let paragraph = |text: &&str| format!("\n{}", indented(&text.replace('`', ""), 2));
-    Some(format!(
-        "{}\n{}",
-        section.title,
-        section.paragraphs.iter().map(paragraph).collect::<String>()
-    ))
+    let mut text = format!("{}\n", section.title);
+    for paragraph in section.paragraphs {
+        let plain = paragraph.replace('`', "");
+        text.push('\n');
+        text.push_str(&indented(&plain, 2));
+    }
+    Some(text)
 }
 
 /// Returns the end of the short help.
@@ -522,8 +523,9 @@ pub fn short_help() -> String {
 /// Returns rows as a text, indented.
 fn table(rows: impl IntoIterator<Item = GuideRow>) -> String {
     let mut table = Table::new([Column::text(""), Column::text("").cut()]);
-    rows.into_iter()
-        .for_each(|(form, meaning)| table.texts([form, meaning].map(str::to_owned)));
+    for (form, meaning) in rows {
+        table.texts([form.to_owned(), meaning.to_owned()]);
+    }
     table
         .wrapped(HELP_COLUMNS - 2)
         .lines()

@@ -49,21 +49,24 @@ pub struct SummaryArgs {
     pub hook: HookArgs,
 }
 
-/// Returns the summary to store: that of an option as it is, else that of a hook, else one with the
-/// text that is made. (The hook is called even if an option gives the text, because it may cancel,
-/// or choose the cut or the label.) Without details of its own, it gets those of the agent.
+/// Returns the summary to store: that of an option as it is (`given`), else that of a hook, else one
+/// with the text that `make_text` returns. (The hook is called even if an option gives the text,
+/// because it may cancel, or choose the cut or the label.) A summary without details of its own gets
+/// `details`, those of the agent.
 pub fn stored(
     given: Option<Summary>,
-    hooked: Option<Summary>,
+    from_hook: Option<Summary>,
     details: Vec<u8>,
-    made: impl FnOnce() -> Result<Text<'static>, Failure>,
+    make_text: impl FnOnce() -> Result<Text<'static>, Failure>,
 ) -> Result<Summary, Failure> {
-    let summary = given.or(hooked).map_or_else(|| made().map(of_text), Ok)?;
-    Ok(if summary.details.is_empty() {
-        Summary { details, ..summary }
-    } else {
-        summary
-    })
+    let mut summary = match given.or(from_hook) {
+        Some(summary) => summary,
+        None => of_text(make_text()?),
+    };
+    if summary.details.is_empty() {
+        summary.details = details;
+    }
+    Ok(summary)
 }
 
 fn of_text(text: Text<'static>) -> Summary {
@@ -79,27 +82,35 @@ fn of_text(text: Text<'static>) -> Summary {
 /// `redact` writes.
 pub fn extract(open: &OpenSession, material: &Material) -> Result<Text<'static>, Failure> {
     let workers = open.workers();
-    let made =
-        |redactor| summary::extract(material, &open.session, redactor, workers, || open.reader());
-    let text = made(Redactor::default()).and_then(|text| {
-        if !text.contains(redact::START) {
-            return Ok(text);
-        }
-        let mut redactor = Redactor::default();
-        number(open.input.source(), &mut redactor, workers)?;
-        made(redactor)
-    });
-    open.input.read(text.map(Text::from))
+    let make_text = |redactor| {
+        let text = summary::extract(material, &open.session, redactor, workers, || open.reader());
+        open.input.read(text)
+    };
+    let text = make_text(Redactor::default())?;
+    if !text.contains(redact::START) {
+        return Ok(Text::from(text));
+    }
+
+    // The placeholders get the numbers that they have in a redacted copy of the whole session.
+    let mut redactor = Redactor::default();
+    let numbered = number(open.input.source(), &mut redactor, workers);
+    open.input.read(numbered)?;
+    Ok(Text::from(make_text(redactor)?))
 }
 
 impl SummaryArgs {
     /// Returns the summary given by an option, if any. It is read before anything is locked.
     pub fn given(&self, session: &Input, ui: &mut Ui) -> Result<Option<Summary>, Failure> {
-        let text = match (&self.summary, &self.summary_file) {
-            (Some(text), _) if text == "-" => read_text(Path::new("-"), session, ui)?,
-            (Some(text), _) => text.clone(),
-            (None, None) => return Ok(None),
-            (None, Some(path)) => read_text(path, session, ui)?,
+        let text = if let Some(text) = &self.summary {
+            if text == "-" {
+                read_text(Path::new("-"), session, ui)?
+            } else {
+                text.clone()
+            }
+        } else if let Some(path) = &self.summary_file {
+            read_text(path, session, ui)?
+        } else {
+            return Ok(None);
         };
         if text.trim().is_empty() {
             return Err(Failure::cannot("the summary is empty")
@@ -139,16 +150,12 @@ impl SummaryArgs {
     /// Returns the summarizer: that of the option, else that of the environment. Without one, the
     /// summary is the built-in one.
     pub fn summarizer(&self, input: &Input, ui: &Ui) -> Option<Shell> {
-        let (names, hint) = (
-            ["--summarizer", SUMMARIZER],
-            "--prompt prints its input, to run it by hand",
-        );
         Shell::chosen(
             &input.name,
             self.summarizer.as_ref(),
-            names,
+            ["--summarizer", SUMMARIZER],
             self.hook.timeout,
-            hint,
+            "--prompt prints its input, to run it by hand",
             ui,
         )
     }
