@@ -126,27 +126,37 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let leaf = open.session.leaf;
             print_rows(&rows(&open.session, leaf), &open.edits(leaf)?, &entries, ui)?;
         }
-        (false, false) if quotes => {
-            let mut contents =
-                Contents::new(&open.session, open.input.source(), false, open.session.leaf);
-            contents.rendered = args.renderers.render(&open, entries.iter().copied(), ui)?;
-            contents.cut(Cuts {
-                thinking: true,
-                ..Cuts::default()
-            });
-            let source = Source::new(&contents);
-            for (at, &ix) in entries.iter().enumerate() {
-                let text = open.input.read(quotation(&source, ix))?;
-                ui.print(if at == 0 { "" } else { "\n" })?;
-                ui.print(&text)?;
-            }
-        }
+        (false, false) if quotes => print_quotations(args, &open, &entries, ui)?,
         (false, false) => {
             let rendered = args.renderers.render(&open, entries.iter().copied(), ui)?;
             print_whole(&open, &entries, &rendered, ui)?;
         }
     }
     Ok(Exit::Done)
+}
+
+/// Prints entries as quotations in Markdown, with an empty line between two.
+fn print_quotations(
+    args: &Args,
+    open: &OpenSession,
+    entries: &[EntryIx],
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let mut contents = Contents::new(&open.session, open.input.source(), false, open.session.leaf);
+    contents.rendered = args.renderers.render(open, entries.iter().copied(), ui)?;
+    contents.cut(Cuts {
+        thinking: true,
+        ..Cuts::default()
+    });
+    let source = Source::new(&contents);
+    for (position, &ix) in entries.iter().enumerate() {
+        let text = open.input.read(quotation(&source, ix))?;
+        if position > 0 {
+            ui.print("\n")?;
+        }
+        ui.print(&text)?;
+    }
+    Ok(())
 }
 
 /// Returns the entries to show: those of the references, or their children with `--children`.
@@ -207,16 +217,15 @@ fn print_whole(
             Some(markdown) => vec![Part::Body(Text::from(markdown.clone()))],
             None => parts(Raw::checked(line.trim_ascii()), session.entry(ix).kind),
         };
-        for (at, part) in parts.iter().enumerate() {
-            let is_text =
-                |at: Option<usize>| matches!(at.and_then(|at| parts.get(at)), Some(Part::Body(_)));
+        let mut was_text = false;
+        for part in &parts {
+            let is_text = matches!(part, Part::Body(_));
             // An empty line separates two texts.
-            out += if is_text(Some(at)) && is_text(at.checked_sub(1)) {
-                "\n"
-            } else {
-                ""
-            };
+            if is_text && was_text {
+                out.push('\n');
+            }
             push_part(part, &look.styles, &mut out);
+            was_text = is_text;
         }
         ui.print(&out)?;
     }
