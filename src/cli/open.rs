@@ -406,17 +406,18 @@ impl OpenSession {
     /// Returns the id by which new entries can name a position as their parent, `None` for the
     /// root.
     pub fn new_parent(&self, place: Position) -> Result<Option<Text<'static>>, Failure> {
-        let refer = |place| {
-            self.refer(place, "be a parent")
-                .map(|()| self.session.id(place).into_owned())
+        let Some(parent) = place else {
+            return Ok(None);
         };
-        place.map(refer).transpose()
+        self.refer(parent, "be a parent")?;
+        Ok(Some(self.session.id(parent).into_owned()))
     }
 
-    /// Fails if a new entry cannot refer to this one by its id; `what` is what it then cannot do or
-    /// be.
+    /// Fails if a new entry cannot refer to this one by its id: the entry has no id, or a later entry
+    /// has the same id. `what` completes the error "so it cannot …".
     pub fn refer(&self, place: EntryIx, what: &str) -> Result<(), Failure> {
-        let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
+        let id = self.session.id(place);
+        let line = self.session.entry(place).line.0;
         if self.session.find(&id) == Some(place) && !id.is_empty() {
             return Ok(());
         }

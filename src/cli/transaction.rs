@@ -75,8 +75,10 @@ fn can_report(path: &Path, write: &WriteArgs) -> Result<(), Failure> {
 }
 
 impl OpenSession {
-    /// Makes the change that `decide` returns for the contents of the file at the time of the
-    /// commit. A change without entries leaves the session unchanged.
+    /// Makes the change that `decide` returns, and reports it. In place, `decide` is called under the
+    /// lock, with the contents of the file at the time of the commit, and again if the file has grown
+    /// meanwhile; a change without entries leaves the session unchanged. To another file, standard
+    /// output, or nowhere (`-n`), it is called once.
     pub fn change(
         &self,
         write: &WriteArgs,
@@ -145,7 +147,8 @@ impl OpenSession {
         }
     }
 
-    /// Creates a new session file from this session.
+    /// Creates a new session file from this session, in a directory that is made if it is missing.
+    /// With `-n`, only reports what would be created.
     pub fn create(
         &self,
         creation: Creation,
@@ -155,14 +158,18 @@ impl OpenSession {
         can_report(&creation.path, write)?;
         let mut fill =
             |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
-        let (mut lines, mut count) = (Vec::new(), 0);
+        // What the report shows: with --json all lines of the session, with -n those that are not
+        // copied as they are.
+        let mut lines: Vec<Vec<u8>> = Vec::new();
+        let mut count = 0;
         if write.change.json {
             let mut bytes = Vec::new();
             self.input.read(fill(&mut bytes))?;
-            let whole = bytes
-                .split(|&byte| byte == b'\n')
-                .filter(|line| !line.trim_ascii().is_empty());
-            lines = whole.map(<[u8]>::to_vec).collect();
+            for line in bytes.split(|&byte| byte == b'\n') {
+                if !line.trim_ascii().is_empty() {
+                    lines.push(line.to_vec());
+                }
+            }
         } else if write.change.dry_run {
             (count, lines) = self
                 .input
@@ -181,13 +188,15 @@ impl OpenSession {
         if write.change.dry_run {
             return outcome.plan(write, ui);
         }
-        let folder = creation
-            .folder
-            .as_deref()
-            .map(NewFolder::make)
-            .transpose()?;
+        // A new directory is removed again if the file cannot be written.
+        let folder = match creation.folder.as_deref() {
+            Some(folder) => Some(NewFolder::make(folder)?),
+            None => None,
+        };
         self.write_elsewhere(&outcome.path, write.change.force, &mut fill, ui)?;
-        folder.into_iter().for_each(NewFolder::keep);
+        if let Some(folder) = folder {
+            folder.keep();
+        }
         let names = if outcome.path == Path::new("-") {
             Vec::new()
         } else {
