@@ -454,15 +454,17 @@ const HELP_COLUMNS: usize = 80;
 /// Returns a command line folded with backslashes, broken only at spaces outside quotes.
 fn folded(line: &str, columns: usize) -> String {
     let mut folded = String::new();
-    let (mut used, mut rest) = (0, line);
-    while used + rest.len() > columns {
+    let mut indent = 0;
+    let mut rest = line;
+    while indent + rest.len() > columns {
         // Leave room for the backslash, and for the indent of a continuation line.
-        let room = columns - used - " \\".len();
-        let Some(at) = last_space(rest, room) else {
+        let room = columns - indent - " \\".len();
+        let Some(space) = last_space(rest, room) else {
             break;
         };
-        folded += &format!("{} \\\n      ", &rest[..at]);
-        (used, rest) = (4, &rest[at + 1..]);
+        folded += &format!("{} \\\n      ", &rest[..space]);
+        indent = 4;
+        rest = &rest[space + 1..];
     }
     folded + rest
 }

@@ -58,7 +58,8 @@ pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
 
 /// Returns a row for a cell: its role, how it ended, and its text.
 pub fn said(row: &Row, styles: &Styles) -> Cell {
-    let (ending, body) = (row.ending.map(ending_mark), row.body.to_string_lossy());
+    let ending = row.ending.map(ending_mark);
+    let body = row.body.to_string_lossy();
     let colon = if body.is_empty() && ending.is_none() {
         ""
     } else {
@@ -68,7 +69,9 @@ pub fn said(row: &Row, styles: &Styles) -> Cell {
         visible(&format!("{}{colon}", row.role)),
         tone_style(row.tone, styles),
     )];
-    cell.extend(ending.map(|mark| (format!("{mark} "), styles.error)));
+    if let Some(mark) = ending {
+        cell.push((format!("{mark} "), styles.error));
+    }
     cell.push((visible(&body), Style::new()));
     cell
 }
@@ -99,6 +102,7 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
         |ix: EntryIx| !session.is_migrated(ix) && !session.entry(ix).flags.has(Flags::PADDED);
     let span = |ix: EntryIx| session.entry(ix).span;
 
+    // Entries whose lines follow each other in the file are printed together.
     let runs = entries.chunk_by(|&one, &next| {
         is_as_printed(one) && is_as_printed(next) && span(next).start == span(one).end() + 1
     });
@@ -218,23 +222,22 @@ impl Look<'_> {
             .ending
             .map(|ending| (ending_mark(ending), self.styles.error));
         let edit = edited.map(|&edited| (edit_mark(edited), self.styles.summary));
-        for (mark, style) in ending.into_iter().chain(edit) {
+        for (mark, style) in [ending, edit].into_iter().flatten() {
             rows.put(mark, if is_dim { self.styles.dim } else { style });
             rows.put(" ", Style::new());
         }
+
         let is_body_dim = is_dim || row.tone == Tone::Note || edited == Some(&Edit::Omit);
-        self.body(
-            rows,
-            ix,
-            &row,
-            if is_body_dim {
-                self.styles.dim
-            } else {
-                Style::new()
-            },
-        );
+        let body_style = if is_body_dim {
+            self.styles.dim
+        } else {
+            Style::new()
+        };
+        self.body(rows, ix, &row, body_style);
     }
 
+    /// Draws the body of an entry as far as it fits: with the match if words are searched for;
+    /// otherwise, a path in it is truncated in the middle.
     fn body(&self, rows: &mut Rows, ix: EntryIx, row: &Row, style: Style) {
         let is_search = !self.drawing.words.is_empty();
         if !is_search && (row.path.is_empty() || rows.left.is_none()) {
