@@ -59,16 +59,16 @@ impl<'w> Ui<'w> {
     ) {
         let progress = self.progress(items.len());
         let workers = self.processors().min(items.len()).max(1);
-        let work = |item| {
-            let done = work(item);
+        let work_and_advance = |item| {
+            let result = work(item);
             progress.advance();
-            done
+            result
         };
-        let take = |done| {
-            take(self, done);
+        let take_any = |result| {
+            take(self, result);
             Ok::<(), Infallible>(())
         };
-        let Ok(()) = in_order(items, workers, work, take);
+        let Ok(()) = in_order(items, workers, work_and_advance, take_any);
     }
 
     /// Prints the warnings of a successful commit. One about lines that may be missing makes the

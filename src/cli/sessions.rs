@@ -114,15 +114,13 @@ impl SessionsArgs {
         }
         let agents = SubAgents::among(&found);
         let is_none = found.is_empty() && !self.all;
-        let is_late = |path: &Path| {
-            period
-                .from
-                .is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since))
-        };
-        let files: Vec<_> = found
-            .into_iter()
-            .filter(|file| file.named || is_late(&file.path))
-            .collect();
+        let mut files = Vec::new();
+        for file in found {
+            // A file that was named is read in any case.
+            if file.named || may_have_entries_since(&file.path, period.from) {
+                files.push(file);
+            }
+        }
         if is_none && self.paths.is_empty() {
             ui.warn(NONE_HERE);
         }
@@ -206,6 +204,18 @@ impl Sessions {
         )?;
         warn_of_torn(&torn, ui);
         Ok(exit)
+    }
+}
+
+/// Whether a file was modified at this time (in milliseconds since 1970) or later. That is assumed if
+/// there is no time, or if the file's is unknown.
+fn may_have_entries_since(path: &Path, since: Option<i64>) -> bool {
+    let Some(since) = since else {
+        return true;
+    };
+    match modified_ms(path) {
+        Some(modified) => modified >= since,
+        None => true,
     }
 }
 
