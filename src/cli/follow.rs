@@ -151,7 +151,8 @@ impl FollowedSession {
             .input
             .file()
             .ok_or_else(|| open.input.cannot("a stream cannot be followed"))?;
-        let (path, seen) = (file.path().to_owned(), Some(file.snapshot().clone()));
+        let path = file.path().to_owned();
+        let seen = Some(file.snapshot().clone());
         Ok(FollowedSession {
             open,
             path,
@@ -169,7 +170,9 @@ impl FollowedSession {
             Ok(entries) => (entries, None),
             Err(failure) => (Vec::new(), Some(failure.line())),
         };
-        if let Some(trouble) = trouble.as_ref().filter(|_| trouble != self.trouble) {
+        if trouble != self.trouble
+            && let Some(trouble) = &trouble
+        {
             ui.warn(&format!("{trouble}; waiting for it"));
         }
         self.trouble = trouble;
@@ -188,7 +191,8 @@ impl FollowedSession {
             .seen
             .as_ref()
             .map_or(Ok(false), |seen| seen.is_start_of(&file))?;
-        let (seen, input) = (file.snapshot().clone(), self.open.input.reopened(file));
+        let seen = file.snapshot().clone();
+        let input = self.open.input.reopened(file);
         let from = self.open.session.entries.len();
         let mut entries: Vec<_>;
         if has_grown && self.open.grow(&input)? {

@@ -107,7 +107,10 @@ pub fn pruned_of(input: &Input) -> Result<Option<Restore>, Failure> {
 
 /// Returns what was pruned from a session, or why it cannot be read.
 pub fn split(pruned: Result<Option<Restore>, Failure>) -> (Option<Restore>, Option<Failure>) {
-    pruned.map_or_else(|failure| (None, Some(failure)), |pruned| (pruned, None))
+    match pruned {
+        Ok(pruned) => (pruned, None),
+        Err(failure) => (None, Some(failure)),
+    }
 }
 
 /// Reports that what was pruned from a session cannot be read, so that its usage is missing from
@@ -128,11 +131,11 @@ fn with(
     let Ok(session) = load(source, &Options::default()) else {
         return Ok(None);
     };
-    let unusable = |error| unusable(path, error);
-    let operations = read(&*pruned, &session.header.id).map_err(unusable)?;
-    Restore::new(&session, source, operations, pruned)
-        .map(Some)
-        .map_err(|error| unusable(error.into()))
+    let operations = read(&*pruned, &session.header.id).map_err(|error| unusable(path, error))?;
+    match Restore::new(&session, source, operations, pruned) {
+        Ok(restore) => Ok(Some(restore)),
+        Err(error) => Err(unusable(path, error.into())),
+    }
 }
 
 /// Returns the failure for what was pruned from a session, if it cannot be put back.

@@ -105,10 +105,8 @@ pub fn redacted(
         report = redact(session.source(), redactor, workers, Some(out))?;
         Ok(())
     })?;
-    none_left(
-        &session.read(left_over(&copy, redactor, &mut report, workers))?,
-        session,
-    )?;
+    let left = session.read(left_over(&copy, redactor, &mut report, workers))?;
+    none_left(&left, session)?;
     Ok((copy, report))
 }
 
@@ -163,16 +161,16 @@ impl Removed {
         let (copy, report) = redacted(&input, &mut redactor, ui.processors())?;
         let mut secrets = redactor.found();
         secrets.retain(|value| !value.is_ordinary());
-        let mut firsts: HashMap<_, _> = report
+        let mut first_places: HashMap<_, _> = report
             .secrets()
             .iter()
             .map(|places| (places[0].secret.placeholder.clone(), places[0].clone()))
             .collect();
-        let mut place = |secret: &Value| firsts.remove(&redactor.placeholder(secret));
-        let places = secrets
-            .iter()
-            .map(|secret| (input.name.clone(), place(secret)))
-            .collect();
+        let mut places = Vec::new();
+        for secret in &secrets {
+            let first = first_places.remove(&redactor.placeholder(secret));
+            places.push((input.name.clone(), first));
+        }
         let removed = Removed {
             report,
             secrets,
@@ -181,7 +179,7 @@ impl Removed {
         Ok((input.redacted(copy), removed))
     }
 
-    /// Adds those of a sub-agent.
+    /// Adds the secrets that were removed from the session of a sub-agent.
     pub fn add(&mut self, of_agent: Removed) {
         self.secrets.extend(of_agent.secrets);
         self.places.extend(of_agent.places);
@@ -229,13 +227,16 @@ fn warn_of_kept(report: &Report, session: &Input, ui: &mut Ui) {
     }
 }
 
+/// The maximum number of places to list.
 const MOST_PLACES: usize = 5;
 
 /// Returns the first places of a list, and how many more there are.
 pub fn first_few(mut places: Vec<String>) -> String {
     let more = places.len().saturating_sub(MOST_PLACES);
     places.truncate(MOST_PLACES);
-    places.extend((more > 0).then(|| format!("{more} more")));
+    if more > 0 {
+        places.push(format!("{more} more"));
+    }
     places.join(", ")
 }
 
