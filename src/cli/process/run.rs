@@ -87,7 +87,7 @@ impl Shell {
     fn spawn(&self) -> Result<(Child, Group), Failure> {
         let mut command = command(&self.command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Otherwise one that is exported to the environment and runs pisess would recurse
+        // Otherwise a hook or summarizer in the environment that runs pisess would call itself
         // endlessly.
         command.env_remove(HOOK).env_remove(SUMMARIZER);
         let mut child = command
@@ -112,6 +112,8 @@ impl Shell {
         }
     }
 
+    /// Returns a failure of the command: `what` went wrong, after the session, the option and the
+    /// command, and before the state of the session.
     pub fn failed(&self, what: &str) -> Failure {
         let Shell {
             session,
@@ -135,20 +137,29 @@ impl Shell {
     }
 }
 
+/// The time between the first two looks at a child; it doubles with each look.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+/// The longest time between two looks at a child.
+const LONGEST_INTERVAL: Duration = Duration::from_millis(50);
+
 /// Waits for a child that has closed its output to exit.
 ///
 /// # Errors
 /// `TimedOut` after the deadline, `Interrupted` if a signal ends pisess.
 fn wait(child: &mut Child, deadline: Instant, waiting: &Waiting) -> io::Result<ExitStatus> {
-    let mut time = Duration::from_millis(1);
+    let mut interval = SHORTEST_INTERVAL;
     loop {
-        match child.try_wait()? {
-            Some(status) => return Ok(status),
-            None if waiting.signal().is_some() => return Err(io::ErrorKind::Interrupted.into()),
-            None if Instant::now() >= deadline => return Err(io::ErrorKind::TimedOut.into()),
-            None => pause(waiting, time),
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
         }
-        time = (time * 2).min(Duration::from_millis(50));
+        if waiting.signal().is_some() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        if Instant::now() >= deadline {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        pause(waiting, interval);
+        interval = (interval * 2).min(LONGEST_INTERVAL);
     }
 }
 
