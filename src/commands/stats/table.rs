@@ -334,18 +334,22 @@ impl Groups {
     /// or without directories of a path.
     fn fitted(&self, group: &Group, at: usize, most: usize) -> String {
         let key = self.key(group, at);
+        if columns(&key) <= most {
+            return key;
+        }
         match self.by[at] {
-            _ if columns(&key) <= most => key,
-            By::Model => key
-                .split_once('/')
-                .map_or(key.clone(), |(_, model)| model.to_owned()),
+            By::Model => match key.split_once('/') {
+                Some((_provider, model)) => model.to_owned(),
+                None => key.clone(),
+            },
             By::Project | By::File => fitted_path(&key, 0..key.len(), most, "…"),
             _ => key,
         }
     }
 
+    /// Returns a key as the table shows it; a note in parentheses if the group does not have it.
     fn key(&self, group: &Group, at: usize) -> String {
-        let none = match self.by[at] {
+        let missing = match self.by[at] {
             By::Model => "(no model)",
             By::Tool => "(no name)",
             By::Project => "(no project)",
@@ -356,7 +360,10 @@ impl Groups {
             (By::Project | By::File, Some(path)) => Some(below_home(path, self.home.as_deref())),
             (_, key) => key.clone(),
         };
-        key.map_or(none.to_owned(), |key| visible(&key))
+        match key {
+            Some(key) => visible(&key),
+            None => missing.to_owned(),
+        }
     }
 
     /// Returns the figures that are not empty for these groups.
@@ -413,7 +420,8 @@ fn shares(widths: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
-/// Returns a bar, in eighths of a column.
+/// Returns a bar for a part (1 is the whole) of this many columns, in eighths of a column. Empty if
+/// the part is not a positive number.
 fn drawn(part: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if !part.is_finite() || part <= 0.0 {
@@ -423,6 +431,8 @@ fn drawn(part: f64, columns: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
+/// Returns a cost in dollars, after `~` if a part of it is estimated; `unpriced` if there are billed
+/// requests, but none with a price.
 fn cost(totals: &Totals, places: usize) -> String {
     if totals.usage.billed > 0 && totals.usage.billed == totals.usage.unpriced {
         "unpriced".to_owned()
