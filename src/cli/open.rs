@@ -435,7 +435,8 @@ impl OpenSession {
         .hint(format!("see `pisess check {name}`")))
     }
 
-    /// Returns one line that lists all problems of the file.
+    /// Returns one line that lists the problems of the file, one for each kind: how many there are,
+    /// and the line of the first. `None` if there are none.
     fn problems(&self) -> Option<String> {
         let mut kinds: Vec<(FindingKind, u32, u32)> = Vec::new();
         for problem in &self.session.problems {

@@ -199,7 +199,8 @@ fn size_after(session: &mut Session, source: &dyn ReadAt) -> Option<f64> {
     size(&EntryReader::new(session, source)).ok()
 }
 
-/// Whether the leaf is the leaf from before, or below it with no compaction in between.
+/// Whether a compaction that was made when `leaf_before` was the leaf may still be appended: the leaf
+/// is that entry, or a descendant of it with no compaction in between.
 fn is_continued(session: &Session, leaf_before: Option<&Text>) -> bool {
     let leaf_before = leaf_before.and_then(|leaf| session.find(leaf));
     for ix in session.upwards(session.leaf) {

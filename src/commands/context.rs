@@ -205,6 +205,7 @@ impl Args {
     }
 }
 
+/// Prints the context as the body of a request to an API. Fails if there is no message to send.
 fn body(
     context: &Context,
     request: &Request,

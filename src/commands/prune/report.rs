@@ -97,6 +97,8 @@ impl Job<'_> {
         Ok(Exit::Done)
     }
 
+    /// Prints a row for each payload that would be pruned: the entry's id, the kind, the size and the
+    /// field.
     fn print_payloads(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
         let rows = prune.payloads().map(|payload| {
@@ -125,6 +127,7 @@ impl Job<'_> {
         self.print_rows(columns, rows, ui)
     }
 
+    /// Prints a row for each entry that would be pruned: its id, its size, and what it says.
     fn print_entries(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
         let drawing = rows(session, session.leaf);
@@ -197,6 +200,8 @@ impl Job<'_> {
         Ok(Exit::Done)
     }
 
+    /// Prints what was pruned or restored: as JSON, also if nothing was; else on standard error, and
+    /// after pruning the path of the file beside the session on standard output.
     fn print_outcome(
         &self,
         is_written: bool,

@@ -64,7 +64,8 @@ pub fn refuse_occupied(moves: &[Move], input: &Input) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Moves the files, whose new paths are in one directory, which is made if it is missing.
+/// Moves the files, whose new paths are in one directory, which is made if it is missing. If one
+/// cannot be moved, those before it are moved back.
 pub fn move_all(moves: &[Move]) -> Result<Vec<Committed>, MoveError> {
     let Some(folder) = moves.last().and_then(|last| last.to.parent()) else {
         return Ok(Vec::new());
@@ -87,7 +88,8 @@ pub fn move_all(moves: &[Move]) -> Result<Vec<Committed>, MoveError> {
     Ok(moved)
 }
 
-/// Returns whether all files have their old paths again.
+/// Moves files back, the last one first; one that cannot be moved does not stop the others. Returns
+/// whether all of them have their old paths again.
 fn move_back(moves: &[Move]) -> bool {
     let mut is_undone = true;
     for Move { from, to } in moves.iter().rev() {
