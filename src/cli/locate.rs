@@ -380,9 +380,8 @@ fn may_exist(folder: &Path) -> bool {
 fn unnamed(mut folders: Vec<PathBuf>) -> FoundFiles {
     folders.retain(|folder| may_exist(folder));
     let mut finding = store::find(&folders, Reach::Whole);
-    finding
-        .troubles
-        .iter_mut()
-        .for_each(|trouble| trouble.named = false);
+    for trouble in &mut finding.troubles {
+        trouble.named = false;
+    }
     finding
 }

@@ -188,9 +188,9 @@ impl Input {
     /// Refuses a session that an agent may have open, because it runs in one of these directories,
     /// unless `force` is set.
     pub fn refuse_running(&self, folders: &[&Path], force: bool) -> Result<(), Failure> {
-        match self.running_agent(folders).filter(|_| !force) {
-            None => Ok(()),
-            Some(failure) => Err(failure.hint("end that agent first, or use --force")),
+        match self.running_agent(folders) {
+            Some(failure) if !force => Err(failure.hint("end that agent first, or use --force")),
+            _ => Ok(()),
         }
     }
 

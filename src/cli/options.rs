@@ -69,12 +69,15 @@ const MOST: f64 = 9_007_199_254_740_991.0;
 
 /// Parses a number of tokens or bytes, such as `64000`, `8k`, `64 KB` or `1.5M`.
 pub fn amount(text: &str) -> Result<u64, String> {
-    let scaled = text.strip_suffix(['b', 'B']).unwrap_or(text);
-    let units = [(['k', 'K'], 1e3), (['m', 'M'], 1e6), (['g', 'G'], 1e9)];
-    let found = units
-        .iter()
-        .find_map(|&(unit, factor)| Some((scaled.strip_suffix(unit)?, factor)));
-    let (number, factor) = found.unwrap_or((scaled, 1.0));
+    let without_b = text.strip_suffix(['b', 'B']).unwrap_or(text);
+    let mut number = without_b;
+    let mut factor = 1.0;
+    for (letters, value) in [(['k', 'K'], 1e3), (['m', 'M'], 1e6), (['g', 'G'], 1e9)] {
+        if let Some(without_unit) = without_b.strip_suffix(letters) {
+            number = without_unit;
+            factor = value;
+        }
+    }
     let amount = number
         .trim_end()
         .parse::<f64>()

@@ -41,14 +41,16 @@ impl RedactionArgs {
         ui: &Ui,
     ) -> Result<Redactor, Failure> {
         let cwd = session.header()?.cwd.map(|cwd| cwd.to_string());
-        // This user, and the one of the session.
-        let homes = [
-            ui.home(),
-            cwd.as_deref().and_then(home_of).map(str::to_owned),
-        ];
-        let people = self
-            .paths
-            .then(|| People::new(homes.iter().flatten().map(String::as_str)));
+        let people = if self.paths {
+            // This user, and the one of the session.
+            let homes = [
+                ui.home(),
+                cwd.as_deref().and_then(home_of).map(str::to_owned),
+            ];
+            Some(People::new(homes.iter().flatten().map(String::as_str)))
+        } else {
+            None
+        };
         Ok(Redactor::new(values, people, self.keep_images))
     }
 

@@ -92,7 +92,9 @@ impl<'w> Ui<'w> {
     /// Waits for the pager, if one was started.
     pub fn close(&mut self) {
         self.progress.clear();
-        self.pager.take().into_iter().for_each(Pager::finish);
+        if let Some(pager) = self.pager.take() {
+            pager.finish();
+        }
     }
 
     pub fn configure(&mut self, color: ColorChoice, is_quiet: bool) {
