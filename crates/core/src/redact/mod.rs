@@ -8,10 +8,10 @@
 //! lines ──> Prefilter: what may they hold? ──nothing──> as they are
 //!                    │ rules, values, signatures, …
 //!                    v
-//!           Strings ──> Spoken (escapes decoded, level by level) ──> Exact, SHAPES, RULES, ──> Finds
-//!                                                                    assignments, cookies      │ in file order
-//!                                                                                              v
-//!                                                                   Redactor ──> placeholders ──> line
+//!           Strings ──> MappedText (escapes decoded, level by level) ──> Exact, SHAPES, RULES, ──> Finds
+//!                                                                        assignments, cookies      │ in file order
+//!                                                                                                  v
+//!                                                                       Redactor ──> placeholders ──> line
 //! ```
 //!
 //! A secret that was found is also searched for everywhere else, as a value, in every spelling.
@@ -70,13 +70,16 @@ pub struct Secret {
     pub is_ordinary: bool,
 }
 
+/// The minimum length of a secret, in bytes, to be searched for as a value.
+const SHORTEST_VALUE: usize = 4;
+
 /// Bytes of a line to replace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Splice {
     /// Their range in the line.
     range: Range<usize>,
     /// What replaces them.
-    by: Vec<u8>,
+    replacement: Vec<u8>,
 }
 
 /// Removes secrets from the lines of one session, in file order; by default, what the rules find.
@@ -112,131 +115,136 @@ impl Redactor {
     /// secret above it has, is that secret's. All other placeholders in the lines are of secrets
     /// that were removed before, and keep their numbers.
     pub fn number<'a>(&mut self, lines: impl Iterator<Item = (&'a Finds, bool)> + Clone) {
+        // All placeholders of lines are known before the first secret is numbered.
         let mut first_in_summary = HashSet::default();
         for (finds, is_summary) in lines.clone() {
-            let placeholders = finds.placeholders.iter();
-            let new = placeholders
-                .filter(|placeholder| !first_in_summary.contains(*placeholder))
-                .cloned();
-            let new: Vec<_> = new.collect();
-            if is_summary {
-                first_in_summary.extend(new)
-            } else {
-                self.taken.extend(new)
+            for placeholder in &finds.placeholders {
+                if first_in_summary.contains(placeholder) {
+                    continue;
+                }
+                if is_summary {
+                    first_in_summary.insert(placeholder.clone());
+                } else {
+                    self.taken.insert(placeholder.clone());
+                }
             }
         }
+
         for (finds, is_summary) in lines {
             for hit in &finds.hits {
-                self.numbered(hit.kind, &hit.secret);
+                self.assign_number(hit.kind, &hit.secret);
                 if !hit.name.is_empty() && !self.names.contains_key(&hit.secret) {
                     self.names.insert(hit.secret.clone(), hit.name.clone());
                 }
             }
-            let unknown = |(kind, number): &&(String, usize)| {
-                self.last
+            if !is_summary {
+                continue;
+            }
+            for (kind, number) in &finds.placeholders {
+                let is_of_secret_above = self
+                    .last
                     .get(kind.as_str())
-                    .is_none_or(|last| number > last)
-            };
-            self.taken.extend(
-                finds
-                    .placeholders
-                    .iter()
-                    .filter(|_| is_summary)
-                    .filter(unknown)
-                    .cloned(),
-            );
+                    .is_some_and(|last| number <= last);
+                if !is_of_secret_above {
+                    self.taken.insert((kind.clone(), *number));
+                }
+            }
         }
     }
 
-    /// Numbers the secrets that were found in the next line, in their order, and plans their
-    /// replacement.
+    /// Numbers the secrets that were found in the next line, in their order, and moves them from
+    /// `finds.hits` to the replacements. Returns them in their order.
     pub fn redact(&mut self, finds: &mut Finds) -> Vec<Secret> {
         let mut secrets = Vec::new();
         for hit in std::mem::take(&mut finds.hits) {
-            let (secret, range) = self.secret(hit);
+            let range = hit.range.clone();
+            let secret = self.number_hit(hit);
             finds.splices.push(Splice {
                 range,
-                by: secret.placeholder.clone().into_bytes(),
+                replacement: secret.placeholder.clone().into_bytes(),
             });
             secrets.push(secret);
         }
         secrets
     }
 
-    /// Numbers the secrets in the next line that cannot be replaced.
+    /// Numbers the secrets in the next line that cannot be replaced, and takes them from `finds`.
     pub fn stuck(&mut self, finds: &mut Finds) -> Vec<Secret> {
-        std::mem::take(&mut finds.stuck)
-            .into_iter()
-            .map(|hit| self.secret(hit).0)
-            .collect()
+        let mut secrets = Vec::new();
+        for hit in std::mem::take(&mut finds.stuck) {
+            secrets.push(self.number_hit(hit));
+        }
+        secrets
     }
 
-    /// Removes the secrets from a text that is not a line.
+    /// Removes the secrets from a text that is not a line: it is searched as a line that consists of
+    /// one string.
     pub fn clean(&mut self, text: &mut String) {
         if !self.search.may_find(text.as_bytes()) {
             return;
         }
-        let mut line = string::encoded(&Text::from(&**text));
-        let mut found = Finds::default();
-        self.search.each_line(&line, &mut |_, finds| found = finds);
-        if !found.is_clean() {
-            self.redact(&mut found);
-            line = found.without(&line);
-            *text = Raw::checked(&line)
-                .text()
-                .unwrap_or_default()
-                .into_string_lossy();
+        let line = string::encoded(&Text::from(&**text));
+        let mut line_finds = Finds::default();
+        self.search
+            .each_line(&line, &mut |_, finds| line_finds = finds);
+        if line_finds.is_clean() {
+            return;
+        }
+
+        self.redact(&mut line_finds);
+        let redacted = line_finds.without(&line);
+        *text = Raw::checked(&redacted)
+            .text()
+            .unwrap_or_default()
+            .into_string_lossy();
+    }
+
+    /// Numbers a secret that was found, and gives it its placeholder. Its kind is the one under which
+    /// it was found first.
+    fn number_hit(&mut self, hit: Hit) -> Secret {
+        let (kind, _) = self.assign_number(hit.kind, &hit.secret);
+        let value = Value {
+            kind,
+            bytes: hit.secret,
+        };
+        // Where it is found by its value, it has the name from where it is assigned.
+        let name = if hit.name.is_empty() {
+            self.names.get(&value.bytes).cloned().unwrap_or_default()
+        } else {
+            hit.name
+        };
+        Secret {
+            field: hit.field,
+            kind,
+            name,
+            placeholder: self.placeholder(&value),
+            length: hit.range.len(),
+            is_ordinary: value.is_ordinary(),
         }
     }
 
-    /// Numbers a secret. Returns it with its range in the line.
-    fn secret(&mut self, hit: Hit) -> (Secret, Range<usize>) {
-        let Hit {
-            field,
-            range,
-            kind,
-            name,
-            secret,
-        } = hit;
-        let value = Value {
-            kind: self.numbered(kind, &secret).0,
-            bytes: secret,
-        };
-        // Where it is found by its value, it has the name from where it is assigned.
-        let name = if name.is_empty() {
-            self.names.get(&value.bytes).cloned().unwrap_or_default()
-        } else {
-            name
-        };
-        let placeholder = self.placeholder(&value);
-        let (kind, is_ordinary) = (value.kind, value.is_ordinary());
-        (
-            Secret {
-                field,
-                kind,
-                name,
-                placeholder,
-                length: range.len(),
-                is_ordinary,
-            },
-            range,
-        )
-    }
-
-    /// Returns the secrets of at least four bytes numbered so far, as values to search for: to
-    /// prove that none is left.
+    /// Returns the secrets of at least [`SHORTEST_VALUE`] bytes numbered so far, as values to search
+    /// for: to prove that none is left.
     pub fn found(&self) -> Vec<Value> {
-        let values = self.numbers.iter().map(|(bytes, (kind, _))| Value {
-            kind,
-            bytes: bytes.clone(),
-        });
-        values.filter(|value| value.bytes.len() >= 4).collect()
+        let mut values = Vec::new();
+        for (secret, (kind, _)) in &self.numbers {
+            if secret.len() >= SHORTEST_VALUE {
+                values.push(Value {
+                    kind,
+                    bytes: secret.clone(),
+                });
+            }
+        }
+        values
     }
 
-    /// Returns the secrets of at least four bytes in a line, each with the kind that it has
-    /// everywhere.
+    /// Returns the secrets of at least [`SHORTEST_VALUE`] bytes in a line, each with the kind that it
+    /// has everywhere.
     pub fn values(&self, finds: &Finds) -> impl Iterator<Item = Value> {
-        let long = finds.hits.iter().filter(|hit| hit.secret.len() >= 4);
+        let long = finds
+            .hits
+            .iter()
+            .filter(|hit| hit.secret.len() >= SHORTEST_VALUE);
         long.map(|hit| Value {
             kind: self
                 .numbers
@@ -247,25 +255,25 @@ impl Redactor {
     }
 
     /// Removes the secrets found so far from a text, wherever they are in it, as
-    /// [`Redactor::clean`] does.
+    /// [`Redactor::clean`] does. Secrets that may be ordinary text remain. The search stays narrow
+    /// afterwards: see [`Search::extend`].
     pub fn clean_found(&mut self, text: &mut String) {
-        let found = self
-            .found()
-            .into_iter()
-            .filter(|value| !value.is_ordinary());
-        self.search.extend(found.collect());
+        let mut values = self.found();
+        values.retain(|value| !value.is_ordinary());
+        self.search.extend(values);
         self.clean(text);
     }
 
     /// Returns the placeholder of a secret; a new one gets the next number of its kind.
     pub fn placeholder(&mut self, value: &Value) -> String {
-        let (kind, number) = self.numbered(value.kind, &value.bytes);
+        let (kind, number) = self.assign_number(value.kind, &value.bytes);
         format!("{START}{kind}#{number}]")
     }
 
-    /// Returns the kind and number of a secret. If several rules find it, it has the kind of the
-    /// first.
-    fn numbered(&mut self, kind: &'static str, secret: &[u8]) -> (&'static str, usize) {
+    /// Returns the kind and number of a secret. A new one has `kind`, and the next number of that
+    /// kind which no placeholder of an earlier redaction has. A known one keeps the kind and number
+    /// with which it was found first.
+    fn assign_number(&mut self, kind: &'static str, secret: &[u8]) -> (&'static str, usize) {
         if let Some(known) = self.numbers.get(secret) {
             return *known;
         }

@@ -12,41 +12,44 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Returns replacements for the content blocks and payloads of a line of JSON that are opaque as a
-/// whole.
+/// whole. They are members of the entry itself, of its `message` or of its `replacement`; a payload
+/// is opaque if it contains encrypted content.
 pub(super) fn blocks(line: &[u8], keep_images: bool) -> Vec<Splice> {
     let mut splices = Vec::new();
     let entry = Raw::checked(line.trim_ascii());
-    for holder in [Some(entry), entry.get("message"), entry.get("replacement")]
-        .into_iter()
-        .flatten()
-    {
-        let contents = ["content", "images"]
-            .into_iter()
-            .filter_map(|key| holder.get(key));
-        for block in contents.flat_map(Raw::items) {
-            if let Some(by) = without(block, keep_images) {
-                splices.push(Splice {
-                    range: place(line, block),
-                    by,
-                });
+    let holders = [Some(entry), entry.get("message"), entry.get("replacement")];
+    for holder in holders.into_iter().flatten() {
+        for key in ["content", "images"] {
+            let Some(blocks) = holder.get(key) else {
+                continue;
+            };
+            for block in blocks.items() {
+                if let Some(replacement) = readable_block(block, keep_images) {
+                    splices.push(Splice {
+                        range: range_in(line, block),
+                        replacement,
+                    });
+                }
             }
         }
-        let payloads = ["providerPayload", "preserveData"]
-            .into_iter()
-            .filter_map(|key| holder.get_some(key));
-        for payload in
-            payloads.filter(|payload| memchr::memmem::find(payload.bytes(), b"ncrypted").is_some())
-        {
-            splices.push(Splice {
-                range: place(line, payload),
-                by: b"{}".to_vec(),
-            });
+
+        for key in ["providerPayload", "preserveData"] {
+            let Some(payload) = holder.get_some(key) else {
+                continue;
+            };
+            // Such as `encrypted_content`, at any depth.
+            if memchr::memmem::find(payload.bytes(), b"ncrypted").is_some() {
+                splices.push(Splice {
+                    range: range_in(line, payload),
+                    replacement: b"{}".to_vec(),
+                });
+            }
         }
     }
     splices
 }
 
-/// Whether the strings under this key are signatures or encrypted.
+/// Whether the strings under this key are signatures or encrypted, and so removed.
 pub(super) fn is_key(key: &[u8]) -> bool {
     key.ends_with(b"Signature")
         || matches!(
@@ -55,8 +58,9 @@ pub(super) fn is_key(key: &[u8]) -> bool {
         )
 }
 
-/// Some lines without the text of their signatures.
+/// Lines without the text of their signatures, and a map from its offsets to those of the lines.
 pub(super) struct WithoutSignatures<'a> {
+    /// What remains of the lines.
     pub bytes: Cow<'a, [u8]>,
     /// The places where text was left out, in order.
     gaps: Vec<Gap>,
@@ -81,12 +85,14 @@ impl<'a> WithoutSignatures<'a> {
         static KEYS: LazyLock<Finder> = LazyLock::new(|| Finder::new(END_OF_KEY));
         let mut bytes = Vec::new();
         let mut gaps = Vec::new();
+        // The end of the last text that was left out.
         let mut end = 0;
         for key in KEYS.find_iter(lines) {
             if !ends_as_key(&lines[..key]) {
                 continue;
             }
             let start = key + END_OF_KEY.len();
+            // An escape or a line break ends what is left out, too.
             let width = memchr::memchr3(b'"', b'\\', b'\n', &lines[start..]);
             bytes.extend_from_slice(&lines[end..start]);
             end = width.map_or(lines.len(), |width| start + width);
@@ -109,7 +115,7 @@ impl<'a> WithoutSignatures<'a> {
         }
     }
 
-    /// Changes offsets in what remains, in order, to offsets in the lines.
+    /// Changes offsets in `bytes` to offsets in the lines. The offsets must be in ascending order.
     pub fn restore<'o>(&self, offsets: impl Iterator<Item = &'o mut usize>) {
         let mut gaps = self.gaps.iter().peekable();
         let mut left_out = 0;
@@ -122,7 +128,8 @@ impl<'a> WithoutSignatures<'a> {
     }
 }
 
-/// Whether these bytes, followed by `ignature"`, end with the key of a signature.
+/// Whether these bytes, followed by `ignature"`, end with the key of a signature: one that ends with
+/// `Signature`, or `"signature"` whose opening quote is not escaped.
 fn ends_as_key(bytes: &[u8]) -> bool {
     match bytes {
         [.., b'S'] => true,
@@ -131,47 +138,59 @@ fn ends_as_key(bytes: &[u8]) -> bool {
     }
 }
 
-/// Returns the replacement of a content block that is opaque as a whole.
-fn without(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
+/// Returns the block that replaces a content block which is opaque as a whole; `None` if the block
+/// is kept.
+///
+/// - An image becomes a text that names its type and size, unless images are kept.
+/// - `redactedThinking` becomes thinking without text.
+/// - `thinking` that is `redacted` loses that mark and its signature.
+fn readable_block(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
     let kind = block.get("type")?;
-    match () {
-        () if kind.is("image") && !keep_images => Some(without_image(block)),
-        () if kind.is("redactedThinking") => Some(
-            Object::new()
-                .str("type", "thinking")
-                .str("thinking", "")
-                .finish(),
-        ),
-        () if kind.is("thinking") && block.get("redacted").is_some_and(Raw::is_truthy) => {
-            let mut edit = Edit::new(block.bytes()).ok()?;
-            edit.remove("redacted");
-            edit.set("thinkingSignature", b"\"\"");
-            Some(edit.finish())
-        }
-        () => None,
+    if kind.is("image") && !keep_images {
+        return Some(image_note(block));
     }
+    if kind.is("redactedThinking") {
+        let thinking = Object::new()
+            .str("type", "thinking")
+            .str("thinking", "")
+            .finish();
+        return Some(thinking);
+    }
+    if kind.is("thinking") && block.get("redacted").is_some_and(Raw::is_truthy) {
+        let mut edit = Edit::new(block.bytes()).ok()?;
+        edit.remove("redacted");
+        edit.set("thinkingSignature", b"\"\"");
+        return Some(edit.finish());
+    }
+    None
 }
 
 /// Returns a text block in place of an image, in words that a model understands.
-fn without_image(block: Raw) -> Vec<u8> {
-    let bytes = block
-        .get("data")
-        .and_then(Raw::raw_string)
-        .map_or(0, |data| data.len() / 4 * 3);
+fn image_note(block: Raw) -> Vec<u8> {
+    let digits = block.get("data").and_then(Raw::raw_string);
+    // Four digits of base64 encode three bytes.
+    let bytes = digits.map_or(0, |digits| digits.len() / 4 * 3);
+
     let mime = block
         .get_text("mimeType")
         .map_or_else(|| "image".to_owned(), |mime| mime.to_string());
+    // Any text may be in this field: only what looks like a media type is shown.
     let is_plain = mime
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+' | b'-' | b'.'));
-    let mime = if is_plain { mime } else { "image".to_owned() };
+    let shown_mime = if is_plain { mime.as_str() } else { "image" };
+
     Object::new()
         .str("type", "text")
-        .str("text", &format!("[image removed: {mime}, {bytes} bytes]"))
+        .str(
+            "text",
+            &format!("[image removed: {shown_mime}, {bytes} bytes]"),
+        )
         .finish()
 }
 
-fn place(line: &[u8], value: Raw) -> std::ops::Range<usize> {
+/// Returns the range in a line of a value that borrows its bytes from that line.
+fn range_in(line: &[u8], value: Raw) -> std::ops::Range<usize> {
     let start = value.bytes().as_ptr() as usize - line.as_ptr() as usize;
     start..start + value.bytes().len()
 }

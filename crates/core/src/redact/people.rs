@@ -2,9 +2,9 @@
 
 use super::Splice;
 use super::places::Places;
-use super::unescape::levels;
+use super::unescape::escape_levels;
 use super::values::raw_needles;
-use pisess_json::strings::Strings;
+use pisess_json::strings::{LineString, Strings};
 use regex::bytes::Regex;
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub struct People {
     pub(super) needles: Vec<Vec<u8>>,
 }
 
-/// Users that exist on every machine: not names of people.
+/// Names of users that exist on many machines: they identify no person.
 const COMMON: [&str; 12] = [
     "root", "user", "users", "home", "ubuntu", "debian", "admin", "runner", "node", "app", "work",
     "shared",
@@ -56,9 +56,11 @@ impl People {
             Some(build(&format!(r"(?-u)\b(?:{})\b", words.join("|"))))
         };
 
-        let mut needles = ["/home", "/Users", "\\Users"]
-            .map(|needle| needle.as_bytes().to_vec())
-            .to_vec();
+        // The parents of home directories, also of unknown users.
+        let mut needles = Vec::new();
+        for parent in ["/home", "/Users", "\\Users"] {
+            needles.push(parent.as_bytes().to_vec());
+        }
         for text in names.iter().chain(&homes) {
             needles.extend(raw_needles(text.as_bytes()));
         }
@@ -69,58 +71,85 @@ impl People {
         }
     }
 
-    /// Returns replacements for the home directories and names in a line of JSON.
+    /// Returns replacements for the home directories and names in the strings of a line of JSON, on
+    /// every level of escapes. No two of them overlap. In a malformed line, only the strings before
+    /// the error are searched.
     pub(super) fn splices(&self, line: &[u8]) -> Vec<Splice> {
-        let mut splices: Vec<Splice> = Vec::new();
-        let mut places = Places::default();
+        let mut replacements = Replacements::default();
         let mut strings = Strings::new(line);
-        while let Ok(Some(found)) = strings.advance() {
+        while let Ok(Some(string)) = strings.advance() {
             // Directories first, on every level of escapes: the name in a directory is replaced
             // along with it.
-            let home = [(&self.home, "~")];
-            let names = self.names.as_ref().map(|names| (names, "user"));
-            for (expression, by) in home.into_iter().chain(names) {
-                for spoken in levels(found.raw.bytes) {
-                    for hit in expression.find_iter(&spoken.text) {
-                        let hit = spoken.source(hit.range());
-                        let range = hit.start + found.range.start..hit.end + found.range.start;
-                        if !places.overlap(&range) {
-                            places.add(&range);
-                            splices.push(Splice {
-                                range,
-                                by: by.as_bytes().to_vec(),
-                            });
-                        }
-                    }
-                }
+            replacements.add_matches(&string, &self.home, "~");
+            if let Some(names) = &self.names {
+                replacements.add_matches(&string, names, "user");
             }
         }
-        splices
+        replacements.splices
     }
 }
 
+/// The replacements for a line.
+#[derive(Default)]
+struct Replacements {
+    splices: Vec<Splice>,
+    /// The ranges of `splices`, none of which overlap.
+    places: Places,
+}
+
+impl Replacements {
+    /// Replaces the matches of an expression in a string, on every level of its escapes. A match
+    /// that overlaps an earlier replacement is left out.
+    fn add_matches(&mut self, string: &LineString, expression: &Regex, replacement: &str) {
+        let string_start = string.range.start;
+        for level in escape_levels(string.raw.bytes) {
+            for found in expression.find_iter(&level.text) {
+                let in_string = level.source(found.range());
+                let in_line = string_start + in_string.start..string_start + in_string.end;
+                if self.places.overlap(&in_line) {
+                    continue;
+                }
+                self.places.add(&in_line);
+                self.splices.push(Splice {
+                    range: in_line,
+                    replacement: replacement.as_bytes().to_vec(),
+                });
+            }
+        }
+    }
+}
+
+/// Compiles an expression whose names and directories are escaped.
 fn build(expression: &str) -> Regex {
     Regex::new(expression).expect("names are escaped, so it is an expression")
 }
 
-/// Returns the name of the user of a home directory; `None` for one that does not identify a
-/// person.
+/// Returns the name of the user of a home directory, which is directly below `home` or `Users`.
+/// `None` for a name that does not identify a person: one of [`COMMON`], or one of fewer than three
+/// bytes.
 fn user_of(home: &str) -> Option<&str> {
-    let mut parts = home.rsplit(['/', '\\']);
-    let name = parts.next()?;
-    let above = parts.next()?;
-    let is_name = name.len() >= 3
-        && !COMMON
-            .iter()
-            .any(|common| name.eq_ignore_ascii_case(common));
-    (is_name && matches!(above, "home" | "Users")).then_some(name)
+    let mut parts_from_end = home.rsplit(['/', '\\']);
+    let name = parts_from_end.next()?;
+    let parent = parts_from_end.next()?;
+    if !matches!(parent, "home" | "Users") || name.len() < 3 {
+        return None;
+    }
+    let is_common = COMMON
+        .iter()
+        .any(|common| name.eq_ignore_ascii_case(common));
+    if is_common { None } else { Some(name) }
 }
 
-/// Returns the home directory that contains a session's directory, as far as its path shows.
+/// Returns the home directory that contains a session's directory, as far as its path shows: up to
+/// the name below `/home`, `/Users` or `C:\Users`. The directory need not exist.
 pub fn home_of(cwd: &str) -> Option<&str> {
-    let separators = |c: char| matches!(c, '/' | '\\');
-    let mut ends = cwd.match_indices(separators).map(|(at, _)| at);
-    let (first, second) = (ends.next()?, ends.next()?);
-    let third = ends.next().unwrap_or(cwd.len());
-    matches!(&cwd[first + 1..second], "home" | "Users").then(|| &cwd[..third])
+    let mut separators = cwd.match_indices(['/', '\\']).map(|(offset, _)| offset);
+    let first = separators.next()?;
+    let second = separators.next()?;
+    let end_of_name = separators.next().unwrap_or(cwd.len());
+    if matches!(&cwd[first + 1..second], "home" | "Users") {
+        Some(&cwd[..end_of_name])
+    } else {
+        None
+    }
 }

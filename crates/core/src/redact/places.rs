@@ -62,7 +62,7 @@ pub struct Hits<'a> {
     raw: &'a [u8],
     /// The secrets, by the starts of their ranges.
     all: BTreeMap<usize, Numbered>,
-    /// The number of secrets that were put so far.
+    /// The number of secrets that were added so far.
     count: usize,
     /// The keys that documentation uses as examples, which are kept.
     pub examples: BTreeSet<Vec<u8>>,
@@ -91,34 +91,38 @@ impl<'a> Hits<'a> {
     ///
     /// What is recognized by its surroundings may have been found in part. Then the whole is the
     /// secret.
-    pub fn put(&mut self, new: Hit) {
+    pub fn add(&mut self, new: Hit) {
         let range = with_whole_escapes(self.raw, &new.range);
         if range.is_empty() {
             return;
         }
+
+        // Remove the secrets that overlap the new one, from the last to the first.
         let mut merged = range.clone();
-        let mut first: Option<Numbered> = None;
-        while let Some((&start, before)) = self.all.range(..merged.end).next_back() {
-            let other = &before.hit.range;
-            if other.end <= merged.start {
+        let mut earliest: Option<Numbered> = None;
+        while let Some((&start, last_before_end)) = self.all.range(..merged.end).next_back() {
+            let known = &last_before_end.hit.range;
+            if known.end <= merged.start {
                 break;
             }
-            if other.start <= range.start && range.end <= other.end {
+            // No other secret overlaps the new one then, so none was removed.
+            if known.start <= range.start && range.end <= known.end {
                 return;
             }
-            merged = merged.start.min(other.start)..merged.end.max(other.end);
-            let Some(other) = self.all.remove(&start) else {
+            merged = merged.start.min(known.start)..merged.end.max(known.end);
+            let Some(removed) = self.all.remove(&start) else {
                 break;
             };
-            if first
+            let is_earliest = earliest
                 .as_ref()
-                .is_none_or(|first| other.number < first.number)
-            {
-                first = Some(other);
+                .is_none_or(|earliest| removed.number < earliest.number);
+            if is_earliest {
+                earliest = Some(removed);
             }
         }
-        let (number, mut hit) = match first {
-            Some(first) => (first.number, first.hit),
+
+        let (number, mut hit) = match earliest {
+            Some(earliest) => (earliest.number, earliest.hit),
             None => (self.count, new.clone()),
         };
         if merged == range && is_contextual(hit.kind) {
@@ -138,17 +142,19 @@ impl<'a> Hits<'a> {
     }
 }
 
-/// Returns a range that begins and ends where no escape of JSON is cut.
+/// Returns a range that is extended to both ends of the escapes of JSON that it cuts.
 fn with_whole_escapes(raw: &[u8], range: &Range<usize>) -> Range<usize> {
     let start = escape_around(raw, range.start).map_or(range.start, |escape| escape.start);
     let end = escape_around(raw, range.end).map_or(range.end, |escape| escape.end);
     start..end
 }
 
-/// Returns the range of the escape that would be cut at an offset.
+/// Returns the range of the escape that would be cut at an offset; `None` if the offset is between
+/// two characters.
 fn escape_around(raw: &[u8], at: usize) -> Option<Range<usize>> {
-    let near = at.saturating_sub(LONGEST_ESCAPE - 1);
-    let start = near + memchr::memrchr(b'\\', &raw[near..at])?;
+    let lowest_start = at.saturating_sub(LONGEST_ESCAPE - 1);
+    let start = lowest_start + memchr::memrchr(b'\\', &raw[lowest_start..at])?;
+    // After an odd number of backslashes, this one is the second character of the escape `\\`.
     let backslashes = raw[..=start]
         .iter()
         .rev()
@@ -158,7 +164,11 @@ fn escape_around(raw: &[u8], at: usize) -> Option<Range<usize>> {
     }
     let is_unicode = raw.get(start + 1) == Some(&b'u');
     let end = start + if is_unicode { LONGEST_ESCAPE } else { 2 };
-    (at < end && end <= raw.len()).then_some(start..end)
+    if at < end && end <= raw.len() {
+        Some(start..end)
+    } else {
+        None
+    }
 }
 
 /// The length of an escape such as `\u0009`.

@@ -9,11 +9,11 @@ use super::places::{Hit, Hits, Places};
 use super::prefilter::{Calls, Found, Prefilter, is_digit};
 use super::rules::{RULES, is_example};
 use super::shapes::each_shape;
-use super::unescape::{Spoken, levels};
+use super::unescape::{MappedText, escape_levels};
 use super::values::{Exact, Value};
 use super::{People, START, Splice};
 use foldhash::HashSet;
-use pisess_json::strings::Strings;
+use pisess_json::strings::{LineString, Strings};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -22,7 +22,8 @@ use std::ops::Range;
 pub struct Finds {
     /// The secrets, in the order of the line.
     pub(super) hits: Vec<Hit>,
-    /// The replacements of everything else that is removed.
+    /// The replacements of everything else that is removed. They overlap neither each other nor a
+    /// secret.
     pub(super) splices: Vec<Splice>,
     /// The number of signatures, encrypted texts and images to remove.
     pub opaque: usize,
@@ -40,18 +41,19 @@ impl Finds {
         self.hits.is_empty() && self.splices.is_empty()
     }
 
-    /// Returns a line without what is to be removed.
+    /// Returns a line with its replacements. Secrets are among them only after
+    /// [`super::Redactor::redact`] has planned theirs.
     pub fn without(mut self, line: &[u8]) -> Vec<u8> {
         self.splices.sort_by_key(|splice| splice.range.start);
-        let mut out = Vec::with_capacity(line.len());
-        let mut at = 0;
+        let mut redacted = Vec::with_capacity(line.len());
+        let mut copied = 0;
         for splice in self.splices {
-            out.extend_from_slice(&line[at..splice.range.start]);
-            out.extend_from_slice(&splice.by);
-            at = splice.range.end;
+            redacted.extend_from_slice(&line[copied..splice.range.start]);
+            redacted.extend_from_slice(&splice.replacement);
+            copied = splice.range.end;
         }
-        out.extend_from_slice(&line[at..]);
-        out
+        redacted.extend_from_slice(&line[copied..]);
+        redacted
     }
 
     /// Whether there is a secret, or a placeholder of one.
@@ -62,14 +64,16 @@ impl Finds {
 
 /// What a rule finds in a text.
 pub(super) struct Match<'t> {
+    /// The range of the secret in the text.
     range: Range<usize>,
     kind: &'static str,
+    /// The name to which it is assigned; empty if there is none.
     name: &'t [u8],
 }
 
 /// The keys of identifiers, types and times, in which only the values given by the user are
 /// searched for.
-const NAMES: &str =
+const ID_KEYS: &str =
     "id parentId targetId fromId firstKeptEntryId toolCallId timestamp type responseId";
 
 /// The rules, the values given by the user, and what else to remove.
@@ -80,9 +84,11 @@ pub struct Search {
     keeps_images: bool,
     /// The values given by the user or found elsewhere.
     exact: Exact,
-    /// The needles of people, and of the values without a window.
+    /// The needles of people, and of the values without a window; `None` if there are neither
+    /// people nor values.
     needles: Option<Prefilter>,
-    /// Whether only lines with these are looked at.
+    /// Whether only the lines that may contain people or values are searched, with the rules as
+    /// well.
     is_narrow: bool,
 }
 
@@ -90,7 +96,7 @@ impl Search {
     /// Returns a search for these values, in addition to the rules, and for `people`.
     pub fn new(values: Vec<Value>, people: Option<People>, keeps_images: bool) -> Search {
         let exact = Exact::new(values);
-        let is_any = !exact.values.is_empty() || people.is_some();
+
         let mut literals = Vec::new();
         for needle in &exact.needles {
             literals.push((needle.as_slice(), Calls::VALUES));
@@ -98,7 +104,12 @@ impl Search {
         for needle in people.iter().flat_map(|people| &people.needles) {
             literals.push((needle.as_slice(), Calls::PEOPLE));
         }
-        let needles = is_any.then(|| Prefilter::new(literals.into_iter()));
+        let needles = if exact.values.is_empty() && people.is_none() {
+            None
+        } else {
+            Some(Prefilter::new(literals.into_iter()))
+        };
+
         Search {
             people,
             keeps_images,
@@ -127,29 +138,37 @@ impl Search {
 
     /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with
     /// its range, newline excluded, and what was found in it.
+    ///
+    /// A line without a needle is skipped. A narrow search skips lines with needles of rules only,
+    /// so the needles of rules are searched for in each remaining line by itself.
     pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
-        let mut found = self.own_needles(bytes);
+        let mut needles = self.own_needles(bytes);
         if !self.is_narrow {
-            found.append(&mut needles_of_rules(bytes));
-            found.sort_by_key(|found| found.at);
+            needles.append(&mut needles_of_rules(bytes));
+            needles.sort_by_key(|needle| needle.at);
         }
-        let mut rest = &found[..];
-        while let Some(first) = rest.first() {
+
+        let mut remaining = &needles[..];
+        while let Some(first) = remaining.first() {
             let range = line_around(bytes, first.at);
-            let (own, after) = rest.split_at(rest.partition_point(|found| found.at < range.end));
-            let mut own: Vec<_> = own
+            let count = remaining.partition_point(|needle| needle.at < range.end);
+            let (in_this_line, after) = remaining.split_at(count);
+
+            let mut line_needles: Vec<_> = in_this_line
                 .iter()
-                .map(|found| Found {
-                    at: found.at - range.start,
-                    ..*found
+                .map(|needle| Found {
+                    at: needle.at - range.start,
+                    ..*needle
                 })
                 .collect();
             if self.is_narrow {
-                own.append(&mut needles_of_rules(&bytes[range.clone()]));
-                own.sort_by_key(|found| found.at);
+                line_needles.append(&mut needles_of_rules(&bytes[range.clone()]));
+                line_needles.sort_by_key(|needle| needle.at);
             }
-            line(range.clone(), self.line(&bytes[range], &own));
-            rest = after;
+
+            let finds = self.line(&bytes[range.clone()], &line_needles);
+            line(range, finds);
+            remaining = after;
         }
     }
 
@@ -190,69 +209,96 @@ impl Search {
         calls
     }
 
-    /// Returns what is found in a line with these needles.
+    /// Returns what is found in a line, newline excluded, that has these needles.
+    ///
+    /// Of two finds that overlap, one is kept:
+    /// 1. an opaque block, rather than a signature in it;
+    /// 2. what is opaque, rather than a home directory or a name in it;
+    /// 3. what is opaque, a home directory or a name, rather than a secret that lies in it;
+    /// 4. any other secret, rather than what it overlaps.
+    ///
+    /// From a malformed line, only secrets are removed.
     pub fn line(&self, line: &[u8], needles: &[Found]) -> Finds {
         let mut calls = Calls::default();
-        needles.iter().for_each(|found| calls |= found.calls);
+        for needle in needles {
+            calls |= needle.calls;
+        }
         let mut finds = Finds::default();
         if calls.any(Calls::PLACEHOLDERS) {
             finds.placeholders = placeholders(line);
         }
-        if !self.strings(line, needles, calls.any(Calls::SIGNATURES), &mut finds) {
-            // A torn or malformed line is searched as text, including its signatures.
-            if calls.any(Calls::SIGNATURES) {
-                calls |= Calls::TEXT;
-            }
-            if calls.any(Calls::TEXT) {
-                finds.hits = self.hits_in(line, 0, calls, true, &mut finds.examples);
-            } else {
-                finds.hits.clear();
-            }
-            finds.splices.clear();
+
+        let is_json = self.search_strings(line, needles, calls, &mut finds);
+        if !is_json {
+            self.search_malformed(line, calls, &mut finds);
             return finds;
         }
+
+        // Escaped letters can hide the needles of any search.
         if calls.any(Calls::BLOCKS) || calls.any(Calls::ESCAPES) {
             let blocks = opaque::blocks(line, self.keeps_images);
-            // What is in a block is replaced along with it.
-            let places = Places::of(blocks.iter().map(|block| &block.range));
+            let block_places = Places::of(blocks.iter().map(|block| &block.range));
             finds
                 .splices
-                .retain(|splice| !places.overlap(&splice.range));
+                .retain(|splice| !block_places.overlap(&splice.range));
             finds.splices.extend(blocks);
         }
         finds.opaque = finds.splices.len();
+
         if let Some(people) = &self.people
             && (calls.any(Calls::PEOPLE) || calls.any(Calls::ESCAPES))
         {
-            let places = Places::of(finds.splices.iter().map(|splice| &splice.range));
+            let opaque_places = Places::of(finds.splices.iter().map(|splice| &splice.range));
             let mut named = people.splices(line);
-            named.retain(|splice| !places.overlap(&splice.range));
+            named.retain(|splice| !opaque_places.overlap(&splice.range));
             finds.splices.append(&mut named);
         }
+
+        // Before the secrets in what is opaque are dropped: these are not stuck.
         self.add_stuck(line, &mut finds);
+
         let removed = Places::of(finds.splices.iter().map(|splice| &splice.range));
         finds.hits.retain(|hit| !removed.contain(&hit.range));
-        let replaced = Places::of(finds.hits.iter().map(|hit| &hit.range));
+        let secrets = Places::of(finds.hits.iter().map(|hit| &hit.range));
         finds
             .splices
-            .retain(|splice| !replaced.overlap(&splice.range));
+            .retain(|splice| !secrets.overlap(&splice.range));
         finds
     }
 
-    /// Adds the values outside of strings.
+    /// Replaces what was found in the strings of a torn or malformed line by the secrets in the whole
+    /// line, which is searched as one text, including its signatures.
+    fn search_malformed(&self, line: &[u8], needle_calls: Calls, finds: &mut Finds) {
+        let mut calls = needle_calls;
+        // The needles of rules were not searched for in signatures.
+        if calls.any(Calls::SIGNATURES) {
+            calls |= Calls::TEXT;
+        }
+        if calls.any(Calls::TEXT) {
+            finds.hits = self.hits_in(line, 0, calls, true, &mut finds.examples);
+        } else {
+            finds.hits.clear();
+        }
+        finds.splices.clear();
+    }
+
+    /// Adds the values of the user that are in no secret found in a string, such as a number. A value
+    /// next to a digit is a part of another number.
     fn add_stuck(&self, line: &[u8], finds: &mut Finds) {
         let places = Places::of(finds.hits.iter().map(|hit| &hit.range));
         let mut stuck = Vec::new();
-        self.exact.each(line, &mut |range, value| {
+        self.exact.each(line, &mut |range, value_index| {
             let is_part =
                 is_digit_at(line, range.start.checked_sub(1)) || is_digit_at(line, Some(range.end));
             if !is_part && !places.overlap(&range) {
-                stuck.push((range, value));
+                stuck.push((range, value_index));
             }
         });
+
+        // `path_at` needs ascending offsets, and `each` finds values in the order of the line.
         let mut paths = Strings::new(line);
-        for (range, value) in stuck {
-            let Value { kind, bytes } = &self.exact.values[value];
+        for (range, value_index) in stuck {
+            let Value { kind, bytes } = &self.exact.values[value_index];
             finds.stuck.push(Hit {
                 field: paths.path_at(range.start),
                 range,
@@ -263,80 +309,89 @@ impl Search {
         }
     }
 
-    /// Adds the secrets and the signatures in the strings of a line. Returns whether the line is
-    /// JSON.
-    fn strings(&self, line: &[u8], needles: &[Found], is_signed: bool, finds: &mut Finds) -> bool {
+    /// Adds the signatures and the secrets in the strings of a line, including strings that are
+    /// secrets because of their key. `line_calls` is what all needles of the line call for. Returns
+    /// whether the line is JSON; if it is not, only what precedes the error was added.
+    fn search_strings(
+        &self,
+        line: &[u8],
+        needles: &[Found],
+        line_calls: Calls,
+        finds: &mut Finds,
+    ) -> bool {
+        let may_be_signed = line_calls.any(Calls::SIGNATURES);
         // Unless letters are escaped, a needle on any level of escapes is in the raw bytes as well.
-        let mut waiting = needles
+        let mut text_needles = needles
             .iter()
-            .filter(|found| found.calls.any(Calls::TEXT))
+            .filter(|needle| needle.calls.any(Calls::TEXT))
             .peekable();
         let mut strings = Strings::new(line);
-        // Whether a value may be assigned to the last key.
+        // Whether the needles in the last key call for a look at the values under it.
         let mut is_assigned = false;
         loop {
-            let found = match strings.advance() {
-                Ok(Some(found)) => found,
+            let string = match strings.advance() {
+                Ok(Some(string)) => string,
                 Ok(None) => return true,
                 Err(_) => return false,
             };
-            if is_signed
-                && !found.is_key
-                && !found.range.is_empty()
+            if may_be_signed
+                && !string.is_key
+                && !string.range.is_empty()
                 && opaque::is_key(strings.nearest_key())
             {
                 finds.splices.push(Splice {
-                    range: found.range.clone(),
-                    by: Vec::new(),
+                    range: string.range.clone(),
+                    replacement: Vec::new(),
                 });
                 continue;
             }
-            while waiting
-                .next_if(|needle| needle.at < found.range.start)
+
+            // Needles in signatures and between strings are skipped.
+            while text_needles
+                .next_if(|needle| needle.at < string.range.start)
                 .is_some()
             {}
             let mut calls = Calls::default();
-            while let Some(needle) = waiting.next_if(|needle| needle.at < found.range.end) {
+            while let Some(needle) = text_needles.next_if(|needle| needle.at < string.range.end) {
                 calls |= needle.calls;
             }
             if calls != Calls::default() {
-                let rules = found.is_key || !is_name(strings.nearest_key(), found.raw.bytes);
-                let start = found.range.start;
-                let examples = &mut finds.examples;
-                let mut hits = self.hits_in(found.raw.bytes, start, calls, rules, examples);
-                if !hits.is_empty() {
-                    let field = strings.path();
-                    hits.iter_mut().for_each(|hit| hit.field.clone_from(&field));
-                    finds.hits.append(&mut hits);
-                }
+                self.add_hits_in_string(&strings, &string, calls, finds);
             }
-            if found.is_key {
+
+            if string.is_key {
                 is_assigned = calls.any(Calls::ASSIGNMENTS) || calls.any(Calls::HIDING);
             } else if is_assigned {
-                let key = strings.nearest_key();
-                let value = found.raw.bytes;
-                let is_found = finds
-                    .hits
-                    .last()
-                    .is_some_and(|hit| found.range.start < hit.range.end);
-                if !is_found
-                    && !is_example(value)
-                    && let Some(kind) = kind_of_member(key, value)
-                {
-                    finds.hits.push(Hit {
-                        field: strings.path(),
-                        range: found.range.clone(),
-                        kind,
-                        name: String::from_utf8_lossy(key).into_owned(),
-                        secret: value.to_vec(),
-                    });
-                }
+                add_hit_of_member(&strings, &string, finds);
             }
         }
     }
 
+    /// Adds the secrets in the string last returned by `strings`, whose needles call for `calls`.
+    fn add_hits_in_string(
+        &self,
+        strings: &Strings,
+        string: &LineString,
+        calls: Calls,
+        finds: &mut Finds,
+    ) {
+        let raw = string.raw.bytes;
+        let rules = string.is_key || !is_name(strings.nearest_key(), raw);
+        let start = string.range.start;
+        let mut hits = self.hits_in(raw, start, calls, rules, &mut finds.examples);
+        if hits.is_empty() {
+            return;
+        }
+        let field = strings.path();
+        for hit in &mut hits {
+            hit.field.clone_from(&field);
+        }
+        finds.hits.append(&mut hits);
+    }
+
     /// Returns the secrets in the bytes of one string, which begin at `start` in the line, and
-    /// whose needles call for `calls`. Their `field` is empty. Adds the example keys in it.
+    /// whose needles call for `calls`. Without `rules`, only values of the user are found. The
+    /// ranges are those in the line; each `field` is empty. Adds the example keys in the string.
     fn hits_in(
         &self,
         raw: &[u8],
@@ -345,33 +400,38 @@ impl Search {
         rules: bool,
         examples: &mut BTreeSet<Vec<u8>>,
     ) -> Vec<Hit> {
-        if raw.len() < 6 {
+        if raw.len() < SHORTEST_SEARCHED {
             return Vec::new();
         }
+
         let mut hits = Hits::new(raw);
-        for level in levels(raw) {
+        for level in escape_levels(raw) {
             self.hits_at_level(&level, calls, rules, &mut hits);
         }
         examples.append(&mut hits.examples);
-        let mut hits = hits.finish();
-        for hit in &mut hits {
+
+        let mut in_line = hits.finish();
+        for hit in &mut in_line {
             hit.range = hit.range.start + start..hit.range.end + start;
         }
-        hits
+        in_line
     }
 
     /// Adds the secrets on one level of escapes, in each of the forms that text may have there.
     ///
     /// Without the codes of a terminal, and as HTML is displayed, a secret is what it is elsewhere,
     /// so these forms come first. A percent sign may also be a part of a secret.
-    fn hits_at_level(&self, level: &Spoken, calls: Calls, rules: bool, hits: &mut Hits) {
+    fn hits_at_level(&self, level: &MappedText, calls: Calls, rules: bool, hits: &mut Hits) {
+        // Escaped letters can hide the needles of any form.
         let is_called = |form: Calls| calls.any(form) || calls.any(Calls::ESCAPES);
+
         let without_codes = if is_called(Calls::CODES) {
             level.without_codes()
         } else {
             None
         };
         let shown = without_codes.as_ref().unwrap_or(level);
+
         if is_called(Calls::ENTITIES)
             && let Some(decoded) = shown.entities_decoded()
         {
@@ -394,18 +454,22 @@ impl Search {
     }
 
     /// Adds the secrets in a form of a text that may show needles which the raw bytes hide.
-    fn hits_in_decoded(&self, decoded: &Spoken, rules: bool, hits: &mut Hits) {
+    fn hits_in_decoded(&self, decoded: &MappedText, rules: bool, hits: &mut Hits) {
         let calls = self.calls_in(&decoded.text);
         self.hits_in_form(decoded, calls, rules, hits);
     }
 
     /// Adds the secrets in one form of a text, whose needles call for `calls`.
-    fn hits_in_form(&self, spoken: &Spoken, calls: Calls, rules: bool, hits: &mut Hits) {
-        let text = &*spoken.text;
-        self.exact.each(text, &mut |range, value| {
-            let value = &self.exact.values[value];
-            hits.put(Hit {
-                range: spoken.source(range),
+    ///
+    /// The values of the user come first, because the first find decides the kind of a secret. Bytes
+    /// that base64 encodes are searched with the rules as well, and their secrets have the range
+    /// of the digits.
+    fn hits_in_form(&self, form: &MappedText, calls: Calls, rules: bool, hits: &mut Hits) {
+        let text = &*form.text;
+        self.exact.each(text, &mut |range, value_index| {
+            let value = &self.exact.values[value_index];
+            hits.add(Hit {
+                range: form.source(range),
                 kind: value.kind,
                 secret: value.bytes.clone(),
                 ..Hit::default()
@@ -414,15 +478,16 @@ impl Search {
         if !rules || is_base64(text) {
             return;
         }
-        apply(calls, text, |found| {
-            let source = spoken.source(found.range.clone());
+
+        each_match(calls, text, |found| {
+            let source = form.source(found.range.clone());
             add_hit(found, text, source, hits);
         });
         if calls.any(Calls::BASE64) {
             each_decoded(text, &mut |decoded| {
-                let calls = self.calls_in(&decoded.bytes);
-                apply(calls, &decoded.bytes, |found| {
-                    let source = spoken.source(decoded.source(found.range.clone()));
+                let decoded_calls = self.calls_in(&decoded.bytes);
+                each_match(decoded_calls, &decoded.bytes, |found| {
+                    let source = form.source(decoded.source(found.range.clone()));
                     add_hit(found, &decoded.bytes, source, hits);
                 });
             });
@@ -430,10 +495,39 @@ impl Search {
     }
 }
 
+/// The minimum number of bytes of a string, as it is written, to be searched.
+const SHORTEST_SEARCHED: usize = 6;
+
+/// Adds the string last returned by `strings` if its key and its text make it a secret, unless a
+/// secret was found in it already.
+fn add_hit_of_member(strings: &Strings, string: &LineString, finds: &mut Finds) {
+    // Secrets are added in the order of the line, so only the last can be in this string.
+    let has_hit = finds
+        .hits
+        .last()
+        .is_some_and(|hit| string.range.start < hit.range.end);
+    let key = strings.nearest_key();
+    let value = string.raw.bytes;
+    if has_hit || is_example(value) {
+        return;
+    }
+    let Some(kind) = kind_of_member(key, value) else {
+        return;
+    };
+    finds.hits.push(Hit {
+        field: strings.path(),
+        range: string.range.clone(),
+        kind,
+        name: String::from_utf8_lossy(key).into_owned(),
+        secret: value.to_vec(),
+    });
+}
+
 /// The maximum length of a name in reports.
 const LONGEST_SHOWN_NAME: usize = 40;
 
-/// Adds what was found in a text, and where it came from; an example is only counted.
+/// Adds what a rule found in a text, whose range in the string as it is written is `source`. A key
+/// that documentation uses as an example is only counted.
 fn add_hit(found: Match, text: &[u8], source: Range<usize>, hits: &mut Hits) {
     let secret = &text[found.range];
     if is_example(secret) {
@@ -446,7 +540,7 @@ fn add_hit(found: Match, text: &[u8], source: Range<usize>, hits: &mut Hits) {
     } else {
         String::new()
     };
-    hits.put(Hit {
+    hits.add(Hit {
         range: source,
         kind: found.kind,
         name,
@@ -475,72 +569,94 @@ fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
     start..memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline)
 }
 
-/// Calls `found` with what the called rules find in a text. What was replaced by a placeholder is
-/// no secret, even if the placeholder looks like one: `https://[REDACTED:…]@host`.
-pub(super) fn apply<'t>(calls: Calls, text: &'t [u8], mut found: impl FnMut(Match<'t>)) {
+/// Calls `found` with what the called rules find in a text, rule by rule: known shapes first, then
+/// the rows of [`RULES`], assignments and cookies. What was replaced by a placeholder is no secret,
+/// even if the placeholder looks like one: `https://[REDACTED:…]@host`.
+pub(super) fn each_match<'t>(calls: Calls, text: &'t [u8], mut found: impl FnMut(Match<'t>)) {
     if !calls.any(Calls::SECRETS) {
         return;
     }
     let removed = Places::of(placeholder_ranges(text).iter());
-    let mut check = |range: Range<usize>, kind, name| {
+    let mut report = |range: Range<usize>, kind, name| {
         if !removed.overlap(&range) {
             found(Match { range, kind, name });
         }
     };
 
     if calls.any(Calls::SHAPES) {
-        each_shape(text, |range, kind| check(range, kind, b""));
+        each_shape(text, |range, kind| report(range, kind, b""));
     }
-    for (at, rule) in RULES.iter().enumerate() {
-        if !calls.any(Calls::rule(at)) {
+    for (row, rule) in RULES.iter().enumerate() {
+        if !calls.any(Calls::rule(row)) {
             continue;
         }
         for captures in rule.expression().captures_iter(text) {
             if let Some(range) = rule.secret(text, &captures) {
-                check(range, rule.kind, b"");
+                report(range, rule.kind, b"");
             }
         }
     }
     if calls.any(Calls::ASSIGNMENTS) {
         each_assignment(text, |assigned| {
-            check(assigned.value, assigned.kind, &text[assigned.name]);
+            report(assigned.value, assigned.kind, &text[assigned.name]);
         });
     }
     if calls.any(Calls::COOKIES) {
-        each_cookie(text, |name, value| check(value, cookies::KIND, &text[name]));
+        each_cookie(text, |name, value| {
+            report(value, cookies::KIND, &text[name]);
+        });
     }
 }
 
-/// Returns the ranges of the placeholders in a text.
+/// The number of bytes in which the bracket that ends a placeholder is searched for.
+const LONGEST_PLACEHOLDER: usize = 80;
+
+/// Returns the ranges of the placeholders in a text. One without its bracket, such as a placeholder
+/// that is cut, has the maximum length.
 fn placeholder_ranges(text: &[u8]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     for start in memchr::memmem::find_iter(text, START.as_bytes()) {
-        let rest = &text[start..text.len().min(start + 80)];
+        let rest = &text[start..text.len().min(start + LONGEST_PLACEHOLDER)];
         let width = memchr::memchr(b']', rest).map_or(rest.len(), |at| at + 1);
         ranges.push(start..start + width);
     }
     ranges
 }
 
-/// Returns the placeholders in a line.
-pub(super) fn placeholders(line: &[u8]) -> Vec<(String, usize)> {
-    let read = |at: usize| {
-        let rest = &line[at + START.len()..];
-        let end = memchr::memchr(b']', &rest[..rest.len().min(80)])?;
-        let (kind, number) = std::str::from_utf8(&rest[..end]).ok()?.rsplit_once('#')?;
-        Some((kind.to_owned(), number.parse().ok()?))
-    };
-    memchr::memmem::find_iter(line, START.as_bytes())
-        .filter_map(read)
-        .collect()
+/// Returns the kind and the number of each placeholder in a line.
+fn placeholders(line: &[u8]) -> Vec<(String, usize)> {
+    let mut placeholders = Vec::new();
+    for start in memchr::memmem::find_iter(line, START.as_bytes()) {
+        if let Some(placeholder) = read_placeholder(&line[start + START.len()..]) {
+            placeholders.push(placeholder);
+        }
+    }
+    placeholders
 }
 
-/// Whether a string is an identifier according to its key, and short enough to be one.
-pub(super) fn is_name(key: &[u8], value: &[u8]) -> bool {
-    value.len() <= 80 && NAMES.split(' ').any(|name| key == name.as_bytes())
+/// Reads the kind and the number of a placeholder, as in `github-pat#1]`, from the bytes after its
+/// beginning; `None` if it has another form.
+fn read_placeholder(rest: &[u8]) -> Option<(String, usize)> {
+    let end = memchr::memchr(b']', &rest[..rest.len().min(LONGEST_PLACEHOLDER)])?;
+    let content = std::str::from_utf8(&rest[..end]).ok()?;
+    let (kind, number) = content.rsplit_once('#')?;
+    let number = number.parse().ok()?;
+    Some((kind.to_owned(), number))
 }
+
+/// The maximum length of a string that is an identifier, a type or a time.
+const LONGEST_ID: usize = 80;
+
+/// Whether a string is an identifier, a type or a time according to its key, and short enough to be
+/// one.
+pub(super) fn is_name(key: &[u8], value: &[u8]) -> bool {
+    value.len() <= LONGEST_ID && ID_KEYS.split(' ').any(|name| key == name.as_bytes())
+}
+
+/// The minimum length of a text in base64 that is not searched with the rules.
+const SHORTEST_FILE: usize = 512;
 
 /// Whether the text looks like a picture or another file in base64, which cannot be searched.
 pub(super) fn is_base64(text: &[u8]) -> bool {
-    text.len() >= 512 && text.iter().all(|byte| is_digit(byte) || *byte == b'=')
+    text.len() >= SHORTEST_FILE && text.iter().all(|byte| is_digit(byte) || *byte == b'=')
 }

@@ -1,5 +1,5 @@
 use super::prefilter::{Calls, Found};
-use super::unescape::levels;
+use super::unescape::escape_levels;
 use super::*;
 use crate::session::dice::Dice;
 use pisess_json::Raw;
@@ -451,14 +451,14 @@ fn holds_something(line: &str) -> bool {
         .into_iter()
         .filter(|text| text.len() >= 6)
         .any(|text| {
-            levels(text)
-                .any(|spoken| !search::is_base64(&spoken.text) && holds_secret(&spoken.text))
+            escape_levels(text)
+                .any(|level| !search::is_base64(&level.text) && holds_secret(&level.text))
         })
 }
 
 fn holds_secret(text: &[u8]) -> bool {
     let mut holds = false;
-    search::apply(Calls::EVERY, text, |_| holds = true);
+    search::each_match(Calls::EVERY, text, |_| holds = true);
     holds
 }
 

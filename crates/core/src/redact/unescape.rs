@@ -11,30 +11,37 @@ use pisess_json::text::push_code_point;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The maximum number of levels of JSON nested in JSON strings.
-const LEVELS: usize = 6;
+/// The maximum number of levels on which a string is searched. The first is the string as it is
+/// written; each of the others decodes JSON that is nested in a string of JSON.
+const MOST_LEVELS: usize = 6;
 
-/// Returns the bytes of a string as they are, and with their escapes decoded, level by level.
-pub(super) fn levels(raw: &[u8]) -> impl Iterator<Item = Spoken<'_>> {
-    std::iter::successors(Some(Spoken::plain(raw)), |spoken| spoken.unescaped()).take(LEVELS)
+/// Returns a string of a line on each level of its escapes: as it is written, decoded once, decoded
+/// twice and so on, until no escape is left or [`MOST_LEVELS`] is reached.
+pub(super) fn escape_levels(raw: &[u8]) -> impl Iterator<Item = MappedText<'_>> {
+    let as_written = MappedText::plain(raw);
+    std::iter::successors(Some(as_written), |level| level.unescaped()).take(MOST_LEVELS)
 }
 
-/// A decoded text, and where each byte of it came from.
+/// A decoded text, with a map from its bytes to the bytes of the source, which is not decoded.
 #[derive(Debug)]
-pub struct Spoken<'a> {
+pub struct MappedText<'a> {
     /// The text, UTF-8 except for lone surrogates and bytes that were not UTF-8 before.
     pub text: Cow<'a, [u8]>,
-    /// The runs of each level that was decoded.
-    levels: Vec<Vec<Run>>,
+    /// One list of runs for each decoding, the first decoding first. The runs of a list are in the
+    /// order of their text, and the first begins at offset 0.
+    decodings: Vec<Vec<Run>>,
 }
 
-/// Bytes of a text that come from consecutive bytes of the text before, or all from one escape.
+/// Bytes of a decoded text that stand for consecutive bytes of the text before the decoding, or all
+/// for one escape. A run ends where the next one begins.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Its offset in the text.
+    /// The offset of its first byte in the decoded text.
     text: usize,
-    /// Where it came from.
+    /// The offset of the bytes that it stands for, in the text before the decoding.
     source: usize,
+    /// Whether all its bytes stand for one escape, which ends where the source of the next run
+    /// begins.
     is_escape: bool,
 }
 
@@ -43,7 +50,8 @@ struct Run {
 struct Encoding {
     /// Returns the offset of the first byte that may begin an escape.
     find: fn(&[u8]) -> Option<usize>,
-    /// If the bytes begin with an escape, adds what it stands for, and returns its length.
+    /// If the bytes begin with an escape, adds what it stands for, and returns its length. Every
+    /// escape is longer than what it stands for.
     decode: fn(&[u8], &mut Vec<u8>) -> Option<usize>,
 }
 
@@ -75,36 +83,39 @@ const HTML: Encoding = Encoding {
     decode: entity,
 };
 
-impl<'a> Spoken<'a> {
+impl<'a> MappedText<'a> {
     /// Returns the bytes unchanged.
     pub fn plain(bytes: &'a [u8]) -> Self {
-        Spoken {
+        MappedText {
             text: Cow::Borrowed(bytes),
-            levels: Vec::new(),
+            decodings: Vec::new(),
         }
     }
 
     /// Decodes one level of escapes; `None` if there is none left.
-    pub fn unescaped(&self) -> Option<Spoken<'static>> {
+    pub fn unescaped(&self) -> Option<MappedText<'static>> {
         self.decoded(JSON)
     }
 
     /// Returns the text without the codes of a terminal; `None` if there is none.
-    pub fn without_codes(&self) -> Option<Spoken<'static>> {
+    pub fn without_codes(&self) -> Option<MappedText<'static>> {
         self.decoded(TERMINAL)
     }
 
     /// Returns the text that a URL encodes; `None` if nothing is encoded.
-    pub fn percent_decoded(&self) -> Option<Spoken<'static>> {
+    pub fn percent_decoded(&self) -> Option<MappedText<'static>> {
         self.decoded(PERCENT)
     }
 
     /// Returns the text with the entities of HTML decoded; `None` if there is none.
-    pub fn entities_decoded(&self) -> Option<Spoken<'static>> {
+    pub fn entities_decoded(&self) -> Option<MappedText<'static>> {
         self.decoded(HTML)
     }
 
-    fn decoded(&self, encoding: Encoding) -> Option<Spoken<'static>> {
+    /// Decodes the escapes of one encoding; `None` if the text contains none.
+    ///
+    /// What only resembles an escape is kept as it is.
+    fn decoded(&self, encoding: Encoding) -> Option<MappedText<'static>> {
         let bytes = &*self.text;
         (encoding.find)(bytes)?;
         let mut text = Vec::with_capacity(bytes.len());
@@ -113,18 +124,21 @@ impl<'a> Spoken<'a> {
             source: 0,
             is_escape: false,
         }];
+
         let mut at = 0;
         while let Some(distance) = (encoding.find)(&bytes[at..]) {
             text.extend_from_slice(&bytes[at..at + distance]);
             at += distance;
-            let start = text.len();
+
+            let escape_start = text.len();
             let Some(width) = (encoding.decode)(&bytes[at..], &mut text) else {
                 text.push(bytes[at]);
                 at += 1;
                 continue;
             };
+
             runs.push(Run {
-                text: start,
+                text: escape_start,
                 source: at,
                 is_escape: true,
             });
@@ -136,23 +150,29 @@ impl<'a> Spoken<'a> {
             });
         }
         text.extend_from_slice(&bytes[at..]);
+
+        // A decoded escape would have made the text shorter.
         if text.len() == bytes.len() {
             return None;
         }
-        let mut levels = self.levels.clone();
-        levels.push(runs);
-        Some(Spoken {
+        let mut decodings = self.decodings.clone();
+        decodings.push(runs);
+        Some(MappedText {
             text: Cow::Owned(text),
-            levels,
+            decodings,
         })
     }
 
-    /// Returns the bytes of the source for a range of the text. What is not in the text, such as
-    /// the code of a colour, belongs to it only if it is between two bytes of it.
+    /// Maps a range of the text to the range of the source that it stands for.
+    ///
+    /// Source bytes without text, such as the code of a colour, are included only where they are
+    /// between two bytes of the range, not before its first or after its last byte. So the end is
+    /// mapped by the last byte of the range; an empty range has none, and its end is its start.
     pub fn source(&self, range: Range<usize>) -> Range<usize> {
         let mut start = range.start;
         let mut end = range.end;
-        for runs in self.levels.iter().rev() {
+        // The last decoding is undone first.
+        for runs in self.decodings.iter().rev() {
             end = if end > start {
                 source_after(runs, end - 1)
             } else {
@@ -164,7 +184,8 @@ impl<'a> Spoken<'a> {
     }
 }
 
-/// Returns where the byte at an offset of the text came from.
+/// Returns the offset of the first source byte of a text byte. Each byte of an escape's text has the
+/// start of the escape.
 fn source_of(runs: &[Run], at: usize) -> usize {
     let run = runs[run_at(runs, at)];
     if run.is_escape {
@@ -174,7 +195,8 @@ fn source_of(runs: &[Run], at: usize) -> usize {
     }
 }
 
-/// Returns the offset after the bytes that the byte at an offset of the text came from.
+/// Returns the offset after the last source byte of a text byte. Each byte of an escape's text has
+/// the end of the escape.
 fn source_after(runs: &[Run], at: usize) -> usize {
     let index = run_at(runs, at);
     let run = runs[index];
@@ -185,6 +207,8 @@ fn source_after(runs: &[Run], at: usize) -> usize {
     }
 }
 
+/// Returns the index of the run that contains a byte of the text: of several that begin at one
+/// offset, the last, as the others are empty.
 fn run_at(runs: &[Run], at: usize) -> usize {
     runs.partition_point(|run| run.text <= at) - 1
 }
@@ -201,6 +225,9 @@ const ESCAPE_CHARACTERS: [&[u8]; 9] = [
 /// The spellings of the character that ends the text in a sequence of the operating system.
 const BELL_CHARACTERS: [&[u8]; 6] = [b"\x07", b"\\x07", b"^G", b"\\007", b"\\a", b"\\u0007"];
 
+/// The maximum number of bytes in which a sequence of CSI has its first byte that is no parameter.
+const LONGEST_PARAMETERS: usize = 64;
+
 /// The maximum length of the text in a sequence, such as the address of a link.
 const LONGEST_TEXT: usize = 4096;
 
@@ -209,42 +236,57 @@ const LONGEST_TEXT: usize = 4096;
 fn control_sequence(bytes: &[u8]) -> Option<usize> {
     let escape = prefix_of(bytes, &ESCAPE_CHARACTERS)?;
     let rest = &bytes[escape..];
-    match rest.first()? {
-        b'[' => {
-            let is_parameter = |byte: &u8| matches!(byte, b' '..=b'?');
-            let end = rest[1..]
-                .iter()
-                .take(64)
-                .position(|byte| !is_parameter(byte))?;
-            let is_final = matches!(rest[1 + end], b'@'..=b'~');
-            is_final.then_some(escape + 1 + end + 1)
-        }
-        b']' => {
-            let text = &rest[..rest.len().min(LONGEST_TEXT)];
-            for (at, &byte) in text.iter().enumerate().skip(1) {
-                if matches!(byte, b'\n' | b'\r') {
-                    return None;
-                }
-                if !matches!(byte, BELL | ESC | b'\\' | b'^') {
-                    continue;
-                }
-                if let Some(bell) = prefix_of(&rest[at..], &BELL_CHARACTERS) {
-                    return Some(escape + at + bell);
-                }
-                if let Some(width) = prefix_of(&rest[at..], &ESCAPE_CHARACTERS) {
-                    let is_end = rest.get(at + width) == Some(&b'\\');
-                    return is_end.then_some(escape + at + width + 1);
-                }
-            }
-            None
-        }
+    let width = match rest.first()? {
+        b'[' => csi_width(rest)?,
+        b']' => osc_width(rest)?,
         // The sets of characters that `tput sgr0` selects.
-        b'(' if rest.get(1) == Some(&b'B') => Some(escape + 2),
-        _ => None,
+        b'(' if rest.get(1) == Some(&b'B') => 2,
+        _ => return None,
+    };
+    Some(escape + width)
+}
+
+/// Returns the length of a sequence of CSI, from its `[` to its final byte. Anything else than
+/// parameters before the final byte makes it ordinary text.
+fn csi_width(bytes: &[u8]) -> Option<usize> {
+    let parameters = bytes[1..]
+        .iter()
+        .take(LONGEST_PARAMETERS)
+        .position(|byte| !matches!(byte, b' '..=b'?'))?;
+    let final_byte = 1 + parameters;
+    if matches!(bytes[final_byte], b'@'..=b'~') {
+        Some(final_byte + 1)
+    } else {
+        None
     }
 }
 
-/// Returns the length of the first of these spellings that the bytes begin with.
+/// Returns the length of a sequence of OSC, from its `]` to what ends its text: a bell, or an escape
+/// character and a backslash. The text has no line break and no other escape character.
+fn osc_width(bytes: &[u8]) -> Option<usize> {
+    let text = &bytes[..bytes.len().min(LONGEST_TEXT)];
+    for (at, &byte) in text.iter().enumerate().skip(1) {
+        if matches!(byte, b'\n' | b'\r') {
+            return None;
+        }
+        // Every spelling of a bell or an escape character begins with one of these.
+        if !matches!(byte, BELL | ESC | b'\\' | b'^') {
+            continue;
+        }
+        if let Some(bell) = prefix_of(&bytes[at..], &BELL_CHARACTERS) {
+            return Some(at + bell);
+        }
+        if let Some(escape) = prefix_of(&bytes[at..], &ESCAPE_CHARACTERS) {
+            if bytes.get(at + escape) == Some(&b'\\') {
+                return Some(at + escape + 1);
+            }
+            return None;
+        }
+    }
+    None
+}
+
+/// Returns the length of the first of these spellings with which the bytes begin.
 fn prefix_of(bytes: &[u8], spellings: &[&[u8]]) -> Option<usize> {
     for spelling in spellings {
         if bytes.starts_with(spelling) {
@@ -272,7 +314,11 @@ const ENTITIES: [(&[u8], u8); 14] = [
     (b"&percnt;", b'%'),
 ];
 
-/// Decodes the entity that the bytes begin with.
+/// The length of the longest numeric entity, such as `&#x10ffff;`.
+const LONGEST_NUMERIC_ENTITY: usize = 10;
+
+/// Decodes the entity that the bytes, which begin with `&`, begin with: adds its character, and
+/// returns its length. Of the named entities, those of [`ENTITIES`] are decoded.
 fn entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
     if bytes.get(1) != Some(&b'#') {
         for (entity, character) in ENTITIES {
@@ -283,10 +329,14 @@ fn entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
         }
         return None;
     }
-    let semicolon = bytes.iter().take(10).position(|&byte| byte == b';')?;
+
+    let semicolon = bytes
+        .iter()
+        .take(LONGEST_NUMERIC_ENTITY)
+        .position(|&byte| byte == b';')?;
     let digits = std::str::from_utf8(&bytes[2..semicolon]).ok()?;
     let code_point = match digits.strip_prefix(['x', 'X']) {
-        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+        Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16).ok()?,
         None => digits.parse().ok()?,
     };
     let character = char::from_u32(code_point)?;
@@ -301,7 +351,7 @@ mod tests {
     #[test]
     fn ranges_lead_back_through_all_levels() {
         let source = br#"a \"k\": \\u0073k-1 \u00e9 z"#;
-        let once = Spoken::plain(source).unescaped().unwrap();
+        let once = MappedText::plain(source).unescaped().unwrap();
         assert_eq!(&*once.text, "a \"k\": \\u0073k-1 é z".as_bytes());
         let twice = once.unescaped().unwrap();
         assert_eq!(&*twice.text, "a \"k\": sk-1 é z".as_bytes());
@@ -312,7 +362,7 @@ mod tests {
             .unwrap();
         assert_eq!(&source[twice.source(start..start + 4)], br"\\u0073k-1");
         assert!(twice.unescaped().is_none());
-        assert!(Spoken::plain(b"C:\\Users").unescaped().is_none());
+        assert!(MappedText::plain(b"C:\\Users").unescaped().is_none());
     }
 
     #[test]
@@ -322,7 +372,9 @@ mod tests {
                 let source = format!(
                     "a{escape}[32mb{escape}[0;38;5;208mc{escape}]8;;https://x.org/{end}d{escape}[K e"
                 );
-                let without = Spoken::plain(source.as_bytes()).without_codes().unwrap();
+                let without = MappedText::plain(source.as_bytes())
+                    .without_codes()
+                    .unwrap();
                 assert_eq!(&*without.text, b"abcd e", "{source}");
                 // Codes between bytes belong to them, those around them do not.
                 let range = without.source(1..3);
@@ -330,18 +382,18 @@ mod tests {
             }
         }
         for text in ["C:\\e\\x1", "a^[b", "\\033", "\u{1b}]8;;x\ny"] {
-            assert!(Spoken::plain(text.as_bytes()).without_codes().is_none());
+            assert!(MappedText::plain(text.as_bytes()).without_codes().is_none());
         }
     }
 
     #[test]
     fn other_encodings_are_decoded() {
-        let url = Spoken::plain(b"KEY%3Dx%2g%").percent_decoded().unwrap();
+        let url = MappedText::plain(b"KEY%3Dx%2g%").percent_decoded().unwrap();
         assert_eq!(&*url.text, b"KEY=x%2g%");
         assert_eq!(url.source(4..5), 6..7);
-        let html = Spoken::plain("&quot;a&#39;&#x3d;&#xe9;&unknown;&amp".as_bytes());
+        let html = MappedText::plain("&quot;a&#39;&#x3d;&#xe9;&unknown;&amp".as_bytes());
         let html = html.entities_decoded().unwrap();
         assert_eq!(&*html.text, "\"a'=é&unknown;&amp".as_bytes());
-        assert!(Spoken::plain(b"a & b").entities_decoded().is_none());
+        assert!(MappedText::plain(b"a & b").entities_decoded().is_none());
     }
 }
