@@ -44,39 +44,47 @@ static STEM: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a few short literals")
 });
 
-/// Calls `found` with each secret that is assigned to a name in a text.
+/// Calls `found` with each secret that is assigned to a name in a text. Only names that contain a
+/// stem are looked at, each once.
 pub fn each_assignment(text: &[u8], mut found: impl FnMut(Assigned)) {
-    let mut searched = 0;
+    let mut last_name_end = 0;
     for stem in STEM.find_iter(text) {
-        if stem.start() < searched {
+        // A name may contain several stems.
+        if stem.start() < last_name_end {
             continue;
         }
         let name = name_around(text, stem.range());
-        searched = name.end;
+        last_name_end = name.end;
+
         let Some(assignment) = Assignment::read(text, name) else {
             continue;
         };
-        if let Some(mut kind) = assignment.kind(text) {
-            let before = text[..assignment.name.start].last();
-            if matches!(before, Some(b'?' | b'&')) {
-                kind = "url-parameter";
-            }
-            found(Assigned {
-                kind,
-                name: assignment.name,
-                value: assignment.value,
-            });
-        }
+        let Some(kind_by_name) = assignment.kind(text) else {
+            continue;
+        };
+        let before = text[..assignment.name.start].last();
+        let kind = if matches!(before, Some(b'?' | b'&')) {
+            "url-parameter"
+        } else {
+            kind_by_name
+        };
+        found(Assigned {
+            kind,
+            name: assignment.name,
+            value: assignment.value,
+        });
     }
 }
 
-/// Returns the kind of the secret that a member of a JSON object is, by its key and its value.
+/// Returns the kind of secret that the value of a member of a JSON object is, by its key; `None` if it
+/// is none. Both are as they are written, and a value with white space or an escape is none.
 pub fn kind_of_member(key: &[u8], value: &[u8]) -> Option<&'static str> {
     let is_short = value.len() <= LONGEST_VALUE;
     let has_space = value.iter().any(u8::is_ascii_whitespace);
     if !is_short || has_space || value.contains(&b'\\') {
         return None;
     }
+    // An assignment refers to its name and its value by ranges of one text.
     let text = [key, value].concat();
     let member = Assignment {
         name: 0..key.len(),
@@ -106,12 +114,23 @@ fn name_around(text: &[u8], stem: Range<usize>) -> Range<usize> {
 
 /// A name, an operator and a value.
 struct Assignment {
+    /// The range of the name in the text, without the dashes of an option.
     name: Range<usize>,
+    /// The range of the value in the text, without quotes.
     value: Range<usize>,
+    /// Whether the value is in quotes.
     is_quoted: bool,
     /// Whether the operator is `=` without white space, as in a shell.
     is_compact: bool,
+    /// Whether the name is an option of a command line: dashes precede it.
     is_option: bool,
+}
+
+/// A value as it is written after an operator.
+struct WrittenValue {
+    /// Its range in the text, without quotes.
+    range: Range<usize>,
+    is_quoted: bool,
 }
 
 /// What is between a name and its value.
@@ -120,6 +139,7 @@ struct Operator {
     end: usize,
     /// Whether only a value in quotes may follow.
     needs_quote: bool,
+    /// Whether it is one character without white space on either side.
     is_compact: bool,
 }
 
@@ -134,25 +154,31 @@ impl Assignment {
         let is_option = dashes > 0;
 
         let operator = Operator::read(text, &name, is_option)?;
-        let (mut value, mut is_quoted) = value_at(text, operator.end)?;
+        let mut value = value_at(text, operator.end)?;
 
         // A declaration with a type: `password: str = "…"`.
-        if !is_quoted && let Some(equals) = equals_after_type(text, &value) {
-            (value, is_quoted) = value_at(text, equals)?;
+        if !value.is_quoted
+            && let Some(declared) = value_start_after_type(text, &value.range)
+        {
+            value = value_at(text, declared)?;
         }
-        if operator.needs_quote && !is_quoted {
+        if operator.needs_quote && !value.is_quoted {
             return None;
         }
         Some(Assignment {
             name,
-            value,
-            is_quoted,
+            value: value.range,
+            is_quoted: value.is_quoted,
             is_compact: operator.is_compact,
             is_option,
         })
     }
 
-    /// Returns the kind of the secret, if the value is one.
+    /// Returns the kind of the secret; `None` if the value is none.
+    ///
+    /// The class of the name decides how random the value must be. The all-capital name of a
+    /// variable of a shell (`TOKEN=…`) asks for less. Any other value without quotes may be source
+    /// code, and so is none if it looks like an expression or an identifier.
     fn kind(&self, text: &[u8]) -> Option<&'static str> {
         let name = &text[self.name.clone()];
         let value = &text[self.value.clone()];
@@ -165,6 +191,7 @@ impl Assignment {
         if is_loose && (is_code(value) || is_chain(value)) {
             return None;
         }
+        // An identifier may be a password, unless it begins as `__u32` and `0x746f6b6e` do.
         if is_loose
             && is_identifier(value)
             && (class != Class::Password || value[0] == b'_' || value[0] == b'0')
@@ -172,23 +199,28 @@ impl Assignment {
             return None;
         }
 
-        match class {
+        let is_secret = match class {
             Class::Password => {
                 let is_strong = is_variable || has_digit_or_sign(value);
-                let is_secret = value.len() >= 6 && is_strong && passphrase(value);
-                (is_secret && !looks_like_path(value)).then_some("assigned-password")
+                value.len() >= 6 && is_strong && passphrase(value) && !looks_like_path(value)
             }
             Class::Secret => {
                 let shortest = if is_variable || self.is_option { 6 } else { 8 };
-                let is_secret = value.len() >= shortest && assigned(value);
-                let is_id = names::is_id_in(text, value);
-                (is_secret && !is_id).then_some("assigned-secret")
+                value.len() >= shortest && assigned(value) && !names::is_id_in(text, value)
             }
-            Class::Login => is_login(value).then_some("assigned-secret"),
+            Class::Login => is_login(value),
             Class::Session => {
                 let is_id = !self.is_compact || value.contains(&b'-') && value.len() < 40;
-                (!is_id && value.len() >= 20 && random(value)).then_some("assigned-secret")
+                !is_id && value.len() >= 20 && random(value)
             }
+        };
+        if !is_secret {
+            return None;
+        }
+        if class == Class::Password {
+            Some("assigned-password")
+        } else {
+            Some("assigned-secret")
         }
     }
 }
@@ -201,62 +233,77 @@ fn has_digit_or_sign(value: &[u8]) -> bool {
 }
 
 impl Operator {
+    /// Reads the operator after a name. Before it may be what closes the name, such as a quote or a
+    /// bracket, and then spaces. `None` if nothing is assigned to the name there.
     fn read(text: &[u8], name: &Range<usize>, is_option: bool) -> Option<Operator> {
         let closed = skip(text, name.end, b"\"'`)]", 3);
         let is_closed = closed > name.end;
-        let at = skip(text, closed, b" \t", 20);
-        let rest = &text[at..];
-        let operator = |width: usize| {
-            let end = skip_space(text, at + width);
-            Some(Operator {
-                end,
-                needs_quote: false,
-                is_compact: at == name.end && end == at + 1,
-            })
-        };
-        let with_quote = |end| {
-            Some(Operator {
-                end,
-                needs_quote: true,
-                is_compact: false,
-            })
-        };
-
+        let start = skip(text, closed, b" \t", 20);
+        let is_apart = start > name.end;
         let is_element = name.start > 0 && text[name.start - 1] == b'<';
-        match rest {
+        match &text[start..] {
+            // Comparisons, and the path of a module.
             [b'=' | b'!', b'=' | b'~', ..] => None,
             [b':', b':', ..] => None,
-            [b'=', b'>', ..] => operator(2),
-            [b':' | b'?' | b'+', b'=', ..] => operator(2),
+
+            [b'=', b'>', ..] => Some(Operator::of_width(text, start, 2, is_apart)),
+            [b':' | b'?' | b'+', b'=', ..] => Some(Operator::of_width(text, start, 2, is_apart)),
             // The default value of a variable: `${TOKEN:-…}`.
-            [b':', b'-', ..] => operator(2),
-            [b'=', ..] => operator(1),
+            [b':', b'-', ..] => Some(Operator::of_width(text, start, 2, is_apart)),
+            [b'=', ..] => Some(Operator::of_width(text, start, 1, is_apart)),
+
             // A value that follows on the next line is in quotes.
             [b':', ..] => {
-                let end = skip_space(text, at + 1);
-                let is_on_line = !text[at..end].contains(&b'\n');
+                let end = skip_space(text, start + 1);
+                let is_on_line = !text[start..end].contains(&b'\n');
                 Some(Operator {
                     end,
                     needs_quote: !is_on_line,
                     is_compact: false,
                 })
             }
-            [b'>', ..] if is_element => operator(1),
-            [b'(', ..] => with_quote(skip_space(text, at + 1)),
+
+            // The text of an XML element, whose name begins after `<`.
+            [b'>', ..] if is_element => Some(Operator::of_width(text, start, 1, is_apart)),
+            // An argument in quotes.
+            [b'(', ..] => Some(Operator::before_quote(skip_space(text, start + 1))),
             [b',', ..] if is_closed => {
-                let end = skip_space(text, at + 1);
-                value_of_pair(text, end).or_else(|| with_quote(end))
+                let end = skip_space(text, start + 1);
+                let pair = value_of_pair(text, end);
+                Some(pair.unwrap_or_else(|| Operator::before_quote(end)))
             }
+
             _ => {
-                if let Some(pair) = value_of_pair(text, skip_space(text, at)) {
+                if let Some(pair) = value_of_pair(text, skip_space(text, start)) {
                     return Some(pair);
                 }
-                let is_spaced = at > name.end && !is_closed;
+                // Only spaces are between an option or the variable of a command and its value.
+                let is_spaced = is_apart && !is_closed;
                 if is_spaced && (is_option || follows_command(&text[..name.start])) {
-                    return operator(0);
+                    return Some(Operator::of_width(text, start, 0, is_apart));
                 }
                 None
             }
+        }
+    }
+
+    /// Returns the operator of `width` bytes at `start`, and the white space after it. `is_apart` is
+    /// whether anything is between it and the name.
+    fn of_width(text: &[u8], start: usize, width: usize, is_apart: bool) -> Operator {
+        let end = skip_space(text, start + width);
+        Operator {
+            end,
+            needs_quote: false,
+            is_compact: !is_apart && end == start + 1,
+        }
+    }
+
+    /// Returns an operator that assigns only a value in quotes.
+    fn before_quote(end: usize) -> Operator {
+        Operator {
+            end,
+            needs_quote: true,
+            is_compact: false,
         }
     }
 }
@@ -268,7 +315,10 @@ fn value_of_pair(text: &[u8], at: usize) -> Option<Operator> {
     let after = text.get(word..)?.strip_prefix(b"value")?;
     let closed = skip(text, text.len() - after.len(), b"\"'", 1);
     let colon = skip(text, closed, b" \t", 4);
-    matches!(text.get(colon), Some(b':' | b'=')).then(|| Operator {
+    if !matches!(text.get(colon), Some(b':' | b'=')) {
+        return None;
+    }
+    Some(Operator {
         end: skip_space(text, colon + 1),
         needs_quote: false,
         is_compact: false,
@@ -288,40 +338,57 @@ fn follows_command(before: &[u8]) -> bool {
     COMMANDS.iter().any(|command| before.ends_with(command))
 }
 
-/// Returns where the value begins if a range is the type in a declaration: after the `=`.
-fn equals_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
-    let is_type = |byte: &u8| byte.is_ascii_alphabetic() || b"<>[]&?.".contains(byte);
+/// The maximum length of the type in a declaration.
+const LONGEST_TYPE: usize = 30;
+
+/// If a range is the type in a declaration, as in `password: str = "…"`, returns the offset of the
+/// value, which is after `= `.
+fn value_start_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
     let word = &text[range.clone()];
+    let is_type = word.len() <= LONGEST_TYPE
+        && word
+            .iter()
+            .all(|byte| byte.is_ascii_alphabetic() || b"<>[]&?.".contains(byte));
     let equals = skip(text, range.end, b" ", 2);
-    let is_declared = word.len() <= 30
-        && word.iter().all(is_type)
-        && equals > range.end
-        && text[equals..].starts_with(b"= ");
-    is_declared.then_some(equals + 2)
+    if is_type && equals > range.end && text[equals..].starts_with(b"= ") {
+        Some(equals + 2)
+    } else {
+        None
+    }
 }
 
-/// Returns the range of the value that begins at an offset, and whether it is in quotes.
-fn value_at(text: &[u8], mut at: usize) -> Option<(Range<usize>, bool)> {
+/// Reads the value that begins at an offset. A value in quotes ends at the same quote; `None` if white
+/// space or an escape comes first, or the quote is missing. A value without quotes may be empty.
+fn value_at(text: &[u8], at: usize) -> Option<WrittenValue> {
     // The prefix of a string in Python and in a shell.
     let is_prefixed = matches!(text.get(at), Some(b'b' | b'f' | b'r' | b'u' | b'$'))
         && matches!(text.get(at + 1), Some(b'"' | b'\''));
-    at += usize::from(is_prefixed);
+    let start = at + usize::from(is_prefixed);
 
-    let rest = &text[at..text.len().min(at + LONGEST_VALUE)];
+    let rest = &text[start..text.len().min(start + LONGEST_VALUE)];
     match rest.first()? {
         quote @ (b'"' | b'\'' | b'`') => {
-            let start = at + 1;
+            let content = &rest[1..];
             // An escape is decoded on the next level, where the value is whole.
-            let width = (0..rest.len() - 1).find(|&at| {
-                let next = rest[at + 1];
-                next == *quote || next.is_ascii_whitespace() || is_escape(&rest[at + 1..])
+            let width = (0..content.len()).find(|&offset| {
+                let next = content[offset];
+                next == *quote || next.is_ascii_whitespace() || is_escape(&content[offset..])
             })?;
-            (rest[1 + width] == *quote).then_some((start..start + width, true))
+            if content[width] != *quote {
+                return None;
+            }
+            Some(WrittenValue {
+                range: start + 1..start + 1 + width,
+                is_quoted: true,
+            })
         }
         _ => {
-            let width = (0..rest.len()).find(|&at| ends_value(&rest[at..]));
+            let width = (0..rest.len()).find(|&offset| ends_value(&rest[offset..]));
             let value = without_what_follows(&rest[..width.unwrap_or(rest.len())]);
-            Some((at..at + value.len(), false))
+            Some(WrittenValue {
+                range: start..start + value.len(),
+                is_quoted: false,
+            })
         }
     }
 }
@@ -355,12 +422,18 @@ fn without_what_follows(run: &[u8]) -> &[u8] {
             break;
         }
     }
+    without_punctuation(value)
+}
+
+/// Returns a value without the punctuation at its end, up to a bracket that the value itself opens.
+fn without_punctuation(value: &[u8]) -> &[u8] {
+    let mut value = value;
     while let [
         rest @ ..,
         b';' | b',' | b')' | b'}' | b']' | b'|' | b'\\' | b'>' | b'.',
     ] = value
     {
-        // A bracket that the value opens belongs to it.
+        // A bracket that the value opens belongs to it. For other characters, 0 stands for none.
         let opening = match value.last() {
             Some(b')') => b'(',
             Some(b'}') => b'{',
@@ -385,7 +458,7 @@ fn begins_assignment(rest: &[u8]) -> bool {
     width > 0 && matches!(rest.get(width), Some(b'=' | b':'))
 }
 
-/// Returns the offset after some of these characters, at most `most` of them.
+/// Returns the offset after as many of these characters as follow, at most `most` of them.
 fn skip(text: &[u8], at: usize, characters: &[u8], most: usize) -> usize {
     let rest = &text[at..text.len().min(at + most)];
     let width = rest
@@ -436,30 +509,38 @@ pub const KEYWORDS: [&str; 32] = [
     "SESS",
 ];
 
-/// Whether a value may be assigned to the name that ends with a keyword, judged from the raw bytes
-/// after it, in which quotes and line breaks may be escaped.
-pub fn may_be_assigned(rest: &[u8]) -> bool {
-    let rest = &rest[..rest.len().min(160)];
-    let width = rest
+/// The number of bytes after a keyword in which [`may_be_assigned`] looks for a value.
+const BYTES_LOOKED_AT: usize = 160;
+
+/// Whether a value may be assigned to a name, judged from the raw bytes after a keyword in the name.
+/// In them, quotes and line breaks may be escaped.
+///
+/// It must be true for a keyword of every secret that [`each_assignment`] finds: a line without such a
+/// keyword is not searched for assignments.
+pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
+    let near = &after_keyword[..after_keyword.len().min(BYTES_LOOKED_AT)];
+    let rest_of_name = near
         .iter()
         .take_while(|&&byte| is_name_character(byte))
         .count();
-    let mut rest = &rest[width..];
+    let mut rest = &near[rest_of_name..];
 
-    // The value, or a type or `value` before it.
+    // The first word may be the value, or a type or `value` before it.
     for _ in 0..2 {
-        let Some((value_start, has_operator)) = after_operator(rest) else {
+        let Some(separator) = Separator::read(rest) else {
             return false;
         };
-        rest = &rest[value_start..];
-        let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`\\".contains(byte);
-        let width = rest.iter().position(is_end).unwrap_or(rest.len());
-        if is_plausible(&rest[..width], has_operator) {
+        rest = &rest[separator.width..];
+        let width = rest
+            .iter()
+            .position(|byte| byte.is_ascii_whitespace() || b"\"'`\\".contains(byte))
+            .unwrap_or(rest.len());
+        if is_plausible(&rest[..width], separator.has_operator) {
             return true;
         }
         if let Some(after) = rest.strip_prefix(b"value") {
             rest = after;
-        } else if has_operator && width <= 30 {
+        } else if separator.has_operator && width <= LONGEST_TYPE {
             rest = &rest[width..];
         } else {
             return false;
@@ -468,27 +549,45 @@ pub fn may_be_assigned(rest: &[u8]) -> bool {
     false
 }
 
-/// Returns the number of bytes before a value, and whether an operator is among them.
-fn after_operator(rest: &[u8]) -> Option<(usize, bool)> {
-    let mut has_operator = false;
-    let mut at = 0;
-    while let Some(byte) = rest.get(at) {
-        match byte {
-            b':' | b'=' | b'(' | b',' | b'>' => has_operator = true,
-            b'"' | b'\'' | b'`' | b')' | b']' | b'?' | b'+' | b'-' => {}
-            b' ' | b'\t' | b'\r' | b'\n' => {}
-            b'\\' => {
-                let is_space = matches!(rest.get(at + 1), Some(b'n' | b't' | b'r'));
-                at += usize::from(is_space);
-            }
-            _ => break,
-        }
-        at += 1;
-    }
-    (at > 0 && at < rest.len()).then_some((at, has_operator))
+/// The raw bytes between a name and a value.
+struct Separator {
+    /// Their number.
+    width: usize,
+    /// Whether the character of an operator is among them.
+    has_operator: bool,
 }
 
-/// Whether a run of characters may be a secret: it is no word.
+impl Separator {
+    /// Reads the quotes, brackets, white space and operators with which the bytes begin, which may be
+    /// escaped. `None` if there are none, or nothing else follows.
+    fn read(rest: &[u8]) -> Option<Separator> {
+        let mut has_operator = false;
+        let mut at = 0;
+        while let Some(byte) = rest.get(at) {
+            match byte {
+                b':' | b'=' | b'(' | b',' | b'>' => has_operator = true,
+                b'"' | b'\'' | b'`' | b')' | b']' | b'?' | b'+' | b'-' => {}
+                b' ' | b'\t' | b'\r' | b'\n' => {}
+                b'\\' => {
+                    let is_space = matches!(rest.get(at + 1), Some(b'n' | b't' | b'r'));
+                    at += usize::from(is_space);
+                }
+                _ => break,
+            }
+            at += 1;
+        }
+        if at == 0 || at >= rest.len() {
+            return None;
+        }
+        Some(Separator {
+            width: at,
+            has_operator,
+        })
+    }
+}
+
+/// Whether a run of characters may be a secret: it is no word. Without an operator before it, only a
+/// digit makes it one.
 fn is_plausible(run: &[u8], has_operator: bool) -> bool {
     if run.len() < 6 {
         return false;
@@ -496,7 +595,12 @@ fn is_plausible(run: &[u8], has_operator: bool) -> bool {
     if run.iter().any(u8::is_ascii_digit) {
         return true;
     }
-    let is_sign = |byte: &u8| b"!@#$%^&*+/=?~|<>-_.:".contains(byte);
+    if !has_operator {
+        return false;
+    }
+    let has_sign = run
+        .iter()
+        .any(|byte| b"!@#$%^&*+/=?~|<>-_.:".contains(byte));
     let capitals = run.iter().filter(|byte| byte.is_ascii_uppercase()).count();
-    has_operator && (run.iter().any(is_sign) || run.len() >= 16 && capitals > 2)
+    has_sign || run.len() >= 16 && capitals > 2
 }
