@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::engine::GeneralPurpose;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use regex::bytes::{Captures, Regex};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -28,14 +29,20 @@ impl Value {
     /// replaced only where it was recognized.
     pub fn is_ordinary(&self) -> bool {
         let text = String::from_utf8_lossy(&self.bytes);
-        let is_word = || text.chars().count() < 8 || text.chars().all(char::is_alphabetic);
-        is_contextual(self.kind) && is_word()
-            || self.kind == "env" && text.bytes().all(|byte| byte.is_ascii_digit())
+        if self.kind == "env" && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return true;
+        }
+        is_contextual(self.kind)
+            && (text.chars().count() < 8 || text.chars().all(char::is_alphabetic))
     }
 
     /// Whether it is shorter than six characters, and so occurs by chance in ordinary text.
     pub fn is_short(&self) -> bool {
-        std::str::from_utf8(&self.bytes).map_or(self.bytes.len(), |text| text.chars().count()) < 6
+        let characters = match std::str::from_utf8(&self.bytes) {
+            Ok(text) => text.chars().count(),
+            Err(_) => self.bytes.len(),
+        };
+        characters < 6
     }
 }
 
@@ -66,23 +73,17 @@ pub fn from_env_file(text: &[u8]) -> Vec<Value> {
         LazyLock::new(|| Regex::new(ASSIGNMENT).expect("a constant"));
     static ESCAPES: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(?s-u)\\(.)").expect("a constant"));
-    let character = |escape: &Captures| {
-        if &escape[1] == b"n" {
-            vec![b'\n']
-        } else {
-            escape[1].to_vec()
-        }
-    };
     let mut values = Vec::new();
     for assignment in ASSIGNMENTS.captures_iter(text) {
-        let of = |name| assignment.name(name).map(|value| value.as_bytes());
-        let value = match of("escaped") {
-            Some(value) => ESCAPES.replace_all(value, character),
-            None => of("single")
-                .or(of("tick"))
-                .or(of("plain").map(<[u8]>::trim_ascii))
-                .unwrap_or_default()
-                .into(),
+        let literal = assignment.name("single").or(assignment.name("tick"));
+        let value = if let Some(escaped) = assignment.name("escaped") {
+            ESCAPES.replace_all(escaped.as_bytes(), decode_escape)
+        } else if let Some(literal) = literal {
+            Cow::Borrowed(literal.as_bytes())
+        } else if let Some(plain) = assignment.name("plain") {
+            Cow::Borrowed(plain.as_bytes().trim_ascii())
+        } else {
+            continue;
         };
         if !value.is_empty() && !is_common_setting(&value) {
             values.push(Value {
@@ -94,6 +95,16 @@ pub fn from_env_file(text: &[u8]) -> Vec<Value> {
     values
 }
 
+/// Returns the character for which an escape in double quotes stands: a line break for `\n`, and for
+/// any other escape the character after the backslash.
+fn decode_escape(escape: &Captures) -> Vec<u8> {
+    if &escape[1] == b"n" {
+        vec![b'\n']
+    } else {
+        escape[1].to_vec()
+    }
+}
+
 /// Finds exact values in text, even if they are URL- or base64-encoded.
 #[derive(Debug, Default)]
 pub struct Exact {
@@ -102,51 +113,58 @@ pub struct Exact {
     /// The windows of the spellings that have enough bytes. The number of a spelling is that of its
     /// value, times [`FORMS`], plus its form.
     windows: Windows,
-    /// Finds the other spellings.
+    /// Finds the spellings that are shorter than a window; `None` if there are none.
     short: Option<AhoCorasick>,
-    /// For each of those, the index of its value.
+    /// For each pattern of `short`, the index of its value.
     short_values: Vec<usize>,
-    /// Literals: in the raw bytes of every line with a value is one of them, or a window.
+    /// Literals: the raw bytes of every line with a value contain one of them, or a window.
     pub needles: Vec<Vec<u8>>,
 }
 
 impl Exact {
-    /// Returns a searcher for these values.
+    /// Returns a searcher for these values, in each of their spellings.
+    ///
+    /// A spelling is found by a window, or as a whole if it is shorter. Where JSON may write the bytes
+    /// of the window in another way, the raw bytes need not contain it, so the spelling has
+    /// needles as well.
     pub fn new(values: Vec<Value>) -> Exact {
         let mut windows = windows::Builder::default();
         let mut short: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         let mut needles = BTreeSet::new();
-        for (at, value) in values.iter().enumerate() {
-            let mut different: Vec<Vec<u8>> = Vec::new();
+        for (index, value) in values.iter().enumerate() {
+            let mut earlier_spellings: Vec<Vec<u8>> = Vec::new();
             for form in 0..FORMS {
                 let Some(spelling) = spelling(&value.bytes, form) else {
                     continue;
                 };
-                if different.contains(&spelling) {
+                if earlier_spellings.contains(&spelling) {
                     continue;
                 }
                 let plain = plain_run(&spelling);
-                if plain.len() < WINDOW {
-                    needles.extend(raw_needles(&spelling));
-                }
                 if plain.len() >= WINDOW {
-                    windows.add(number(at, form), &spelling, plain);
-                } else if spelling.len() >= WINDOW {
-                    windows.add(number(at, form), &spelling, 0..spelling.len());
+                    windows.add(number(index, form), &spelling, plain);
                 } else {
-                    short.entry(spelling.clone()).or_insert(at);
+                    needles.extend(raw_needles(&spelling));
+                    if spelling.len() >= WINDOW {
+                        windows.add(number(index, form), &spelling, 0..spelling.len());
+                    } else {
+                        short.entry(spelling.clone()).or_insert(index);
+                    }
                 }
-                different.push(spelling);
+                earlier_spellings.push(spelling);
             }
         }
+
         let (patterns, short_values): (Vec<_>, Vec<_>) = short.into_iter().unzip();
-        let short = (!patterns.is_empty()).then(|| {
-            let mut builder = AhoCorasickBuilder::new();
-            builder
+        let short = if patterns.is_empty() {
+            None
+        } else {
+            let automaton = AhoCorasickBuilder::new()
                 .match_kind(MatchKind::LeftmostLongest)
                 .build(patterns)
-                .expect("values of a file fit")
-        });
+                .expect("values of a file fit");
+            Some(automaton)
+        };
         Exact {
             values,
             windows: windows.finish(),
@@ -159,6 +177,7 @@ impl Exact {
     /// Calls `found` with each occurrence and the index of its value, in the order of the text. An
     /// occurrence inside another one is left out.
     pub fn each(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>, usize)) {
+        // The range of each occurrence, and the index of its value.
         let mut all: Vec<(Range<usize>, usize)> = Vec::new();
         self.windows.each(text, &mut |at, windows| {
             for window in windows {
@@ -172,12 +191,15 @@ impl Exact {
                 all.push((hit.range(), self.short_values[hit.pattern().as_usize()]));
             }
         }
+
+        // Of occurrences with the same start, the longest comes first, so each that ends no later than
+        // one before it is inside that one.
         all.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
-        let mut end = 0;
-        for (range, value) in all {
-            if range.end > end {
-                end = range.end;
-                found(range, value);
+        let mut last_end = 0;
+        for (range, value_index) in all {
+            if range.end > last_end {
+                last_end = range.end;
+                found(range, value_index);
             }
         }
     }
@@ -192,35 +214,50 @@ impl Exact {
     /// the text around the window is another one.
     fn occurrence(&self, text: &[u8], at: usize, window: &Window) -> Option<Range<usize>> {
         let value = &self.values[window.literal as usize / FORMS];
-        let spelling = spelling(&value.bytes, window.literal as usize % FORMS)?;
+        let form = window.literal as usize % FORMS;
+        let spelling = spelling(&value.bytes, form)?;
         let start = at.checked_sub(window.offset as usize)?;
         let end = start + spelling.len();
-        (text.get(start..end)? == spelling).then_some(start..end)
+        if text.get(start..end)? == spelling {
+            Some(start..end)
+        } else {
+            None
+        }
     }
 }
 
-/// The number of forms in which a value may be spelled.
+/// The number of forms in which a value may be spelled: as it is (0), percent-encoded with capital (1)
+/// or small digits (2), and in base64 behind 0, 1 or 2 other bytes, in the standard alphabet (3, 5,
+/// 7) or that of URLs (4, 6, 8).
 const FORMS: usize = 9;
 
+/// The minimum number of digits of a value in base64: fewer may be ordinary text.
+const SHORTEST_BASE64: usize = 10;
+
 /// Returns the number of a spelling.
-fn number(value: usize, form: usize) -> u32 {
-    u32::try_from(value * FORMS + form).expect("values of a file fit")
+fn number(value_index: usize, form: usize) -> u32 {
+    u32::try_from(value_index * FORMS + form).expect("values of a file fit")
 }
 
-/// Returns a value in one of its forms: as it is, percent-encoded, and in base64, unless that is
-/// so short that it may be ordinary text.
+/// Returns a value in one of its [`FORMS`]; `None` if it is too short for that form.
 fn spelling(value: &[u8], form: usize) -> Option<Vec<u8>> {
     match form {
         0 => Some(value.to_vec()),
-        1 => Some(percent(value, |byte| format!("%{byte:02X}"))),
-        2 => Some(percent(value, |byte| format!("%{byte:02x}"))),
+        1 => Some(percent_encoded(value, |byte| format!("%{byte:02X}"))),
+        2 => Some(percent_encoded(value, |byte| format!("%{byte:02x}"))),
         _ => {
             let engine = if form % 2 == 1 {
                 &STANDARD_NO_PAD
             } else {
                 &URL_SAFE_NO_PAD
             };
-            base64_spelling(value, (form - 3) / 2, engine).filter(|spelling| spelling.len() >= 10)
+            let bytes_before = (form - 3) / 2;
+            let spelling = base64_spelling(value, bytes_before, engine)?;
+            if spelling.len() >= SHORTEST_BASE64 {
+                Some(spelling)
+            } else {
+                None
+            }
         }
     }
 }
@@ -236,25 +273,28 @@ pub(super) fn base64_spellings(text: &[u8], bytes_before: usize) -> Vec<Vec<u8>>
 
 /// Returns a text in base64 behind this number of other bytes, without the digits that depend on
 /// its neighbours.
-fn base64_spelling(text: &[u8], shift: usize, engine: &GeneralPurpose) -> Option<Vec<u8>> {
-    let shifted = [&[0; 2][..shift], text].concat();
-    let first = (shift * 8).div_ceil(6);
+fn base64_spelling(text: &[u8], bytes_before: usize, engine: &GeneralPurpose) -> Option<Vec<u8>> {
+    let shifted = [&[0; 2][..bytes_before], text].concat();
+    // A digit encodes six bits. Only those whose bits are all of the text are kept.
+    let first = (bytes_before * 8).div_ceil(6);
     let end = shifted.len() * 8 / 6;
     let encoded = engine.encode(&shifted);
     encoded.as_bytes().get(first..end).map(<[u8]>::to_vec)
 }
 
-fn percent(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
-    let is_plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    let spelled = |&byte: &u8| {
-        if is_plain(byte) {
-            vec![byte]
+/// Returns a value as it is encoded for a URL: `escape` writes each byte that is not unreserved there.
+fn percent_encoded(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(value.len());
+    for &byte in value {
+        let is_unreserved =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+        if is_unreserved {
+            encoded.push(byte);
         } else {
-            escape(byte).into_bytes()
+            encoded.extend_from_slice(escape(byte).as_bytes());
         }
-    };
-    value.iter().flat_map(spelled).collect()
+    }
+    encoded
 }
 
 /// Returns literals, at least one of which is in the raw bytes wherever the spelling is in the
