@@ -10,9 +10,9 @@ use uuid::fmt::Hyphenated;
 /// Whether it has the randomness of a key: digits and letters, or letters as in no word, many
 /// different ones.
 pub fn random(secret: &[u8]) -> bool {
-    let has = |is: fn(&u8) -> bool| secret.iter().any(is);
-    let is_drawn = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
-    (is_drawn || is_scrambled(secret) || is_unspeakable(secret))
+    let has_digit = secret.iter().any(u8::is_ascii_digit);
+    let has_letter = secret.iter().any(u8::is_ascii_alphabetic);
+    (has_digit && has_letter || is_scrambled(secret) || is_unspeakable(secret))
         && mixed(secret)
         && !is_filler(secret)
 }
@@ -20,26 +20,34 @@ pub fn random(secret: &[u8]) -> bool {
 /// Whether what follows the prefix of a key is random, not an identifier
 /// (`updateHandlerForDevice2` after `fw_`), which consists mostly of small letters.
 pub fn drawn(rest: &[u8]) -> bool {
-    let count = |is: fn(&&u8) -> bool| rest.iter().filter(is).count();
-    let is_drawn = count(|byte| byte.is_ascii_digit()) > 3
-        || count(|byte| byte.is_ascii_lowercase()) * 4 < rest.len() * 3;
+    let digits = rest.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let small_letters = rest.iter().filter(|byte| byte.is_ascii_lowercase()).count();
+    // Fewer than three quarters are small letters.
+    let is_drawn = digits > 3 || small_letters * 4 < rest.len() * 3;
     is_drawn && mixed(rest)
 }
 
 /// Whether capitals are where no identifier has them: several in a row more than once, and single
-/// small letters.
+/// small letters. At least 16 letters and digits, and nothing else.
 fn is_scrambled(secret: &[u8]) -> bool {
-    let runs = || secret.chunk_by(|a, b| a.is_ascii_uppercase() == b.is_ascii_uppercase());
-    let capitals = runs()
-        .filter(|run| run.len() > 1 && run[0].is_ascii_uppercase())
-        .count();
-    secret.len() >= 16
-        && secret.iter().all(u8::is_ascii_alphanumeric)
-        && capitals > 1
-        && runs().any(|run| matches!(run, [b'a'..=b'z']))
+    if secret.len() < 16 || !secret.iter().all(u8::is_ascii_alphanumeric) {
+        return false;
+    }
+    let mut rows_of_capitals = 0;
+    let mut has_single_letter = false;
+    for run in secret.chunk_by(|a, b| a.is_ascii_uppercase() == b.is_ascii_uppercase()) {
+        if run.len() > 1 && run[0].is_ascii_uppercase() {
+            rows_of_capitals += 1;
+        }
+        if matches!(run, [b'a'..=b'z']) {
+            has_single_letter = true;
+        }
+    }
+    rows_of_capitals > 1 && has_single_letter
 }
 
-/// Whether it consists of letters with more consonants in a row than any word or compound has.
+/// Whether it consists of letters with more consonants in a row than any word or compound has: six, or
+/// five if it is shorter than 40 letters. At least 16 letters, and nothing else.
 fn is_unspeakable(secret: &[u8]) -> bool {
     let is_vowel = |byte: &u8| b"aeiouyAEIOUY".contains(byte);
     let longest = secret.split(is_vowel).map(<[u8]>::len).max();
@@ -49,12 +57,16 @@ fn is_unspeakable(secret: &[u8]) -> bool {
 }
 
 /// Whether its characters vary: not a repeated letter, a row of `x`, or an alphabet.
+///
+/// There must be as many different characters as a quarter of the length, but at least 6 and at most
+/// 12, and no eight in a row that are equal or count up.
 pub fn mixed(secret: &[u8]) -> bool {
     let mut seen = [false; 256];
-    secret
-        .iter()
-        .for_each(|&byte| seen[usize::from(byte)] = true);
-    let kinds = seen.iter().filter(|&&seen| seen).count();
+    for &byte in secret {
+        seen[usize::from(byte)] = true;
+    }
+    let kinds = seen.iter().filter(|&&is_seen| is_seen).count();
+    // A row may both repeat a character and count up.
     let longest_row = secret
         .chunk_by(|a, b| b == a || b.wrapping_sub(*a) == 1)
         .map(<[u8]>::len)
@@ -64,7 +76,8 @@ pub fn mixed(secret: &[u8]) -> bool {
         && !is_placeholder(secret)
 }
 
-/// Whether there are digits and several other characters, for keys that begin with a number.
+/// Whether there is a digit, and at least eight different characters: for keys that begin with a
+/// number.
 pub fn varied(rest: &[u8]) -> bool {
     let mut kinds = rest.to_vec();
     kinds.sort_unstable();
@@ -72,12 +85,17 @@ pub fn varied(rest: &[u8]) -> bool {
     kinds.len() >= 8 && rest.iter().any(u8::is_ascii_digit) && !is_placeholder(rest)
 }
 
-/// Whether there is a key between the delimiter lines: examples in documents have dots there.
+/// Whether there is a key between the delimiter lines: examples in documents have dots there. A key
+/// has 24 digits of base64 in a row.
 pub fn pem(secret: &[u8]) -> bool {
-    let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     secret
-        .chunk_by(|a, b| base64(a) && base64(b))
+        .chunk_by(|a, b| is_base64_digit(a) && is_base64_digit(b))
         .any(|run| run.len() >= 24 && mixed(run))
+}
+
+/// Whether it is a digit of the standard alphabet of base64, or its padding.
+fn is_base64_digit(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
 /// Whether what is between `user:` and `@host` in a URL is a password, not a port and the text up
@@ -87,6 +105,7 @@ pub fn url_password(secret: &[u8]) -> bool {
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
         .count();
+    // A port has up to five digits.
     let is_port = (1..=5).contains(&digits)
         && secret
             .get(digits)
@@ -136,15 +155,22 @@ fn is_uuid(secret: &[u8]) -> bool {
 
 /// Whether it begins as a time does in JSON.
 fn is_time(secret: &[u8]) -> bool {
+    // `0` stands for any digit.
     let form = b"0000-00-00T00:";
-    secret.len() > form.len()
-        && form.iter().zip(secret).all(|(form, byte)| {
-            if *form == b'0' {
-                byte.is_ascii_digit()
-            } else {
-                form == byte
-            }
-        })
+    if secret.len() <= form.len() {
+        return false;
+    }
+    for (expected, byte) in form.iter().zip(secret) {
+        let is_expected = if *expected == b'0' {
+            byte.is_ascii_digit()
+        } else {
+            byte == expected
+        };
+        if !is_expected {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether it is random bytes in base64, which may have any number of `/` and `+` in it, or random
@@ -153,42 +179,53 @@ fn is_time(secret: &[u8]) -> bool {
 /// `-`, `_`, `.` and `~` separate words as well, so they are left out before the turns are counted,
 /// and a part between them is longer than a word.
 fn is_random_base64(secret: &[u8]) -> bool {
-    let is_sign = |byte: &u8| matches!(byte, b'+' | b'/' | b'=');
-    let is_separator = |byte: &u8| matches!(byte, b'-' | b'_' | b'.' | b'~');
-    let digits: Vec<u8> = secret
+    if secret.len() < 16 {
+        return false;
+    }
+    let has_digit_or_sign = secret
         .iter()
-        .copied()
-        .filter(|byte| !is_separator(byte))
-        .collect();
-    let longest_part = secret.split(is_separator).map(<[u8]>::len).max();
-    let is_varied = secret
-        .iter()
-        .any(|byte| byte.is_ascii_digit() || is_sign(byte));
-    secret.len() >= 16
-        && is_varied
-        && longest_part.is_some_and(|length| length >= 10)
-        && digits
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || is_sign(byte))
-        && takes_turns(&digits)
-        && mixed(secret)
+        .any(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'/' | b'='));
+    let has_long_part = secret.split(is_separator).any(|part| part.len() >= 10);
+    if !has_digit_or_sign || !has_long_part {
+        return false;
+    }
+
+    let mut digits = secret.to_vec();
+    digits.retain(|byte| !is_separator(byte));
+    digits.iter().all(is_base64_digit) && takes_turns(&digits) && mixed(secret)
+}
+
+/// Whether a character separates words, or is one of those that need no encoding in a URL.
+fn is_separator(byte: &u8) -> bool {
+    matches!(byte, b'-' | b'_' | b'.' | b'~')
 }
 
 /// Whether capitals, small letters, digits and other characters take turns more often than in a
-/// path or an identifier.
+/// path or an identifier: at two fifths of the characters.
 pub fn takes_turns(secret: &[u8]) -> bool {
-    let class = |byte: u8| {
-        (
-            byte.is_ascii_lowercase(),
-            byte.is_ascii_uppercase(),
-            byte.is_ascii_digit(),
-        )
-    };
     let turns = secret
         .windows(2)
-        .filter(|pair| class(pair[0]) != class(pair[1]))
+        .filter(|pair| character_class(pair[0]) != character_class(pair[1]))
         .count();
     turns * 5 >= secret.len() * 2
+}
+
+/// The classes of characters between which a random text changes often.
+#[derive(PartialEq, Eq)]
+enum CharacterClass {
+    SmallLetter,
+    Capital,
+    Digit,
+    Other,
+}
+
+fn character_class(byte: u8) -> CharacterClass {
+    match byte {
+        b'a'..=b'z' => CharacterClass::SmallLetter,
+        b'A'..=b'Z' => CharacterClass::Capital,
+        b'0'..=b'9' => CharacterClass::Digit,
+        _ => CharacterClass::Other,
+    }
 }
 
 /// Whether the value of a variable in a dotenv file is a common setting: removing `production` from
@@ -210,8 +247,10 @@ pub fn is_reference(secret: &[u8]) -> bool {
     let is_format = secret.len() <= 3
         || secret.last() == Some(&b'%')
         || matches!(secret[1], b'(' | b'{' | b'[' | b'%');
-    let mut starts = STARTS.split(' ');
-    starts.any(|start| secret.starts_with(start.as_bytes())) && (!is_percent || is_format)
+    let begins_as_reference = STARTS
+        .split(' ')
+        .any(|start| secret.starts_with(start.as_bytes()));
+    begins_as_reference && (!is_percent || is_format)
         || memchr::memmem::find(secret, b"${").is_some()
 }
 
@@ -245,8 +284,10 @@ fn is_filler(secret: &[u8]) -> bool {
         if !part[0].is_ascii_alphanumeric() || b"1234567890".starts_with(part) {
             continue;
         }
-        let is_same = |word: &str| part.eq_ignore_ascii_case(word.as_bytes());
-        let is_known = WORDS.into_iter().any(is_same) || PLACEHOLDERS.split(' ').any(is_same);
+        let is_known = WORDS
+            .into_iter()
+            .chain(PLACEHOLDERS.split(' '))
+            .any(|word| part.eq_ignore_ascii_case(word.as_bytes()));
         if !is_known {
             return false;
         }
@@ -255,17 +296,17 @@ fn is_filler(secret: &[u8]) -> bool {
 }
 
 /// Whether it is the placeholder of an example: filler such as `xxx`, or only words such as
-/// `your-api-key`.
+/// `your-api-key`. Also whether it is one of ours, is empty, or has three dots in it.
 pub fn is_placeholder(secret: &[u8]) -> bool {
     if secret.starts_with(START.as_bytes()) || memchr::memmem::find(secret, b"...").is_some() {
         return true;
     }
     let first = secret.first().copied().unwrap_or(0);
-    if secret.iter().all(|&byte| byte == first)
-        || secret
-            .iter()
-            .all(|byte| matches!(byte, b'x' | b'X' | b'*' | b'-' | b'.'))
-    {
+    let is_one_character = secret.iter().all(|&byte| byte == first);
+    let is_row_of_filler = secret
+        .iter()
+        .all(|byte| matches!(byte, b'x' | b'X' | b'*' | b'-' | b'.'));
+    if is_one_character || is_row_of_filler {
         return true;
     }
     let mut words = secret
