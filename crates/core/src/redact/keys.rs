@@ -13,54 +13,66 @@ const SHORTEST_LINE: usize = 24;
 /// The maximum number of lines of a key that are not base64, such as `Proc-Type: 4,ENCRYPTED`.
 const MOST_HEADERS: usize = 8;
 
+/// A line that begins or ends a key.
+struct Delimiter {
+    /// Its range in the text.
+    range: Range<usize>,
+    /// Whether it ends a key.
+    is_end: bool,
+}
+
 /// Returns the range of the key in PEM with a line that begins or ends it. If the other one is
 /// missing, the range contains the lines that are certainly of the key.
 pub fn whole_pem(text: &[u8], line: Range<usize>) -> Range<usize> {
     static LINES: LazyLock<Regex> = LazyLock::new(|| Regex::new(PEM_LINE).expect("a constant"));
-    if memchr::memmem::find(&text[line.clone()], b"END").is_some() {
+    if is_end_of_pem(&text[line.clone()]) {
         return start_before(text, line.start)..line.end;
     }
-    let next = LINES.find_at(text, line.end);
-    let is_end = |line: &[u8]| memchr::memmem::find(line, b"END").is_some();
-    line.start
-        ..end_after(
-            text,
-            line.end,
-            next.map(|next| (next.range(), is_end(next.as_bytes()))),
-        )
+    let next = LINES.find_at(text, line.end).map(|next| Delimiter {
+        range: next.range(),
+        is_end: is_end_of_pem(next.as_bytes()),
+    });
+    line.start..end_after(text, line.end, next)
+}
+
+fn is_end_of_pem(delimiter: &[u8]) -> bool {
+    memchr::memmem::find(delimiter, b"END").is_some()
 }
 
 /// Matches the lines that begin and end a private key in PEM.
 pub const PEM_LINE: &str =
     r"(?-u)-{4,5} ?(?:BEGIN|END) (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)? ?-{4,5}";
 
-/// Returns the range of the key of PuTTY with this beginning of its first line.
+/// Returns the range of the key of PuTTY with this beginning of its first line. Its last line has a
+/// checksum, `Private-MAC`.
 pub fn whole_putty(text: &[u8], line: Range<usize>) -> Range<usize> {
     static LINES: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?-u)PuTTY-User-Key-File-[23]:|Private-MAC: *[0-9a-f]{40,64}")
             .expect("a constant")
     });
-    let next = LINES.find_at(text, line.end);
-    let is_end = |line: &[u8]| line.starts_with(b"Private");
-    line.start
-        ..end_after(
-            text,
-            line.end,
-            next.map(|next| (next.range(), is_end(next.as_bytes()))),
-        )
+    let next = LINES.find_at(text, line.end).map(|next| Delimiter {
+        range: next.range(),
+        is_end: next.as_bytes().starts_with(b"Private"),
+    });
+    line.start..end_after(text, line.end, next)
 }
 
-/// Returns the end of the key whose first line ends at `start`. `next` is the range of the next
-/// first or last line of a key, and whether it is a last one.
-fn end_after(text: &[u8], start: usize, next: Option<(Range<usize>, bool)>) -> usize {
+/// Returns the end of the key whose first line ends at `start`. `next` is the next delimiter of this
+/// or another key.
+///
+/// A key with its last line ends there. Otherwise the lines are followed as long as they are
+/// certainly of the key, at most to the next delimiter: some headers, lines of digits, and a
+/// shorter last one that ends with `=`.
+fn end_after(text: &[u8], start: usize, next: Option<Delimiter>) -> usize {
     let mut limit = text.len();
-    if let Some((line, is_last)) = next {
-        if is_last && is_mostly_base64(&text[start..line.start]) {
-            return line.end;
+    if let Some(next) = next {
+        if next.is_end && is_mostly_base64(&text[start..next.range.start]) {
+            return next.range.end;
         }
-        limit = line.start;
+        limit = next.range.start;
     }
 
+    // The end of the last digits that are certainly of the key.
     let mut end = start;
     let mut at = start;
     // The digits may begin on the first line, separated by spaces.
@@ -108,10 +120,12 @@ fn end_after(text: &[u8], start: usize, next: Option<(Range<usize>, bool)>) -> u
     end
 }
 
-/// Returns the start of the digits of a key before its last line.
+/// Returns the start of the digits of a key before its last line, which begins at an offset. The lines
+/// are followed backwards up to the first that is not of the key.
 fn start_before(text: &[u8], last_line: usize) -> usize {
     let mut start = last_line;
     let mut line_end = last_line;
+    // Once a long line was seen, this is 2: then no other short line may precede it.
     let mut short_lines = 0;
     // What precedes the last line on the same line is its prefix, or the digits of a key without
     // line breaks.
@@ -139,7 +153,8 @@ fn start_before(text: &[u8], last_line: usize) -> usize {
     }
 }
 
-/// Returns the next line break: a newline, or the escape of one.
+/// Returns the range of the next line break: a newline, or the escape of one, with all its
+/// backslashes.
 fn line_break_after(text: &[u8], from: usize) -> Option<Range<usize>> {
     let mut at = from;
     while let Some(distance) = memchr::memchr2(b'\n', b'\\', &text[at..]) {
@@ -159,7 +174,7 @@ fn line_break_after(text: &[u8], from: usize) -> Option<Range<usize>> {
     None
 }
 
-/// Returns the line break before an offset.
+/// Returns the range of the last line break before an offset, as [`line_break_after`] does.
 fn line_break_before(text: &[u8], end: usize) -> Option<Range<usize>> {
     let mut at = end;
     while let Some(place) = memchr::memrchr2(b'\n', b'\\', &text[..at]) {
@@ -194,7 +209,7 @@ fn is_base64(byte: &u8) -> bool {
 }
 
 /// Whether most of a text is base64, as between the first and the last line of a key: the rest may
-/// be prefixes of its lines.
+/// be prefixes of its lines. Two fifths are enough, in runs of at least [`SHORTEST_LINE`] digits.
 fn is_mostly_base64(text: &[u8]) -> bool {
     let mut digits = 0;
     for run in text.chunk_by(|a, b| is_base64(a) && is_base64(b)) {
