@@ -41,72 +41,92 @@ const NO_SECRET_KEYS: &str = "any bucket cache column composite config data dict
 const SECRET_KEYS: &str = "access account admin api app auth client crypto decryption deploy encryption enc function \
     hmac jwt license master private secret service shared sign signing storage subscription user webhook x";
 
-/// Returns what the name of a variable, a field, an option or a header promises of its value.
+/// The ends of words for passwords.
+const PASSWORDS: [&str; 7] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "sshpass",
+    "pgpass",
+];
+
+/// The ends of words for keys that are secrets, whatever precedes them.
+const KEYS: [&str; 6] = [
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "authkey",
+    "privatekey",
+    "masterkey",
+];
+
+/// Returns what the name of a variable, a field, an option or a header promises of its value; `None`
+/// if it is no name of a secret.
+///
+/// The last word decides, after numbers and words such as `production` are left out, and for `token`
+/// and `key` also the word before it.
 pub fn class_of(name: &[u8]) -> Option<Class> {
     let words = words_of(name);
-    let is_suffix = |word: &String| {
-        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-        is_number || is_among(word, SUFFIXES)
-    };
-    let kept = words.len()
-        - words
-            .iter()
-            .rev()
-            .take_while(|word| is_suffix(word))
-            .count();
-    let (last, before) = words[..kept].split_last()?;
+    let suffixes = words
+        .iter()
+        .rev()
+        .take_while(|word| is_suffix(word))
+        .count();
+    let (last, before) = words[..words.len() - suffixes].split_last()?;
     let before_last = before.last().map_or("", String::as_str);
     let is_variable = !name.iter().any(u8::is_ascii_lowercase);
 
-    let ends_with = |ends: &[&str]| ends.iter().any(|end| last.ends_with(end));
-    if ends_with(&[
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "pwd",
-        "sshpass",
-        "pgpass",
-    ]) {
+    if ends_with_any(last, &PASSWORDS) {
         return Some(Class::Password);
     }
+    // `pass` alone is no name of a password.
     if last == "pass" && !before.is_empty() {
         return Some(Class::Password);
     }
-    if ends_with(&["secret", "credential", "credentials"]) {
+    if ends_with_any(last, &["secret", "credential", "credentials"]) {
         return Some(Class::Secret);
     }
-    if ends_with(&["token"]) {
+    if last.ends_with("token") {
         // The token of an app is a secret in the environment, and a document in a request.
         let is_document =
             is_among(before_last, NO_SECRET_TOKENS) && !(is_variable && before_last == "app");
-        return (!is_document).then_some(Class::Secret);
+        return if is_document {
+            None
+        } else {
+            Some(Class::Secret)
+        };
     }
-    if ends_with(&[
-        "apikey",
-        "accesskey",
-        "secretkey",
-        "authkey",
-        "privatekey",
-        "masterkey",
-    ]) {
+    if ends_with_any(last, &KEYS) {
         return Some(Class::Secret);
     }
     if last == "key" {
+        // `API_KEY` and `x-api-key` are secrets unless a word makes them none; `apiKey` and `api_key`
+        // are secrets only because of a word.
         let is_secret = if is_variable || name.contains(&b'-') && !before.is_empty() {
             !is_among(before_last, NO_SECRET_KEYS) || is_among(before_last, "storage")
         } else {
             is_among(before_last, SECRET_KEYS)
         };
-        return is_secret.then_some(Class::Secret);
+        return if is_secret { Some(Class::Secret) } else { None };
     }
     if last == "auth" {
         return Some(Class::Login);
     }
-    if ends_with(&["session", "sessid", "sessionid"]) {
+    if ends_with_any(last, &["session", "sessid", "sessionid"]) {
         return Some(Class::Session);
     }
     None
+}
+
+/// Whether a word at the end of a name is a number, or one of [`SUFFIXES`].
+fn is_suffix(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit()) || is_among(word, SUFFIXES)
+}
+
+fn ends_with_any(word: &str, ends: &[&str]) -> bool {
+    ends.iter().any(|end| word.ends_with(end))
 }
 
 /// Returns the words of a name in small letters: `apiKey`, `API_KEY` and `api-key` have the same.
@@ -165,18 +185,24 @@ pub fn may_be_secret(value: &[u8]) -> bool {
         && !is_reference(value)
 }
 
-/// Whether a text uses a value as the id of something: as a part of the path of an address.
+/// Whether a text uses a value as the id of something: as a part of the path of an address, which is
+/// a URL or begins with `/open-apis/`.
 pub fn is_id_in(text: &[u8], value: &[u8]) -> bool {
-    memchr::memmem::find_iter(text, value).any(|at| {
-        let is_part = text[..at].ends_with(b"/");
-        let start = text[..at]
+    for offset in memchr::memmem::find_iter(text, value) {
+        let before = &text[..offset];
+        if !before.ends_with(b"/") {
+            continue;
+        }
+        let separator = before
             .iter()
             .rposition(|byte| byte.is_ascii_whitespace() || b"\"'<(`".contains(byte));
-        let before = &text[start.map_or(0, |at| at + 1)..at];
-        is_part
-            && (memchr::memmem::find(before, b"://").is_some()
-                || before.starts_with(b"/open-apis/"))
-    })
+        let address = &before[separator.map_or(0, |at| at + 1)..];
+        let is_url = memchr::memmem::find(address, b"://").is_some();
+        if is_url || address.starts_with(b"/open-apis/") {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]
