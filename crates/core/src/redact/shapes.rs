@@ -25,8 +25,8 @@ pub struct Shape {
     /// Characters after the prefix, for the test of the row.
     #[cfg(test)]
     example: &'static str,
-    /// The set of characters with which `rest` begins, and how many of them it needs.
-    first: (Set, usize),
+    first: FirstCharacters,
+    /// `rest` as an expression, compiled when it is first needed.
     compiled: OnceLock<Regex>,
 }
 
@@ -44,8 +44,15 @@ enum Start {
     NotAfterCapital,
 }
 
-/// A set of bytes.
-type Set = [bool; 256];
+/// The characters with which the rest of a secret begins.
+#[derive(Debug)]
+struct FirstCharacters {
+    /// For each byte, whether it may be one of them. A slash may be escaped in JSON, so a set with a
+    /// slash has a backslash.
+    set: [bool; 256],
+    /// The least number of them.
+    least: usize,
+}
 
 /// The table of shapes.
 pub const SHAPES_TABLE: &str = include_str!("shapes.tsv");
@@ -66,6 +73,7 @@ static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
 /// Calls `found` with the range and the kind of each secret of a known shape in a text, in the
 /// order of the table.
 pub fn each_shape(text: &[u8], mut found: impl FnMut(Range<usize>, &'static str)) {
+    // The row and the offset of each prefix.
     let mut prefixes = Vec::new();
     for hit in PREFIXES.find_overlapping_iter(text) {
         if SHAPES[hit.pattern()].may_follow(&text[hit.end()..]) {
@@ -83,6 +91,7 @@ pub fn each_shape(text: &[u8], mut found: impl FnMut(Range<usize>, &'static str)
 }
 
 impl Shape {
+    /// Reads a row of the table: six columns, separated by tabs. `None` if it is malformed.
     fn read(row: &'static str) -> Option<Shape> {
         let columns: Vec<&str> = row.split('\t').collect();
         let &[kind, prefix, rest, start, check, _example] = &columns[..] else {
@@ -111,7 +120,7 @@ impl Shape {
             is_secret,
             #[cfg(test)]
             example: _example,
-            first: first_set(rest),
+            first: FirstCharacters::of(rest),
             compiled: OnceLock::new(),
         })
     }
@@ -119,10 +128,8 @@ impl Shape {
     /// Whether a secret of this shape may continue with these bytes, in which slashes may be
     /// escaped.
     pub fn may_follow(&self, rest: &[u8]) -> bool {
-        let (set, least) = &self.first;
-        let is_in_set = |&byte: &u8| set[usize::from(byte)];
-        rest.get(..*least)
-            .is_some_and(|first| first.iter().all(is_in_set))
+        rest.get(..self.first.least)
+            .is_some_and(|first| self.first.contain(first))
     }
 
     /// Whether the prefix may follow these raw bytes of a line, in which a character may be written
@@ -135,11 +142,10 @@ impl Shape {
         is_escape || self.start.may_follow(before)
     }
 
-    /// Whether a secret of this shape may continue with these bytes, and more.
+    /// Whether a secret of this shape may continue with these bytes, and others that are not known.
     pub fn may_begin_with(&self, first: &[u8]) -> bool {
-        let (set, least) = &self.first;
-        let is_in_set = |&byte: &u8| set[usize::from(byte)];
-        first.iter().take(*least).all(is_in_set)
+        let known = first.len().min(self.first.least);
+        self.first.contain(&first[..known])
     }
 
     /// Returns the range of the secret whose prefix begins at an offset.
@@ -196,32 +202,41 @@ fn ends_with_escape(bytes: &[u8]) -> bool {
     matches!(bytes, [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
-/// Returns the set of bytes with which an expression begins, and the least number of them. A slash
-/// may be escaped in JSON, so a set with a slash has a backslash.
-fn first_set(rest: &str) -> (Set, usize) {
-    let mut set = [false; 256];
-    let Some((members, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
-    else {
-        return (set, 0);
-    };
-    let least = after
-        .strip_prefix('{')
-        .and_then(|number| number.split(['}', ',']).next()?.parse().ok())
-        .unwrap_or(1);
+impl FirstCharacters {
+    /// Reads the class of characters with which an expression begins, as `[A-Za-z0-9]{20}`, and its
+    /// least number. An expression that begins in another way asks for no characters.
+    fn of(expression: &str) -> FirstCharacters {
+        let mut set = [false; 256];
+        let class = expression
+            .strip_prefix('[')
+            .and_then(|rest| rest.split_once(']'));
+        let Some((members, after)) = class else {
+            return FirstCharacters { set, least: 0 };
+        };
+        let least = after
+            .strip_prefix('{')
+            .and_then(|number| number.split(['}', ',']).next()?.parse().ok())
+            .unwrap_or(1);
 
-    let members = members.as_bytes();
-    let mut at = 0;
-    while at < members.len() {
-        let first = members[at];
-        let is_range = members.get(at + 1) == Some(&b'-') && at + 2 < members.len();
-        let last = if is_range { members[at + 2] } else { first };
-        for byte in first..=last {
-            set[usize::from(byte)] = true;
+        let members = members.as_bytes();
+        let mut at = 0;
+        while at < members.len() {
+            let first = members[at];
+            let is_range = members.get(at + 1) == Some(&b'-') && at + 2 < members.len();
+            let last = if is_range { members[at + 2] } else { first };
+            for byte in first..=last {
+                set[usize::from(byte)] = true;
+            }
+            at += if is_range { 3 } else { 1 };
         }
-        at += if is_range { 3 } else { 1 };
+        set[usize::from(b'\\')] = set[usize::from(b'/')];
+        FirstCharacters { set, least }
     }
-    set[usize::from(b'\\')] = set[usize::from(b'/')];
-    (set, least)
+
+    /// Whether all of these bytes are in the set.
+    fn contain(&self, bytes: &[u8]) -> bool {
+        bytes.iter().all(|&byte| self.set[usize::from(byte)])
+    }
 }
 
 #[cfg(test)]
