@@ -131,8 +131,25 @@ pub struct Found {
 #[derive(Debug)]
 pub struct Prefilter {
     automaton: Automata,
-    /// For each needle what it calls for, if the bytes that follow it allow that.
+    /// For each pattern of the automaton what it calls for, and what must follow it.
     calls: Vec<Vec<(Calls, MayFollow)>>,
+}
+
+/// A literal to search for. Several needles may have the same literal.
+struct Needle {
+    literal: Vec<u8>,
+    calls: Calls,
+    may_follow: MayFollow,
+}
+
+impl Needle {
+    fn new(literal: &[u8], calls: Calls, may_follow: MayFollow) -> Needle {
+        Needle {
+            literal: literal.to_vec(),
+            calls,
+            may_follow,
+        }
+    }
 }
 
 /// The automaton, with a table for each state, which takes some megabytes, or with lists, which
@@ -158,7 +175,8 @@ enum MayFollow {
 }
 
 impl MayFollow {
-    /// Whether this follows the needle whose last byte is at an offset.
+    /// Whether this follows the needle whose last byte is at an offset. What is encoded in base64 must
+    /// also be long enough to be a key; bytes that cannot be decoded are not checked further.
     fn allows(self, text: &[u8], at: usize) -> bool {
         let (needle, rest) = text.split_at(at + 1);
         match self {
@@ -222,56 +240,30 @@ const COLOUR: MayFollow = MayFollow::Checked(continues_colour);
 impl Prefilter {
     /// Returns the needles of all rules, and the literals that are always searched for.
     pub fn of_rules() -> &'static Prefilter {
-        static NEEDLES: LazyLock<Prefilter> = LazyLock::new(|| {
-            let mut all = Vec::new();
-            for (at, rule) in RULES.iter().enumerate() {
-                for keyword in rule.keywords {
-                    let follow = MayFollow::Checked(rule.may_follow);
-                    all.push((keyword.as_bytes().to_vec(), (Calls::rule(at), follow)));
-                    if !rule.is_contextual {
-                        add_base64(keyword, &mut all, |bits| {
-                            MayFollow::EncodedChecked(bits, rule.may_follow)
-                        });
-                    }
-                }
-            }
-            for shape in SHAPES.iter() {
-                let follow = MayFollow::RestOf(shape);
-                all.push((shape.prefix.as_bytes().to_vec(), (Calls::SHAPES, follow)));
-                add_base64(shape.prefix, &mut all, |bits| {
-                    MayFollow::EncodedRestOf(bits, shape)
-                });
-            }
-            let assigned = MayFollow::Checked(assignments::may_be_assigned);
-            for keyword in assignments::KEYWORDS {
-                all.push((keyword.as_bytes().to_vec(), (Calls::ASSIGNMENTS, assigned)));
-            }
-            let in_header = MayFollow::Checked(cookies::may_follow);
-            for keyword in cookies::KEYWORDS {
-                all.push((keyword.as_bytes().to_vec(), (Calls::COOKIES, in_header)));
-            }
-            for (literal, calls) in OTHERS {
-                all.push((literal.to_vec(), (calls, MayFollow::Anything)));
-            }
-            for (literal, calls, follow) in HIDING {
-                all.push((literal.to_vec(), (calls, follow)));
-            }
-            Prefilter::of(all.into_iter())
-        });
+        static NEEDLES: LazyLock<Prefilter> = LazyLock::new(|| Prefilter::of(rule_needles()));
         &NEEDLES
     }
 
     /// Returns these literals, and those of what can hide them.
     pub fn new<'a>(literals: impl Iterator<Item = (&'a [u8], Calls)>) -> Prefilter {
-        let given = literals.map(|(literal, calls)| (literal, calls, MayFollow::Anything));
-        let all = given.chain(HIDING);
-        Prefilter::of(all.map(|(literal, calls, follow)| (literal.to_vec(), (calls, follow))))
+        let mut needles = Vec::new();
+        for (literal, calls) in literals {
+            needles.push(Needle::new(literal, calls, MayFollow::Anything));
+        }
+        for (literal, calls, may_follow) in HIDING {
+            needles.push(Needle::new(literal, calls, may_follow));
+        }
+        Prefilter::of(needles)
     }
 
-    fn of(needles: impl Iterator<Item = (Vec<u8>, (Calls, MayFollow))>) -> Prefilter {
-        let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        needles.for_each(|(literal, calls)| all.entry(literal).or_default().push(calls));
-        let (literals, calls): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    /// Returns a prefilter that searches for each literal once, whatever needles have it.
+    fn of(needles: Vec<Needle>) -> Prefilter {
+        let mut calls_of_literals: BTreeMap<Vec<u8>, Vec<_>> = BTreeMap::new();
+        for needle in needles {
+            let calls = calls_of_literals.entry(needle.literal).or_default();
+            calls.push((needle.calls, needle.may_follow));
+        }
+        let (literals, calls): (Vec<_>, Vec<_>) = calls_of_literals.into_iter().unzip();
         let automaton = if literals.len() < MOST_IN_TABLES {
             dfa::Builder::new()
                 .prefilter(false)
@@ -319,6 +311,8 @@ impl Prefilter {
         }
     }
 
+    /// Steps through all texts at the same time, up to the end of the shortest, then through the rest
+    /// of each: see [`Prefilter::each`].
     fn each_with<const N: usize>(
         &self,
         automaton: &impl Automaton,
@@ -331,26 +325,27 @@ impl Prefilter {
         let mut states = [start; N];
         // A step waits for memory, and steps in different texts do not wait for each other.
         let shortest = texts.iter().map(|text| text.len()).min().unwrap_or(0);
-        let even = texts.map(|text| &text[..shortest]);
+        let beginnings = texts.map(|text| &text[..shortest]);
         for at in 0..shortest {
-            for (text, bytes) in even.iter().enumerate() {
-                states[text] = automaton.next_state(Anchored::No, states[text], bytes[at]);
-                if automaton.is_match(states[text]) {
-                    self.report(automaton, states[text], texts, text, at, found);
+            for (lane, bytes) in beginnings.iter().enumerate() {
+                states[lane] = automaton.next_state(Anchored::No, states[lane], bytes[at]);
+                if automaton.is_match(states[lane]) {
+                    self.report(automaton, states[lane], texts, lane, at, found);
                 }
             }
         }
-        for (text, mut state) in states.into_iter().enumerate() {
-            for (at, &byte) in texts[text].iter().enumerate().skip(shortest) {
+        for (lane, mut state) in states.into_iter().enumerate() {
+            for (at, &byte) in texts[lane].iter().enumerate().skip(shortest) {
                 state = automaton.next_state(Anchored::No, state, byte);
                 if automaton.is_match(state) {
-                    self.report(automaton, state, texts, text, at, found);
+                    self.report(automaton, state, texts, lane, at, found);
                 }
             }
         }
     }
 
-    /// Calls `found` if the needles that end at an offset of a text call for something.
+    /// Calls `found` if the needles that end at an offset of a text call for something. `lane` is the
+    /// number of the text.
     ///
     /// As a part of the loop that calls it, this would take the registers from the loop, which then
     /// takes a third longer.
@@ -360,7 +355,7 @@ impl Prefilter {
         automaton: &impl Automaton,
         state: StateID,
         texts: [&[u8]; N],
-        text: usize,
+        lane: usize,
         at: usize,
         found: &mut dyn FnMut(usize, usize, Calls),
     ) {
@@ -368,31 +363,83 @@ impl Prefilter {
         for index in 0..automaton.match_len(state) {
             let needle = automaton.match_pattern(state, index);
             for (calls, may_follow) in &self.calls[needle.as_usize()] {
-                if may_follow.allows(texts[text], at) {
+                if may_follow.allows(texts[lane], at) {
                     all |= *calls;
                 }
             }
         }
         if all != Calls::default() {
-            found(text, at, all);
+            found(lane, at, all);
         }
     }
 }
 
+/// Returns the needles of all rules, and those that are always searched for. Rules that recognize a
+/// secret by itself, not by what is around it, have needles in base64 as well.
+fn rule_needles() -> Vec<Needle> {
+    let mut needles = Vec::new();
+    for (row, rule) in RULES.iter().enumerate() {
+        for keyword in rule.keywords {
+            let may_follow = MayFollow::Checked(rule.may_follow);
+            needles.push(Needle::new(
+                keyword.as_bytes(),
+                Calls::rule(row),
+                may_follow,
+            ));
+            if !rule.is_contextual {
+                add_base64(keyword, &mut needles, |bits| {
+                    MayFollow::EncodedChecked(bits, rule.may_follow)
+                });
+            }
+        }
+    }
+    for shape in SHAPES.iter() {
+        let prefix = shape.prefix.as_bytes();
+        needles.push(Needle::new(prefix, Calls::SHAPES, MayFollow::RestOf(shape)));
+        add_base64(shape.prefix, &mut needles, |bits| {
+            MayFollow::EncodedRestOf(bits, shape)
+        });
+    }
+
+    let may_be_assigned = MayFollow::Checked(assignments::may_be_assigned);
+    for keyword in assignments::KEYWORDS {
+        let keyword = keyword.as_bytes();
+        needles.push(Needle::new(keyword, Calls::ASSIGNMENTS, may_be_assigned));
+    }
+    let may_be_cookie = MayFollow::Checked(cookies::may_follow);
+    for keyword in cookies::KEYWORDS {
+        needles.push(Needle::new(
+            keyword.as_bytes(),
+            Calls::COOKIES,
+            may_be_cookie,
+        ));
+    }
+
+    for (literal, calls) in OTHERS {
+        needles.push(Needle::new(literal, calls, MayFollow::Anything));
+    }
+    for (literal, calls, may_follow) in HIDING {
+        needles.push(Needle::new(literal, calls, may_follow));
+    }
+    needles
+}
+
 /// Adds the spellings in base64 of the literal with which a secret begins. One character has none.
-/// `follow` returns what may follow a spelling, after these last bits of the literal.
-fn add_base64(
-    literal: &str,
-    needles: &mut Vec<(Vec<u8>, (Calls, MayFollow))>,
-    follow: impl Fn(usize) -> MayFollow,
-) {
+/// `may_follow` returns what may follow a spelling, by the number of the literal's last bits that are
+/// in the digit after it.
+fn add_base64(literal: &str, needles: &mut Vec<Needle>, may_follow: impl Fn(usize) -> MayFollow) {
     if literal.len() < 2 {
         return;
     }
+    // Three bytes are four digits, so only the number of bytes before it modulo 3 matters.
     for bytes_before in 0..3 {
+        let bits = (bytes_before + literal.len()) * 8 % BITS_OF_DIGIT;
         for spelling in base64_spellings(literal.as_bytes(), bytes_before) {
-            let bits = (bytes_before + literal.len()) * 8 % BITS_OF_DIGIT;
-            needles.push((spelling, (Calls::BASE64, follow(bits))));
+            needles.push(Needle {
+                literal: spelling,
+                calls: Calls::BASE64,
+                may_follow: may_follow(bits),
+            });
         }
     }
 }
@@ -401,7 +448,7 @@ fn add_base64(
 const LANES: usize = 4;
 
 /// Returns where to cut bytes into parts of whole lines and about the same length, including both
-/// ends.
+/// ends. A part is empty where a line is longer than it.
 fn cuts(bytes: &[u8]) -> [usize; LANES + 1] {
     from_fn(|lane| match lane {
         0 => 0,
@@ -414,12 +461,19 @@ fn cuts(bytes: &[u8]) -> [usize; LANES + 1] {
 }
 
 /// Whether the rest of a code for a colour follows its first characters, as in `ESC[1;31m`, or that
-/// of the code with which `grep` ends a line.
+/// of the code with which `grep` ends a line. At most [`LONGEST_COLOUR`] bytes of parameters are read.
 fn continues_colour(rest: &[u8]) -> bool {
     let is_parameter = |byte: &&u8| byte.is_ascii_digit() || matches!(byte, b';' | b':');
-    let width = rest.iter().take(24).take_while(is_parameter).count();
-    matches!(rest.get(width), Some(b'm' | b'K'))
+    let parameters = rest
+        .iter()
+        .take(LONGEST_COLOUR)
+        .take_while(is_parameter)
+        .count();
+    matches!(rest.get(parameters), Some(b'm' | b'K'))
 }
+
+/// The maximum number of digits and separators in the code of a colour.
+const LONGEST_COLOUR: usize = 24;
 
 /// The minimum number of digits of base64 to decode: fewer encode no key.
 pub(super) const SHORTEST_ENCODED: usize = 16;
@@ -432,8 +486,9 @@ pub(super) fn is_digit(byte: &u8) -> bool {
 /// The number of bits that a digit of base64 encodes.
 const BITS_OF_DIGIT: usize = 6;
 
-/// Returns the first bytes that digits of base64 encode after this number of bits. Returns nothing
-/// if something else is among the digits, such as a line break.
+/// Returns the first bytes that digits of base64 encode, without the first `bits_before` bits, which
+/// belong to what precedes them. `None` if something else is among the digits, such as a line
+/// break, or if there are too few.
 fn decoded(digits: &[u8], bits_before: usize) -> Option<[u8; DECODED]> {
     let mut bits: u64 = 0;
     for &digit in digits.get(..DIGITS_DECODED)? {
@@ -448,8 +503,8 @@ fn decoded(digits: &[u8], bits_before: usize) -> Option<[u8; DECODED]> {
         bits = bits << BITS_OF_DIGIT | u64::from(value);
     }
     let unused = DIGITS_DECODED * BITS_OF_DIGIT - bits_before - DECODED * 8;
-    let [_, _, rest @ ..] = (bits >> unused).to_be_bytes();
-    Some(rest)
+    let [_, _, bytes @ ..] = (bits >> unused).to_be_bytes();
+    Some(bytes)
 }
 
 /// The number of bytes to look at after the spelling of a literal.
@@ -465,18 +520,19 @@ fn continues_base64(rest: &[u8]) -> bool {
         .iter()
         .take(SHORTEST_ENCODED)
         .take_while(|byte| is_digit(byte));
-    let before = digits.count();
-    if before == SHORTEST_ENCODED {
+    let digits_on_line = digits.count();
+    if digits_on_line == SHORTEST_ENCODED {
         return true;
     }
-    let after = after_line_break(&rest[before..]);
-    let missing = SHORTEST_ENCODED - before;
-    after
+    let next_line = after_line_break(&rest[digits_on_line..]);
+    let missing = SHORTEST_ENCODED - digits_on_line;
+    next_line
         .get(..missing)
         .is_some_and(|digits| digits.iter().all(is_digit))
 }
 
-/// Returns what follows a line break, written as escapes of any level; nothing if there is none.
+/// Returns what follows the line break with which the bytes begin, `\r` included, written as escapes of
+/// any level; nothing if there is none.
 fn after_line_break(bytes: &[u8]) -> &[u8] {
     let mut rest = bytes;
     loop {
