@@ -12,15 +12,17 @@ const SHORTEST_LINE: usize = 40;
 
 /// What some digits of base64 encode.
 pub struct Decoded<'a> {
+    /// What the digits encode.
     pub bytes: Vec<u8>,
     /// The number of digits that were skipped before the first byte.
     skipped: usize,
+    /// The lines of the digits, in the order of the text.
     lines: &'a [Line],
 }
 
 /// The digits of one line.
 struct Line {
-    /// The number of digits before it.
+    /// The number of digits on the lines before it.
     digits: usize,
     /// The offset of its first digit in the text.
     start: usize,
@@ -29,7 +31,7 @@ struct Line {
 impl Decoded<'_> {
     /// Returns the digits that encode a range of bytes, as a range of the text.
     pub fn source(&self, range: Range<usize>) -> Range<usize> {
-        // Four digits encode three bytes.
+        // Four digits encode three bytes. A digit that encodes bits of two bytes belongs to both.
         let first = self.skipped + range.start * 4 / 3;
         let end = self.skipped + (range.end * 4).div_ceil(3);
         self.offset(first)..self.offset(end - 1) + 1
@@ -43,8 +45,9 @@ impl Decoded<'_> {
     }
 }
 
-/// Calls `found` with what each run of base64 in the text encodes. What precedes the first digit
-/// may consist of digits as well, so every alignment is tried.
+/// Calls `found` with what each run of base64 in the text encodes; runs of fewer than
+/// [`SHORTEST_ENCODED`] digits are skipped. The text before what is encoded may consist of digits as
+/// well, so each of the four alignments is tried.
 pub fn each_decoded(text: &[u8], found: &mut dyn FnMut(&Decoded)) {
     const BASE64: GeneralPurpose = GeneralPurpose::new(
         &STANDARD,
@@ -61,13 +64,12 @@ pub fn each_decoded(text: &[u8], found: &mut dyn FnMut(&Decoded)) {
             continue;
         }
         for skipped in 0..4 {
-            let whole = (digits.len() - skipped) / 4 * 4;
-            let mut rest = &digits[skipped..];
-            if rest.len() == whole + 1 {
-                // One digit alone encodes nothing.
-                rest = &rest[..whole];
+            let mut aligned = &digits[skipped..];
+            // One digit after the last group of four encodes nothing.
+            if aligned.len() % 4 == 1 {
+                aligned = &aligned[..aligned.len() - 1];
             }
-            if let Ok(bytes) = BASE64.decode(rest) {
+            if let Ok(bytes) = BASE64.decode(aligned) {
                 found(&Decoded {
                     bytes,
                     skipped,
@@ -78,10 +80,18 @@ pub fn each_decoded(text: &[u8], found: &mut dyn FnMut(&Decoded)) {
     }
 }
 
-/// Adds the digits at `start`, and those of the lines on which they continue, in the standard
+/// Adds the digits at an offset, and those of the lines on which they continue, in the standard
 /// alphabet. Returns the offset after them.
-fn add_wrapped(text: &[u8], start: usize, lines: &mut Vec<Line>, digits: &mut Vec<u8>) -> usize {
-    let mut start = start;
+///
+/// Digits continue on the next line if there are at least [`SHORTEST_LINE`] up to the end of their
+/// own, and only white space is before those of the next.
+fn add_wrapped(
+    text: &[u8],
+    first_start: usize,
+    lines: &mut Vec<Line>,
+    digits: &mut Vec<u8>,
+) -> usize {
+    let mut start = first_start;
     loop {
         let run = text[start..].iter().take_while(|byte| is_digit(byte));
         let end = start + run.count();
@@ -106,14 +116,19 @@ fn add_wrapped(text: &[u8], start: usize, lines: &mut Vec<Line>, digits: &mut Ve
     }
 }
 
-/// Returns the offset of the first digit of the next line, if nothing else comes before it.
+/// Returns the offset of the first digit of the next line; `None` if the line does not end at `end`, or
+/// if anything else than spaces and tabs is before the digit.
 fn next_line(text: &[u8], end: usize) -> Option<usize> {
     let rest = &text[end..];
     let rest = rest.strip_prefix(b"\r").unwrap_or(rest);
     let line = rest.strip_prefix(b"\n")?;
     let indent = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
     let start = text.len() - line.len() + indent.count();
-    text.get(start).is_some_and(is_digit).then_some(start)
+    if text.get(start).is_some_and(is_digit) {
+        Some(start)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

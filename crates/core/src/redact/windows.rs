@@ -52,7 +52,7 @@ impl Windows {
         }
     }
 
-    /// Whether a window may have these bytes.
+    /// Whether a window may have these bytes: true for those of each window, and for some others.
     fn has_hash(&self, bytes: u64) -> bool {
         let hash = hash(bytes, self.shift);
         self.hashes[hash / 64] >> (hash % 64) & 1 == 1
@@ -69,20 +69,24 @@ pub struct Builder {
 
 impl Builder {
     /// Adds a literal, whose window is to be in `part`: at least [`WINDOW`] bytes of it.
+    ///
+    /// The window is the first of five places whose bytes no other window has: the end, the middle,
+    /// the third and the first quarter, and the start. If all are taken, it is at the end, and
+    /// shared.
     pub fn add(&mut self, literal: u32, text: &[u8], part: Range<usize>) {
-        let last = part.end - WINDOW;
-        let room = last - part.start;
-        let places = [
-            last,
+        let last_offset = part.end - WINDOW;
+        let room = last_offset - part.start;
+        let offsets = [
+            last_offset,
             part.start + room / 2,
             part.start + room / 4 * 3,
             part.start + room / 4,
             part.start,
         ];
-        let mut chosen = places[0];
-        for place in places {
-            if !self.taken.contains(&bytes_at(text, place)) {
-                chosen = place;
+        let mut chosen = last_offset;
+        for offset in offsets {
+            if !self.taken.contains(&bytes_at(text, offset)) {
+                chosen = offset;
                 break;
             }
         }
@@ -101,9 +105,10 @@ impl Builder {
             return Windows::default();
         }
         self.all.sort_unstable();
-        // Of sixteen bits, one is set, so that few other texts are looked up.
+        // At most one of sixteen bits is set, so that few other texts are looked up.
         let width = (self.all.len() * 16).next_power_of_two().ilog2().max(12);
         let shift = u64::BITS - width;
+        // A word has 64 bits, so the number of words needs six bits fewer.
         let mut hashes = vec![0; 1 << (width - 6)];
         for window in &self.all {
             let hash = hash(window.bytes, shift);
@@ -121,6 +126,7 @@ fn bytes_at(text: &[u8], at: usize) -> u64 {
     number(&text[at..at + WINDOW])
 }
 
+/// Returns the bytes of a window, which must be [`WINDOW`] bytes, as a number.
 fn number(window: &[u8]) -> u64 {
     let mut bytes = [0; WINDOW];
     bytes.copy_from_slice(window);
