@@ -12,7 +12,9 @@ pub const KEYWORDS: [&str; 2] = ["ookie", "OOKIE"];
 /// The minimum length of a value: shorter ones are settings, such as a language.
 const SHORTEST: usize = 16;
 
-/// Calls `found` with the ranges of the name and the value of each cookie that is a secret.
+/// Calls `found` with the ranges of the name and the value of each cookie that is a secret: of the
+/// pairs `NAME=VALUE` that follow the word `cookie` as the name of a header or an option, up to a
+/// quote, a backslash or the end of the line.
 pub fn each_cookie(text: &[u8], mut found: impl FnMut(Range<usize>, Range<usize>)) {
     for at in memchr::memmem::find_iter(&text.to_ascii_lowercase(), b"cookie") {
         let is_option = text[..at].ends_with(b"--");
@@ -45,14 +47,26 @@ fn is_name(name: &[u8]) -> bool {
     !name.is_empty() && name.len() <= 60 && name.iter().all(in_name)
 }
 
-/// Returns where the value of a header begins whose name ends at an offset, or of an option.
-fn header_value(text: &[u8], at: usize, is_option: bool) -> Option<usize> {
-    let is_between = |byte: &&u8| matches!(byte, b's' | b'"' | b'\'' | b' ' | b':' | b'=');
-    let width = text[at..].iter().take(8).take_while(is_between).count();
-    let has_operator = text[at..at + width]
+/// The maximum number of bytes between the word `cookie` and a value, such as `s": "`.
+const LONGEST_SEPARATOR: usize = 8;
+
+/// Returns the offset of the value of a header or an option whose name ends at `name_end`. `None` for
+/// a header without `:` or `=`, which the value of an option need not have.
+fn header_value(text: &[u8], name_end: usize, is_option: bool) -> Option<usize> {
+    let width = text[name_end..]
+        .iter()
+        .take(LONGEST_SEPARATOR)
+        .take_while(|byte| matches!(byte, b's' | b'"' | b'\'' | b' ' | b':' | b'='))
+        .count();
+    let start = name_end + width;
+    let has_operator = text[name_end..start]
         .iter()
         .any(|byte| matches!(byte, b':' | b'='));
-    (has_operator || is_option).then_some(at + width)
+    if has_operator || is_option {
+        Some(start)
+    } else {
+        None
+    }
 }
 
 /// Whether the value of a cookie is generated.
@@ -66,14 +80,17 @@ fn is_secret(value: &[u8]) -> bool {
         && random(value)
 }
 
-/// Whether a cookie may follow the word, in the raw bytes of a line.
+/// The number of bytes after the word `cookie` in which the first pair is searched for.
+const BYTES_LOOKED_AT: usize = 200;
+
+/// Whether a cookie may follow the word, in the raw bytes of a line: a `=`, and at least as many bytes
+/// after it as the shortest value has.
 pub fn may_follow(rest: &[u8]) -> bool {
-    let rest = &rest[..rest.len().min(200)];
-    let pair = rest
-        .iter()
-        .position(|&byte| byte == b'=')
-        .unwrap_or(rest.len());
-    rest[pair..].len() > SHORTEST
+    let near = &rest[..rest.len().min(BYTES_LOOKED_AT)];
+    match memchr::memchr(b'=', near) {
+        Some(equals) => near[equals..].len() > SHORTEST,
+        None => false,
+    }
 }
 
 #[cfg(test)]

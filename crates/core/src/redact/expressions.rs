@@ -5,19 +5,24 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 /// Whether it is a call, an index or a path of a module: `readToken(x)`, `keys[2]`, `auth::Token1`.
+/// Also whether it begins with a bracket or an operator, or has an arrow in it.
 pub fn is_code(value: &[u8]) -> bool {
-    let is_opening =
-        |pair: &[u8]| pair[0].is_ascii_alphanumeric() && matches!(pair[1], b'(' | b'[' | b'<');
-    let begins_as_code = value.first().is_some_and(|byte| b"([{<!|&".contains(byte));
-    let is_identifier = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:".contains(byte);
-    let name = value.iter().take_while(|byte| is_identifier(byte)).count();
-    begins_as_code
-        || memchr::memmem::find(value, b"::").is_some()
-        || memchr::memmem::find(value, b"->").is_some()
-        || value[name.saturating_sub(1)..]
-            .windows(2)
-            .next()
-            .is_some_and(is_opening)
+    if value.first().is_some_and(|byte| b"([{<!|&".contains(byte)) {
+        return true;
+    }
+    if memchr::memmem::find(value, b"::").is_some() || memchr::memmem::find(value, b"->").is_some()
+    {
+        return true;
+    }
+    // The last character of the name at the beginning, and what follows it.
+    let name = value
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"_.:".contains(byte))
+        .count();
+    match &value[name.saturating_sub(1)..] {
+        [last, b'(' | b'[' | b'<', ..] => last.is_ascii_alphanumeric(),
+        _ => false,
+    }
 }
 
 /// Whether it is a chain of identifiers, such as `config.auth.token2`.
@@ -47,7 +52,7 @@ fn is_word(part: &[u8]) -> bool {
 
 /// Whether it is the path of a file: it begins as one, and has several parts.
 pub fn looks_like_path(value: &[u8]) -> bool {
-    let begins = [&b"/"[..], b"./", b"../", b"~/"]
+    let begins_as_path = [&b"/"[..], b"./", b"../", b"~/"]
         .iter()
         .any(|start| value.starts_with(start));
     let is_drive =
@@ -56,23 +61,26 @@ pub fn looks_like_path(value: &[u8]) -> bool {
         .split(|&byte| byte == b'/')
         .filter(|part| part.len() > 1)
         .count();
-    is_drive || begins && parts > 1
+    is_drive || begins_as_path && parts > 1
 }
 
 /// Whether it is `user:password` or a random secret, in base64.
 pub fn is_login(value: &[u8]) -> bool {
-    let digits = value.trim_ascii_end();
-    let end = digits
+    let padded = value.trim_ascii_end();
+    let end = padded
         .iter()
         .rposition(|&byte| byte != b'=')
-        .map_or(0, |at| at + 1);
-    let Ok(decoded) = STANDARD_NO_PAD.decode(&digits[..end]) else {
+        .map_or(0, |last| last + 1);
+    let digits = &padded[..end];
+    let Ok(decoded) = STANDARD_NO_PAD.decode(digits) else {
         return false;
     };
+
+    // A user of at least one character, and a password of at least three.
     let is_text = decoded.iter().all(|byte| (0x20..0x7f).contains(byte));
     let colon = decoded.iter().position(|&byte| byte == b':');
     let is_pair = is_text && colon.is_some_and(|at| at > 0 && at + 3 < decoded.len());
-    is_pair || value.len() >= 20 && takes_turns(&digits[..end]) && mixed(&digits[..end])
+    is_pair || value.len() >= 20 && takes_turns(digits) && mixed(digits)
 }
 
 #[cfg(test)]

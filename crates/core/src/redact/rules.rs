@@ -99,10 +99,13 @@ impl Rule {
     /// Returns the range of the secret in a match of the expression, if it is one.
     pub fn secret(&self, text: &[u8], captures: &Captures) -> Option<Range<usize>> {
         let group = (1..captures.len()).find_map(|group| captures.get(group));
-        let range = (self.whole)(text, group.or(captures.get(0))?.range());
+        let matched = group.or(captures.get(0))?;
+        let range = (self.whole)(text, matched.range());
         let secret = &text[range.clone()];
-        let is_known = (self.is_known)(&text[..range.start], secret);
-        (!is_known && (self.is_secret)(secret)).then_some(range)
+        if (self.is_known)(&text[..range.start], secret) || !(self.is_secret)(secret) {
+            return None;
+        }
+        Some(range)
     }
 }
 
@@ -126,7 +129,8 @@ pub fn is_contextual(kind: &str) -> bool {
     is_rule || assignments::KINDS.contains(&kind) || kind == cookies::KIND
 }
 
-/// Whether `user:password@` follows.
+/// Whether `user:password@` follows, after slashes that may be escaped. The login must end within 320
+/// bytes, and at a space, a slash, a quote or a backslash.
 fn names_user(rest: &[u8]) -> bool {
     let start = rest.iter().position(|byte| !matches!(byte, b'/' | b'\\'));
     let login = &rest[start.unwrap_or(0)..rest.len().min(320)];
