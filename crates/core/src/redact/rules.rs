@@ -133,7 +133,9 @@ pub fn is_contextual(kind: &str) -> bool {
 /// bytes, and at a space, a slash, a quote or a backslash.
 fn names_user(rest: &[u8]) -> bool {
     let start = rest.iter().position(|byte| !matches!(byte, b'/' | b'\\'));
-    let login = &rest[start.unwrap_or(0)..rest.len().min(320)];
+    let limit = rest.len().min(320);
+    // Nothing is left after a row of more than 320 slashes, which no address has.
+    let login = rest.get(start.unwrap_or(0)..limit).unwrap_or_default();
     let is_end = |byte: &u8| matches!(byte, b' ' | b'/' | b'"' | b'\'' | b'\\');
     let end = login.iter().position(is_end).unwrap_or(login.len());
     let colon = memchr::memchr(b':', &login[..end]);

@@ -382,6 +382,14 @@ fn code_that_names_secrets_is_left_alone() {
 }
 
 #[test]
+fn a_long_row_of_slashes_is_no_address() {
+    for length in [319, 320, 321, 400] {
+        let line = format!(r#"{{"text":"x:{}y"}}"#, "/".repeat(length));
+        assert_eq!(redacted(&line).0, line, "{length} slashes");
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_taken_out() {
     let text = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":"EqQB+"},{"type":"thinking","thinking":"[x]","thinkingSignature":"ZW5j","redacted":true},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":"AA"},{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
     let (done, secrets) = redacted(text);
