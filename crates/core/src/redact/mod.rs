@@ -223,7 +223,7 @@ impl Redactor {
         }
     }
 
-    /// Returns the secrets of at least [`SHORTEST_VALUE`] bytes numbered so far, as values to search
+    /// Returns the secrets of at least `SHORTEST_VALUE` bytes numbered so far, as values to search
     /// for: to prove that none is left.
     pub fn found(&self) -> Vec<Value> {
         let mut values = Vec::new();
@@ -238,7 +238,7 @@ impl Redactor {
         values
     }
 
-    /// Returns the secrets of at least [`SHORTEST_VALUE`] bytes in a line, each with the kind that it
+    /// Returns the secrets of at least `SHORTEST_VALUE` bytes in a line, each with the kind that it
     /// has everywhere.
     pub fn values(&self, finds: &Finds) -> impl Iterator<Item = Value> {
         let long = finds
