@@ -25,8 +25,10 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::io;
 
-/// Returns the entries that the last operation which was not taken back appended, in file order; at
-/// least one.
+/// Returns the entries of the last operation that is not undone yet, in file order; at least one.
+///
+/// An operation is what one write appended. A reply of the model is none, and is refused: only what
+/// a user did is undone. A copy that `pisess pick` made of a reply is one.
 pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
     let (first, last) = last_write(reader)?.ok_or_else(|| {
@@ -80,24 +82,30 @@ pub fn back_to(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Option<P
     behind_marks(reader, leaf).map(Some)
 }
 
-/// Takes back an operation: moves the leaf to what [`back_to`] returns for the operation, or, if it
-/// only annotated the session, restores each label, name and edit below the present leaf.
+/// Returns the entries that undo an operation, the last of which is the mark. `leaf_before` is the
+/// position that [`back_to`] returned: the new entries are below it. If it is `None`, the operation
+/// only annotated the session, and they are below the present leaf.
+///
+/// Labels and the name are restored in both cases. Context edits are restored only if the leaf stays:
+/// a leaf that moves away from an edit no longer has it above.
 pub fn undo(
     reader: &EntryReader,
     entries: &[EntryIx],
-    back_to: Option<Position>,
+    leaf_before: Option<Position>,
     fresh: &mut IdSource,
 ) -> io::Result<Change> {
     let session = reader.session();
-    let to = back_to.unwrap_or(session.leaf);
-    let mut chain = Chain::under(session, to, fresh);
+    let new_leaf = leaf_before.unwrap_or(session.leaf);
+    let mut chain = Chain::under(session, new_leaf, fresh);
     restore_labels(entries, &mut chain);
     restore_name(reader, entries, &mut chain)?;
-    if back_to.is_none() {
+    if leaf_before.is_none() {
         restore_edits(reader, entries, &mut chain)?;
     }
+
     let undid: Vec<_> = entries.iter().map(|&ix| session.id(ix)).collect();
-    let [from, to] = [session.leaf, to].map(|place| parent_id(session, place));
+    let from = parent_id(session, session.leaf);
+    let to = parent_id(session, new_leaf);
     chain.add(mark(from.as_ref(), to.as_ref(), &undid));
     Ok(chain.change)
 }
