@@ -9,7 +9,6 @@ use crate::load::Options;
 use crate::ops::navigate::{Navigation, navigate};
 use crate::ops::summary::{branch_summary, brought_back};
 use crate::session::reference::Position;
-
 use std::io;
 use std::path::PathBuf;
 

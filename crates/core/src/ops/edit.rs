@@ -20,6 +20,7 @@ use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 use std::io;
 
 /// How to edit an entry.
@@ -214,16 +215,17 @@ fn find_separated_calls(
         if !changes.contains_key(&pair.call) && !changes.contains_key(&pair.result) {
             continue;
         }
-        if !seen_calls.contains_key(&pair.call) {
-            let before = seen(reader, pair.call, edits)?;
-            let after = changes.get(&pair.call).unwrap_or(&before);
-            let calls = SeenCalls {
-                before: calls_in(&before),
-                after: calls_in(after),
-            };
-            seen_calls.insert(pair.call, calls);
-        }
-        let calls = &seen_calls[&pair.call];
+        let calls = match seen_calls.entry(pair.call) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let before = seen(reader, pair.call, edits)?;
+                let after = changes.get(&pair.call).unwrap_or(&before);
+                unknown.insert(SeenCalls {
+                    before: calls_in(&before),
+                    after: calls_in(after),
+                })
+            }
+        };
         let has_call_before = calls.before.contains(&pair.id);
         let has_call_after = calls.after.contains(&pair.id);
 

@@ -177,9 +177,9 @@ fn explain(dialect: Dialect, name: &str, fields: &[FieldSchema], refusal: Refusa
     }
 }
 
-/// Returns the refusal of a value, given that of a part of it. `part` is the name of the part: with
-/// the refusal "is not a number", the result is "PART is not a number"; with any other, the two are
-/// joined by a colon.
+/// Returns the refusal of a value, given that of a part of it. `part` is the name of the part: a
+/// refusal that begins with "is" follows it as in a sentence, as in "PART is not a number"; any other
+/// follows it after a colon.
 fn in_part(part: &str, refusal: Refusal) -> Refusal {
     match refusal {
         Refusal::Impossible { what, hint } => {

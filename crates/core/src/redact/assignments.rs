@@ -515,8 +515,8 @@ const BYTES_LOOKED_AT: usize = 160;
 /// Whether a value may be assigned to a name, judged from the raw bytes after a keyword in the name.
 /// In them, quotes and line breaks may be escaped.
 ///
-/// It must be true for a keyword of every secret that [`each_assignment`] finds: a line without such a
-/// keyword is not searched for assignments.
+/// A line without a keyword for which it is true is not searched for assignments, so that what
+/// [`each_assignment`] would find in it is missed.
 pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
     let near = &after_keyword[..after_keyword.len().min(BYTES_LOOKED_AT)];
     let rest_of_name = near

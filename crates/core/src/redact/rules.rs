@@ -129,8 +129,8 @@ pub fn is_contextual(kind: &str) -> bool {
     is_rule || assignments::KINDS.contains(&kind) || kind == cookies::KIND
 }
 
-/// Whether `user:password@` follows, after slashes that may be escaped. The login must end within 320
-/// bytes, and at a space, a slash, a quote or a backslash.
+/// Whether `user:password@` follows within 320 bytes, after slashes that may be escaped, and before a
+/// space, a slash, a quote or a backslash.
 fn names_user(rest: &[u8]) -> bool {
     let start = rest.iter().position(|byte| !matches!(byte, b'/' | b'\\'));
     let limit = rest.len().min(320);

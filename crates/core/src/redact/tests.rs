@@ -383,7 +383,7 @@ fn code_that_names_secrets_is_left_alone() {
 
 #[test]
 fn a_long_row_of_slashes_is_no_address() {
-    for length in [319, 320, 321, 400] {
+    for length in [320, 322, 323, 400] {
         let line = format!(r#"{{"text":"x:{}y"}}"#, "/".repeat(length));
         assert_eq!(redacted(&line).0, line, "{length} slashes");
     }

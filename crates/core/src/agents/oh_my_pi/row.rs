@@ -140,7 +140,8 @@ fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -
 /// - A turn that was aborted silently or by the user has no text.
 /// - Any other aborted turn has its error message. Without one, or if its id or text marks a plain
 ///   abort, the text is "Operation aborted".
-/// - A turn that ended in another way has its error message, if any.
+/// - A turn that ended in another way has its error message, if any, unless its id or text marks a
+///   silent abort or one by the user.
 fn failure_text(message: &MessageFacts) -> Option<Text<'static>> {
     let error_id = message.get(Member::ErrorId);
     let stop_reason = message.get(Member::StopReason);

@@ -71,8 +71,8 @@ pub fn defused(text: &Text) -> Text<'static> {
     Text::from_wtf8(TAG.replace_all(text.as_bytes(), b"&lt;$1").into_owned())
 }
 
-/// Writes a message as one part or, for a turn, up to three. A useless result, an empty part and a
-/// message of another role are left out.
+/// Writes a message as one part or, for a turn, up to three. A useless result and a message of
+/// another role are left out.
 fn push_message(
     out: &mut TranscriptWriter,
     message: Raw,

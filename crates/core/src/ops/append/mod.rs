@@ -150,7 +150,8 @@ impl<'s> Batch<'s> {
     }
 
     /// Returns the id of the parent of a new entry, which must exist: its own `parentId`, or
-    /// without that the entry added before; `None` for a root.
+    /// without that the entry added before, the first one the position that was given; `None` for a
+    /// root.
     fn choose_parent(&self, entry: Raw) -> Result<Option<Text<'static>>, Refusal> {
         let Some(given) = entry.get("parentId") else {
             return Ok(self.parent.clone());

@@ -118,13 +118,13 @@ impl LineRepair {
 
     /// Keeps the value as a line; bytes that are not UTF-8 become U+FFFD, as the agents read them.
     pub fn keep_as_utf8(&mut self, located: &Located, record: &Record) {
-        let line = self.to_utf8(located, record);
+        let line = self.convert_to_utf8(located, record);
         self.keep_or_write(located, line);
     }
 
     /// Returns the value in UTF-8. If it had to be converted, reports this and keeps the original
     /// among the rejected pieces.
-    pub fn to_utf8<'l>(&mut self, located: &Located<'l>, record: &Record) -> Cow<'l, [u8]> {
+    pub fn convert_to_utf8<'l>(&mut self, located: &Located<'l>, record: &Record) -> Cow<'l, [u8]> {
         if !located.non_ascii || std::str::from_utf8(located.bytes).is_ok() {
             return Cow::Borrowed(located.bytes);
         }
@@ -137,7 +137,7 @@ impl LineRepair {
         Cow::Owned(converted.into_bytes())
     }
 
-    /// Adds a value that [`LineRepair::to_utf8`] returned. If it was not converted, its bytes are
+    /// Adds a value that [`LineRepair::convert_to_utf8`] returned. If it was not converted, its bytes are
     /// read from the source when they are needed.
     pub fn keep_or_write(&mut self, located: &Located, line: Cow<[u8]>) {
         match line {

@@ -427,7 +427,7 @@ impl LineRepair {
             return;
         }
         self.findings.push(finding.fix("it becomes the number 3"));
-        let line = self.to_utf8(located, record);
+        let line = self.convert_to_utf8(located, record);
         match Edit::new(&line) {
             Ok(mut edit) => {
                 edit.set("version", b"3");
@@ -440,7 +440,7 @@ impl LineRepair {
     /// Checks oh-my-pi's title line, which has exactly 256 bytes with its newline. One of another
     /// width is padded, if it is not too long.
     fn check_title(&mut self, located: &Located, record: &Record) {
-        let line = self.to_utf8(located, record);
+        let line = self.convert_to_utf8(located, record);
         let width = line.len() + 1;
         let is_right = width == TITLE_LINE && located.newline && located.alone;
         if is_right {

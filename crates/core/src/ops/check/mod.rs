@@ -86,10 +86,12 @@ pub fn check<'a>(
 
     let mut repair = lines::repair(source, loaded.as_ref(), new_header)?;
     let file = repair.file.over(source);
-    let session = match loaded {
-        Some(session) if repair.file.is_whole(source) => session,
+    // A session whose file changes is dropped before the other is loaded.
+    let unchanged = loaded.filter(|_loaded| repair.file.is_whole(source));
+    let session = match unchanged {
+        Some(session) => session,
         // The error of the original file describes it better.
-        _ => load(&file, options).map_err(|error| load_error.unwrap_or(error))?,
+        None => load(&file, options).map_err(|error| load_error.unwrap_or(error))?,
     };
 
     let is_active = active(&session, session.leaf);

@@ -267,7 +267,8 @@ fn text_note(writer: &str, text: Raw) -> Vec<u8> {
     )))
 }
 
-/// Returns the note for an image block, a block of text; `None` for any other block.
+/// Returns the note for an image block, a block of text; `None` for any other block, and for an
+/// image without data.
 fn image_note(block: Raw) -> Option<Vec<u8>> {
     if !block.get("type")?.is("image") {
         return None;

@@ -59,7 +59,7 @@ impl Prune {
     /// Returns the prune of the entries for which `leaves` is set, and of their labels. The leaf
     /// becomes the nearest ancestor that stays.
     ///
-    /// In each entry that stays, the names of entries that leave are replaced: the parent by the
+    /// In each entry that stays, three names of entries that leave are replaced: the parent by the
     /// nearest ancestor that stays, the first kept entry by the next one that stays, and a label by
     /// `null`. If the leaf would be another entry then, a mark is appended.
     pub fn entries_of(
