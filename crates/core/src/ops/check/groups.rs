@@ -10,7 +10,7 @@ const MIN_GROUP: usize = 3;
 const MAX_RANGES: usize = 8;
 
 /// Groups findings that differ only in line, entry and fix text. A group is at the position of its
-/// first finding. Fewer than [`MIN_GROUP`] equal findings stay separate, in groups of one.
+/// first finding. Fewer than `MIN_GROUP` equal findings stay separate, in groups of one.
 pub fn grouped(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     let mut equal_findings: Vec<Vec<&Finding>> = Vec::new();
     let mut index_by_key = HashMap::default();
@@ -47,7 +47,7 @@ pub fn grouped(findings: &[Finding]) -> Vec<Vec<&Finding>> {
 }
 
 /// Returns the number of equal findings and their lines, such as `12 entries, lines 2-13`; `None`
-/// for fewer than [`MIN_GROUP`] findings, which are printed one by one.
+/// for fewer than `MIN_GROUP` findings, which are printed one by one.
 pub fn lines_of(findings: &[&Finding]) -> Option<String> {
     if findings.len() < MIN_GROUP {
         return None;
