@@ -509,14 +509,17 @@ pub const KEYWORDS: [&str; 32] = [
     "SESS",
 ];
 
+/// The length of the shortest value that is a secret, in bytes.
+const SHORTEST_VALUE: usize = 6;
+
 /// The number of bytes after a keyword in which [`may_be_assigned`] looks for a value.
 const BYTES_LOOKED_AT: usize = 160;
 
 /// Whether a value may be assigned to a name, judged from the raw bytes after a keyword in the name.
 /// In them, quotes and line breaks may be escaped.
 ///
-/// A line without a keyword for which it is true is not searched for assignments, so that what
-/// [`each_assignment`] would find in it is missed.
+/// It must be true for a keyword of every secret that [`each_assignment`] finds: a line without such a
+/// keyword is not searched for assignments.
 pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
     let near = &after_keyword[..after_keyword.len().min(BYTES_LOOKED_AT)];
     let rest_of_name = near
@@ -530,12 +533,14 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
         let Some(separator) = Separator::read(rest) else {
             return false;
         };
+        let with_signs = &rest[separator.width - separator.signs_at_end..];
         rest = &rest[separator.width..];
         let width = rest
             .iter()
             .position(|byte| byte.is_ascii_whitespace() || b"\"'`\\".contains(byte))
             .unwrap_or(rest.len());
-        if is_plausible(&rest[..width], separator.has_operator) {
+        let (run, after_run) = with_signs.split_at(separator.signs_at_end + width);
+        if is_plausible(run, after_run, separator.has_operator) {
             return true;
         }
         if let Some(after) = rest.strip_prefix(b"value") {
@@ -555,6 +560,8 @@ struct Separator {
     width: usize,
     /// Whether the character of an operator is among them.
     has_operator: bool,
+    /// The number of brackets and signs at their end, with which the value may begin.
+    signs_at_end: usize,
 }
 
 impl Separator {
@@ -562,13 +569,22 @@ impl Separator {
     /// escaped. `None` if there are none, or nothing else follows.
     fn read(rest: &[u8]) -> Option<Separator> {
         let mut has_operator = false;
+        let mut signs_at_end = 0;
         let mut at = 0;
         while let Some(byte) = rest.get(at) {
             match byte {
-                b':' | b'=' | b'(' | b',' | b'>' => has_operator = true,
-                b'"' | b'\'' | b'`' | b')' | b']' | b'?' | b'+' | b'-' => {}
-                b' ' | b'\t' | b'\r' | b'\n' => {}
+                b':' | b'=' => {
+                    has_operator = true;
+                    signs_at_end = 0;
+                }
+                b'(' | b',' | b'>' => {
+                    has_operator = true;
+                    signs_at_end += 1;
+                }
+                b')' | b']' | b'?' | b'+' | b'-' => signs_at_end += 1,
+                b'"' | b'\'' | b'`' | b' ' | b'\t' | b'\r' | b'\n' => signs_at_end = 0,
                 b'\\' => {
+                    signs_at_end = 0;
                     let is_space = matches!(rest.get(at + 1), Some(b'n' | b't' | b'r'));
                     at += usize::from(is_space);
                 }
@@ -582,25 +598,38 @@ impl Separator {
         Some(Separator {
             width: at,
             has_operator,
+            signs_at_end,
         })
     }
 }
 
 /// Whether a run of characters may be a secret: it is no word. Without an operator before it, only a
-/// digit makes it one.
-fn is_plausible(run: &[u8], has_operator: bool) -> bool {
-    if run.len() < 6 {
-        return false;
+/// digit makes it one. `after_run` begins with the white space, quote or backslash that ends the run.
+///
+/// Any character other than a letter counts, as it does for the value of a variable in capitals
+/// (`PASSWORD=…`), and the escape of a character by its number, which may be such a one.
+fn is_plausible(run: &[u8], after_run: &[u8], has_operator: bool) -> bool {
+    let has_digit = run.iter().any(u8::is_ascii_digit);
+    if !has_operator {
+        return has_digit && run.len() >= SHORTEST_VALUE;
     }
-    if run.iter().any(u8::is_ascii_digit) {
+    if continues_with_numbered_escape(after_run) {
         return true;
     }
-    if !has_operator {
+    if run.len() < SHORTEST_VALUE {
         return false;
     }
-    let has_sign = run
-        .iter()
-        .any(|byte| b"!@#$%^&*+/=?~|<>-_.:".contains(byte));
+
+    // What ends a statement or closes a bracket follows words of code, too: `token: string;`.
+    let end = run.iter().rposition(|byte| !b";,)]}".contains(byte));
+    let word = &run[..end.map_or(0, |last| last + 1)];
+    let has_other_than_letters = !word.iter().all(u8::is_ascii_alphabetic);
     let capitals = run.iter().filter(|byte| byte.is_ascii_uppercase()).count();
-    has_sign || run.len() >= 16 && capitals > 2
+    has_other_than_letters || run.len() >= 16 && capitals > 2
+}
+
+/// Whether an escape such as `\u00e9` follows, on any level of escapes.
+fn continues_with_numbered_escape(after_run: &[u8]) -> bool {
+    let backslashes = after_run.iter().take_while(|&&byte| byte == b'\\').count();
+    backslashes > 0 && after_run.get(backslashes) == Some(&b'u')
 }

@@ -487,12 +487,30 @@ impl Dice {
         out
     }
 
+    /// Returns the assignment of a password of letters and a few other characters.
+    fn assigned_password(&mut self) -> String {
+        const NAMES: [&str; 4] = ["DB_PASSWORD=", "PASSWORD=", "password: ", "export PASSWD="];
+        let letters: Vec<char> = "abcdefghijklmnopqrstuvwxyzé(){}[],;<>&!".chars().collect();
+        let mut assignment = NAMES[self.below(NAMES.len())].to_owned();
+        for _ in 0..6 + self.below(8) {
+            assignment.push(letters[self.below(letters.len())]);
+        }
+        assignment
+    }
+
     /// Returns a line with a secret, with something similar, or with something that cannot be
     /// searched.
     fn line(&mut self, secrets: &[(&'static str, String)]) -> String {
-        let mut secret = secrets[self.below(secrets.len())].1.clone();
+        let mut secret = if self.one_in(4) {
+            self.assigned_password()
+        } else {
+            secrets[self.below(secrets.len())].1.clone()
+        };
         match self.below(6) {
-            0 => secret.truncate(self.below(secret.len() + 1)),
+            0 => {
+                let kept = self.below(secret.len() + 1);
+                secret = secret.chars().take(kept).collect();
+            }
             1 => secret = secret.to_uppercase(),
             2 => secret = secret.to_lowercase(),
             _ => {}
