@@ -118,10 +118,16 @@ impl Places {
     /// Returns the path that the session in an archive had, if the archive, given by its real path,
     /// is beside a store.
     pub fn session_of(&self, archive: &Path) -> Option<PathBuf> {
+        if !is_archive(archive) {
+            return None;
+        }
         let session = archive.with_extension("");
-        self.archives()
-            .find_map(|(root, archives)| Some(root.join(session.strip_prefix(archives).ok()?)))
-            .filter(|_| is_archive(archive))
+        for (root, archives) in self.archives() {
+            if let Ok(in_store) = session.strip_prefix(archives) {
+                return Some(root.join(in_store));
+            }
+        }
+        None
     }
 
     /// Returns the archives of the project, or of all projects.

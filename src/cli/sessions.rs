@@ -131,7 +131,7 @@ impl SessionsArgs {
             exit,
             is_none,
             is_one,
-            scope: Some(scope).filter(|_| !is_stdin),
+            scope: if is_stdin { None } else { Some(scope) },
         })
     }
 }

@@ -271,7 +271,11 @@ impl BranchList<'_> {
         if self.drawing.is_undone(end) {
             said.push(("(undone) ".to_owned(), styles.dim));
         }
-        let other = branch.labelled.filter(|_| branch.labelled != question);
+        let other = if branch.labelled == question {
+            None
+        } else {
+            branch.labelled
+        };
         for ix in [other, question]
             .into_iter()
             .flatten()

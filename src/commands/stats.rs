@@ -116,7 +116,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ..options(by_entry, is_one, ui)
     };
     // In the table of entries, nothing is taken out.
-    let agents = Some(std::mem::take(&mut sessions.agents)).filter(|_| !by_entry);
+    let agents = if by_entry {
+        None
+    } else {
+        Some(std::mem::take(&mut sessions.agents))
+    };
     let is_wanted = |entry: &Counted| period.has(entry.time_ms);
     let exit = sessions.read(
         ui,

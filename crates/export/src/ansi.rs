@@ -94,7 +94,11 @@ fn select(selected: &str, word: &mut Option<Word>) {
                 (Some(5), Some(number @ 0..=15)) if code == 38 => {
                     *word = Some(Word::colour(number % 8))
                 }
-                (Some(2), _) => drop((codes.next(), codes.next())),
+                // A colour by value, of which one part is read already: two remain.
+                (Some(2), _) => {
+                    codes.next();
+                    codes.next();
+                }
                 _ => {}
             },
             _ => {}

@@ -9,7 +9,7 @@ use pisess_core::format::counted;
 use pisess_core::ops::branches::branches;
 use pisess_core::ops::plan::copy_all;
 use pisess_core::session::content::blocks_of;
-use pisess_core::session::entry::{EntryIx, Flags};
+use pisess_core::session::entry::{EntryIx, Flags, Slice};
 use pisess_core::session::list_stats::is_command;
 use pisess_core::session::read::batches::{BatchSize, batches};
 use pisess_core::session::read::entry_reader::EntryReader;
@@ -113,29 +113,31 @@ impl<'a> Contents<'a> {
         self.numbers = numbers;
         self.cuts = cuts;
 
-        self.calls.clear();
-        for call in &session.collected.tool_calls {
-            let id = session.bytes(call.id);
-            if self.number(call.entry).is_some() && !id.is_empty() {
-                let entry = call.entry;
-                self.calls.push(CallPlace { id, entry });
-            }
-        }
-        self.calls.sort_unstable();
-
-        self.results.clear();
-        for result in &session.collected.tool_results {
-            let id = session.bytes(result.text);
-            if self.number(result.entry).is_some() && !id.is_empty() {
-                let entry = result.entry;
-                self.results.push(CallPlace { id, entry });
-            }
-        }
-        self.results.sort_unstable();
+        let calls = session.collected.tool_calls.iter();
+        self.calls = self.exported_places(calls.map(|call| (call.entry, call.id)));
+        let results = session.collected.tool_results.iter();
+        self.results = self.exported_places(results.map(|result| (result.entry, result.text)));
 
         self.leaf = session
             .upwards(self.end)
             .find(|&ix| self.number(ix).is_some());
+    }
+
+    /// Returns the places of the exported ones among these entries, each given with the id of a call,
+    /// sorted by the id.
+    fn exported_places(
+        &self,
+        entries: impl Iterator<Item = (EntryIx, Slice)>,
+    ) -> Vec<CallPlace<'a>> {
+        let mut places = Vec::new();
+        for (entry, id) in entries {
+            let id = self.session.bytes(id);
+            if self.number(entry).is_some() && !id.is_empty() {
+                places.push(CallPlace { id, entry });
+            }
+        }
+        places.sort_unstable();
+        places
     }
 
     /// Returns the usage of the session, or of the path. Pruned requests count, and so do entries

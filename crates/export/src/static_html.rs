@@ -91,7 +91,7 @@ impl Part {
     }
 }
 
-/// A text between tags, escaped; nothing if there is no text.
+/// An element with an escaped text; empty without a text.
 fn in_element(begin: &str, text: Option<&str>, end: &str) -> String {
     match text {
         Some(text) => format!("{begin}{}{end}", Html::text(text)),

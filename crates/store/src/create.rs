@@ -394,8 +394,10 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..40 {
         let folder = real(folder_of(&path))?;
-        let named = path.components().next_back();
-        let Some(Component::Normal(name)) = named.filter(|_| !is_folder_name(&path)) else {
+        if is_folder_name(&path) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let Some(Component::Normal(name)) = path.components().next_back() else {
             return Err(io::ErrorKind::IsADirectory.into());
         };
         let here = folder.join(name);

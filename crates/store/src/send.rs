@@ -12,7 +12,9 @@ use std::ops::Range;
 /// as it can.
 pub fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io::Result<()> {
     let mut rest = range;
-    if let Some(file) = source.file().filter(|_| rest.end <= source.len()) {
+    if let Some(file) = source.file()
+        && rest.end <= source.len()
+    {
         while !rest.is_empty() {
             match files::send(file, &rest, out) {
                 Ok(0) => return Err(shorter()),

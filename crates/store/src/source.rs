@@ -143,7 +143,10 @@ impl Archive {
                 Some(file) => {
                     is_same &= is_content(&file.open().map_err(io::Error::other)?, content)?
                 }
-                None => drop(io::copy(content, &mut io::sink())?),
+                // The next member begins where this one is read to its end.
+                None => {
+                    io::copy(content, &mut io::sink())?;
+                }
             }
             Ok(())
         })?;

@@ -15,11 +15,11 @@ pub fn prepare_process() {
 /// Standard output without the standard library's buffer, which searches all output for the last
 /// newline; `None` for a console.
 pub fn stdout_file() -> Option<File> {
+    if stdout().is_terminal() {
+        return None;
+    }
     let handle = stdout().as_handle().try_clone_to_owned();
-    handle
-        .ok()
-        .filter(|_| !stdout().is_terminal())
-        .map(File::from)
+    handle.ok().map(File::from)
 }
 
 /// The standard library's standard output, which converts to UTF-16 on a console.

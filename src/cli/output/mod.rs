@@ -183,10 +183,10 @@ impl<'w> Ui<'w> {
     pub(in crate::cli) fn stdout_file(&mut self) -> io::Result<Option<&'w File>> {
         self.progress.clear();
         self.world.stdout.flush()?;
-        Ok(self
-            .world
-            .stdout_file
-            .filter(|_| !self.world.terminals.stdout))
+        if self.world.terminals.stdout {
+            return Ok(None);
+        }
+        Ok(self.world.stdout_file)
     }
 
     /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.

@@ -12,10 +12,12 @@ const LONGEST: usize = 256 * 1024;
 
 /// Prints hunks after a header with the names of both sides.
 pub fn print_hunks(hunks: &[Hunk], names: [&str; 2], ui: &mut Ui) -> Result<(), Failure> {
+    if hunks.is_empty() {
+        return Ok(());
+    }
     let styles = ui.styles;
-    let headings = [format!("--- {}", names[0]), format!("+++ {}", names[1])];
-    for heading in headings.iter().filter(|_| !hunks.is_empty()) {
-        ui.print(&(styled(heading, styles.bold) + "\n"))?;
+    for heading in [format!("--- {}", names[0]), format!("+++ {}", names[1])] {
+        ui.print(&(styled(&heading, styles.bold) + "\n"))?;
     }
     for hunk in hunks {
         let heading = format!("@@ -{} +{} @@", range(&hunk.left), range(&hunk.right));

@@ -333,8 +333,8 @@ fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
     all
 }
 
-/// Reads the id of a session and, if requested, its name; `None` if the file is no session or cannot
-/// be read.
+/// Reads the id of a session, and its name if requested. Returns `None` for a file that is not a
+/// session, or cannot be read.
 fn read_known(path: &Path, with_name: bool) -> Option<Known> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;

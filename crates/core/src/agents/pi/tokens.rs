@@ -254,7 +254,7 @@ struct Count {
     trailing: u64,
 }
 
-/// The walks up from several tips, and what they have read.
+/// The state of the walks from several tips to the root: the counts so far, and what was read.
 struct Walk<'a> {
     reader: &'a EntryReader<'a>,
     /// The ids of the entries that edits change.

@@ -131,8 +131,8 @@ pub struct Written {
     pub left_out: LeftOut,
 }
 
-/// Writes the body of a request with `messages`, which the session's agent has built. Writes
-/// nothing and returns `None` if there is no message to send.
+/// Writes the body of a request with `messages`, which the session's agent has built. If there is no
+/// message to send, writes nothing and returns `None`.
 pub fn write(
     messages: &[Message],
     request: &Request,

@@ -255,8 +255,8 @@ impl<'a> Reasoning<'a> {
             .extend(signature.and_then(encrypted_detail));
     }
 
-    /// Removes and returns the list of details: that of a thought, else those of the calls, if there
-    /// are any.
+    /// Removes and returns the list of reasoning details. The list of a thought comes before the
+    /// details of the calls.
     fn take_details(&mut self) -> Option<Vec<u8>> {
         let from_thought = self.details.take();
         if from_thought.is_none() && !self.call_details.is_empty() {

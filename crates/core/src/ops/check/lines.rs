@@ -323,9 +323,11 @@ impl LineRepair {
         self.findings.push(finding);
     }
 
-    /// Checks one value, which is all of a line or a part of a broken one, and adds what is left of
-    /// it to the repaired file. The order of the cases matters: a title line is no entry, and a
-    /// header satisfies the conditions of an entry.
+    /// Checks one value, a whole line or a part of a broken line, and adds the repaired value to the
+    /// repaired file.
+    ///
+    /// The order of the cases matters: a title line is not an entry, and a header satisfies the
+    /// conditions of an entry.
     fn check_value(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
         let value = Raw::checked(record.bytes);
         if self.repaired_lines == 0 && is_title_slot(value) {

@@ -86,8 +86,8 @@ struct Contexts<'t> {
 }
 
 impl Contexts<'_> {
-    /// Returns the ranges of the lines that differ, given those of the messages that do. Ranges that
-    /// touch are joined.
+    /// Returns the ranges of differing lines, given the ranges of differing messages. Adjacent ranges
+    /// are joined.
     fn compare_lines(&self, changes: &[Change]) -> Vec<Change> {
         let mut all: Vec<Change> = Vec::new();
         for [old, new] in changes {
